@@ -5,8 +5,9 @@ async with jpeer.aio.launch() as java:
     await xs.sort(None)
     print([x async for x in xs], await xs.size())
 
-Requests go out as they are made and are answered in their order; none holds up the loop. Classes are described when they
-are first seen, which takes a moment. Everything that a connection gives belongs to the loop that opened it.
+No call holds up the loop or a later call. Those that are made without an await between them may run in any order.
+Classes are described when they are first seen, which takes a moment. Everything that a connection gives belongs to the
+loop that opened it.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from typing import Any, NoReturn
 
 from . import connection
 from ._native import Constructor, Field, Method, Object
+from .aio_links import Links, Place
 from .classes import ENUM, JavaClass, array_arguments
 from .collections import MapMixin
 from .exceptions import JavaException
@@ -30,8 +32,8 @@ from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
 class _Calling:
     """A call of Java's that a coroutine answers."""
 
-    def __init__(self, java: "AsyncJava", name: str | None) -> None:
-        self.java, self.name = java, name
+    def __init__(self, java: "AsyncJava", place: Place | None) -> None:
+        self.java, self.place = java, place
 
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
@@ -40,11 +42,10 @@ _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 class AsyncJava:
     """A connection for asyncio; attributes are packages and classes, as those of jpeer.Java."""
 
-    def __init__(self, java: connection.Java) -> None:
+    def __init__(self, java: connection.Java, reconnects: bool = False) -> None:
         self._java = java
         self._loop = asyncio.get_running_loop()
-        self._descriptor = java._connection.descriptor()
-        self._loop.add_reader(self._descriptor, self._process)
+        self._links = Links(java._connection, reconnects)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
         self._java._callbacks.run_coroutine = self._run_coroutine
@@ -103,9 +104,7 @@ class AsyncJava:
 
     async def close(self) -> None:
         """Ends the connection, and the peer that launch has started."""
-        if self._descriptor >= 0:
-            self._loop.remove_reader(self._descriptor)
-        self._descriptor = -1  # its number may be another file's soon
+        self._links.close()
         await asyncio.to_thread(self._java.close)
 
     async def __aenter__(self) -> "AsyncJava":
@@ -114,30 +113,11 @@ class AsyncJava:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _process(self) -> None:
-        try:
-            self._java._connection.process()
-        except ConnectionError:  # whoever waits is told so by the connection
-            if self._descriptor >= 0:
-                self._loop.remove_reader(self._descriptor)
-            self._descriptor = -1
-
     def _send(self, *step: Any) -> "asyncio.Future[Any]":
         """The answer to a step of _native.Connection.batch."""
-        future: asyncio.Future[Any] = self._loop.create_future()
-
-        def done(value: Any, error: BaseException | None) -> None:
-            try:
-                self._loop.call_soon_threadsafe(_settle, future, value, error)
-            except RuntimeError:
-                if not self._loop.is_closed():  # nobody waits any more where it is
-                    raise
-
         calling = _calling.get()
-        within = calling.name if calling is not None and calling.java is self else None
-        self._java._connection.send(step, self._java.timeout, done, within)
-        self._loop.call_soon(self._process)  # what came at once may have woken nobody
-        return future
+        place = calling.place if calling is not None and calling.java is self else None
+        return self._links.call(step, self._java.timeout, place)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
@@ -157,19 +137,10 @@ class AsyncJava:
         try:
             return future.result()
         finally:
-            calling.name = None  # tasks that it leaves behind are not part of it any more
+            calling.place = None  # tasks that it leaves behind are not part of it any more
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))
-
-
-def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if error is not None:
-        future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
-    else:
-        future.set_result(value)
 
 
 def _wrap(java: AsyncJava, value: Any) -> Any:
@@ -442,14 +413,14 @@ class AsyncObject(AsyncWrapper):
 class _Opening:
     """What launch and connect give: awaited, or entered with `async with`."""
 
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
+    def __init__(self, opened: Any, reconnects: bool = False) -> None:
+        self._opened, self._reconnects = opened, reconnects
 
     def __await__(self) -> Generator[Any, None, AsyncJava]:
         return self._open().__await__()
 
     async def _open(self) -> AsyncJava:
-        return AsyncJava(await asyncio.to_thread(self._opened))
+        return AsyncJava(await asyncio.to_thread(self._opened), self._reconnects)
 
     async def __aenter__(self) -> AsyncJava:
         self._entered = await self._open()
@@ -466,7 +437,7 @@ def launch(*args: Any, **options: Any) -> _Opening:
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """jpeer.connect for asyncio."""
-    return _Opening(lambda: connection.connect(*args, **options))
+    return _Opening(lambda: connection.connect(*args, **options), options.get("reconnects", False))
 
 
 __all__ = ["AsyncJava", "JavaException", "connect", "launch"]

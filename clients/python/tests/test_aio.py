@@ -2,8 +2,12 @@
 
 import asyncio
 import datetime
+import functools
 import inspect
+import os
+import signal
 import threading
+import time
 import unittest
 import unittest.mock
 
@@ -351,6 +355,186 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await asyncio.wait_for(self.java.java.lang.Math.abs(-1), SECONDS), 1)
 
 
+class CallsAtOnce(unittest.IsolatedAsyncioTestCase):
+    """What the calls wait for comes by another one; a deadline ends what would wait for ever."""
+
+    async def asyncSetUp(self):
+        self.java = await jpeer.aio.connect(peer.url)
+        self.latch = await self.java.java.util.concurrent.CountDownLatch(1)
+
+    async def asyncTearDown(self):
+        await asyncio.wait_for(self.latch.countDown(), SECONDS)
+        await self.java.close()
+
+    async def together(self, *calls):
+        return await asyncio.wait_for(asyncio.gather(*calls), SECONDS)
+
+    async def wait_until(self, holds):
+        async with asyncio.timeout(SECONDS):
+            while not holds():
+                await asyncio.sleep(0.01)
+
+    @property
+    def link_count(self):
+        return self.java._java._connection.link_count
+
+    async def test_calls_that_meet_in_java(self):
+        barrier = await self.java.java.util.concurrent.CyclicBarrier(10)
+        found = await self.together(*(barrier.await_() for _ in range(10)))
+        self.assertEqual(sorted(found), list(range(10)))
+        self.assertGreaterEqual(self.link_count, 10)
+
+    async def test_take_and_put(self):
+        queue = await self.java.java.util.concurrent.LinkedBlockingQueue()
+        self.assertEqual(await self.together(queue.take(), queue.put("there")), ["there", None])
+
+    async def test_calls_that_were_given_up(self):
+        for _ in range(3):
+            with self.assertRaises(TimeoutError):
+                await asyncio.wait_for(self.latch.await_(), 0.05)
+            self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1)), [1])
+        task = asyncio.create_task(self.latch.await_())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1)), [1])
+
+    async def test_calls_that_have_timed_out(self):
+        self.java.timeout = 0.05
+        for _ in range(3):
+            with self.assertRaises(TimeoutError):
+                await self.latch.await_()
+        self.java.timeout = None
+        count = self.link_count
+        links = self.java._links
+        self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1), self.latch.countDown()), [1, None])
+        await self.wait_until(lambda: not any(link.is_left for link in links._links.values()))
+        self.assertEqual(sorted(map(len, links._free)), [0, len(links._links)])
+        self.assertLessEqual(self.link_count, count + 2)
+
+    async def test_calls_given_up_before_they_were_sent(self):
+        sends = unittest.mock.Mock(wraps=self.java._links._send)
+        with unittest.mock.patch.object(self.java._links, "_send", sends):
+            first = asyncio.create_task(self.latch.await_())
+            second = asyncio.create_task(self.java.java.lang.Math.abs(-1))
+            await asyncio.sleep(0)
+            second.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await second
+            await self.together(self.latch.countDown(), first)
+        self.assertEqual([call.args[0].step[2] for call in sends.call_args_list], ["await", "countDown"])
+
+    async def test_one_task_sees_its_own_order(self):
+        async def run(number):
+            xs = await self.java.java.util.ArrayList()
+            for each in range(20):
+                await xs.add(each)
+                self.assertEqual(await xs.size(), each + 1)
+            return [x async for x in xs]
+
+        found = await self.together(*(run(number) for number in range(10)))
+        self.assertEqual(found, [list(range(20))] * 10)
+
+    async def test_few_links_for_quick_calls(self):
+        for number in range(300):
+            await self.java.java.lang.Math.abs(-number)
+        self.assertLessEqual(self.link_count, 3)
+
+    async def test_callbacks_that_meet(self):
+        together = asyncio.Barrier(4)
+
+        def meeting():
+            async def meet(x):
+                async with together:
+                    return await self.java.java.lang.Math.addExact(x, 1)
+
+            return meet
+
+        async def replace(number):
+            xs = await self.java.java.util.ArrayList([number])
+            await xs.replaceAll(meeting())
+            return await xs.get(0)
+
+        self.assertEqual(await self.together(*map(replace, range(4))), [1, 2, 3, 4])
+
+    async def test_a_function_stays_the_same_object(self):
+        """While other links are free, and the calls of others are inside Java."""
+
+        async def run():
+            pass
+
+        function = jpeer.cast("java.lang.Runnable", run)
+        listeners = await self.java.java.util.ArrayList()
+        await listeners.add(function)
+        waiting = [asyncio.create_task(self.latch.await_()) for _ in range(5)]
+        self.assertEqual(await self.together(listeners.contains(function), listeners.contains(function)), [True, True])
+        self.assertEqual(await self.together(listeners.remove(function)), [True])
+        await self.together(self.latch.countDown(), *waiting)
+
+    async def test_a_function_that_a_thread_has_given(self):
+        async def run():
+            pass
+
+        function = jpeer.cast("java.lang.Runnable", run)
+        by_number = await self.java.java.util.HashMap({1: function})  # made by several requests of the loop's thread
+        self.assertTrue(await self.together(by_number.containsValue(function)))
+        found = await self.together(*(by_number.containsValue(function) for _ in range(5)))
+        self.assertEqual(found, [True] * 5)
+        self.assertTrue(all(link.is_ours for free in self.java._links._free for link in free))
+
+    async def test_partials_of_one_function_meet(self):
+        together = asyncio.Barrier(3)
+
+        async def meet(x):
+            async with together:
+                return x + 1
+
+        lists = [await self.java.java.util.ArrayList([number]) for number in range(3)]
+        await self.together(*(each.replaceAll(functools.partial(meet)) for each in lists))
+        self.assertEqual([await each.get(0) for each in lists], [1, 2, 3])
+
+    async def test_functions_do_not_open_a_link_each(self):
+        for _ in range(50):
+            xs = await self.java.java.util.ArrayList([1])
+            await xs.forEach(lambda x: None)
+        self.assertLessEqual(self.link_count, 5)
+
+    async def test_more_calls_than_links(self):
+        with unittest.mock.patch("jpeer.aio_links.LINKS_MAX", 3):
+            waiting = [self.java.java.lang.Thread.sleep(100) for _ in range(6)]
+            found = await self.together(*waiting, *(self.java.java.lang.Math.abs(-number) for number in range(20)))
+        self.assertEqual(found[6:], list(range(20)))
+        self.assertLessEqual(len(self.java._links._links), 3)
+
+    async def test_a_link_that_cannot_be_opened(self):
+        with unittest.mock.patch.object(self.java._links, "_connection", wraps=self.java._java._connection) as native:
+            native.open_link.side_effect = [None] * 50
+            await self.together(self.java.java.lang.Thread.sleep(100), self.java.java.lang.Math.abs(-1))
+        self.assertEqual(len(self.java._links._links), 1)
+
+    async def test_the_end_of_the_connection(self):
+        other = await jpeer.aio.connect(peer.url)
+        latch = await other.java.util.concurrent.CountDownLatch(1)
+        waiting = [asyncio.create_task(latch.await_()) for _ in range(5)]
+        await self.wait_until(lambda: len(other._links._links) >= 5)
+        await other.close()
+        ends = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), SECONDS)
+        self.assertEqual([type(each) for each in ends], [ConnectionError] * 5)
+        with self.assertRaises(ConnectionError):
+            await latch.getCount()
+
+    async def test_the_end_of_the_peer(self):
+        async with jpeer.aio.launch() as java:
+            latch = await java.java.util.concurrent.CountDownLatch(1)
+            waiting = [asyncio.create_task(latch.await_()) for _ in range(5)]
+            await self.wait_until(lambda: len(java._links._links) >= 5)
+            os.kill(java.process_id, signal.SIGKILL)
+            ends = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), SECONDS)
+            self.assertTrue(all(isinstance(each, ConnectionError) for each in ends), ends)
+            await self.wait_until(lambda: not java._links._links)
+            with self.assertRaises(ConnectionError):
+                await asyncio.wait_for(latch.getCount(), SECONDS)
+
+
 class ClosedLoop(unittest.TestCase):
     def test_an_answer_that_comes_after_the_loop(self):
         async def leave():
@@ -360,7 +544,9 @@ class ClosedLoop(unittest.TestCase):
 
         with unittest.mock.patch("sys.unraisablehook") as hook:
             java = asyncio.run(leave())
-            self.assertEqual(java._java.java.lang.Math.abs(-1), 1)  # over the same link, and so after the answer
+            deadline = time.monotonic() + SECONDS
+            while java._java._connection.unanswered() > 0 and time.monotonic() < deadline:
+                java._java._connection.process()
             java._java.close()
         hook.assert_not_called()
 

@@ -1,0 +1,273 @@
+/*
+ * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these, and the
+ * loop watches their descriptors. A link is named by its number; 0 is the first one.
+ */
+#include "native.h"
+
+#include <stdio.h>
+
+/* ---- a request ---- */
+
+/* A request that a loop completes. */
+struct sent {
+  struct connection *connection; /* strong */
+  struct link *link;             /* strong; that it goes over */
+  PyObject *step;
+  PyObject *done;
+  PyObject *within; /* a str, or None */
+  int timeout_ms;
+  enum jp_operation operation;
+  bool is_second; /* the first one was refused, as request_retry says */
+};
+
+static void free_sent(struct sent *sent)
+{
+  Py_DECREF((PyObject *)sent->connection);
+  link_drop(sent->link);
+  Py_DECREF(sent->step);
+  Py_DECREF(sent->done);
+  Py_DECREF(sent->within);
+  PyMem_Free(sent);
+}
+
+static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
+                               struct jp_answer *answer)
+{
+  struct jp_client_error error = {.status = status};
+  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
+  if (status != JP_CLIENT_OK)
+    return raise_failure(sent->connection, status, answer, &error);
+  if (sent->operation == JP_FETCH)
+    return from_java_page(sent->connection, answer, PyTuple_GetItem(sent->step, 1));
+  return from_java_result(sent->connection, sent->operation, answer);
+}
+
+/* Calls `done` with the value, which is taken, or with the exception that is set. */
+static void tell(struct sent *sent, PyObject *value)
+{
+  PyObject *fault = value == NULL ? take_exception() : NULL;
+  if (fault == NULL)
+    fault = Py_NewRef(Py_None);
+  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
+  if (told == NULL)
+    PyErr_WriteUnraisable(sent->done);
+  Py_XDECREF(told);
+  Py_XDECREF(value);
+  Py_DECREF(fault);
+  free_sent(sent);
+}
+
+static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
+
+static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct sent *sent = context;
+  if (is_ending) {
+    jp_answer_free(answer);
+    return;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *value = value_of_sent(sent, status, answer);
+  jp_answer_free(answer);
+  bool is_refused = value == NULL && !PyErr_Occurred();
+  bool is_sent = false;
+  if (is_refused && sent->is_second)
+    request_fail_twice();
+  else if (is_refused) {
+    sent->is_second = true;
+    is_sent = send_step(sent, NULL, NULL);
+  }
+  if (!is_sent)
+    tell(sent, value);
+  PyGILState_Release(state);
+}
+
+/* False: an exception; nothing was sent. */
+static bool send_request(struct sent *sent, const struct jp_request *request)
+{
+  struct jp_client_error error;
+  struct connection *connection = sent->connection;
+  struct link *link = connection_enter(connection, sent->link);
+  if (link == NULL)
+    return false;
+  enum jp_client_status status;
+  int timeout_ms = sent->timeout_ms;
+  Py_INCREF((PyObject *)connection); /* `sent` may be over */
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK)
+    raise_failure(connection, status, NULL, &error);
+  connection_leave(connection);
+  Py_DECREF((PyObject *)connection);
+  return status == JP_CLIENT_OK;
+}
+
+static void change_link(struct sent *sent, struct link *link)
+{
+  struct link *before = sent->link;
+  sent->link = link_hold(link);
+  link_drop(before);
+}
+
+/* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any case. *used,
+ * which the caller drops: over which it went, since `sent` may be over. */
+static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
+{
+  struct builder builder;
+  struct jp_request request;
+  PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
+  builder_init(&builder, sent->connection);
+  builder.for_callbacks = for_callbacks;
+  if (for_callbacks == NULL)
+    builder.link = link_hold(sent->link);
+  bool good = request_from_step(&builder, step, &request);
+  if (good && builder.link != NULL)
+    change_link(sent, builder.link);
+  if (used != NULL)
+    *used = link_hold(sent->link);
+  struct jp_options options;
+  if (good && sent->within != Py_None) {
+    options = *request.options;
+    options.within = PyUnicode_AsUTF8AndSize(sent->within, NULL);
+    request.options = &options;
+    good = options.within != NULL;
+  }
+  good = good && send_request(sent, &request);
+  builder_fini(&builder);
+  Py_DECREF(step);
+  return good;
+}
+
+/* ---- methods of Connection ---- */
+
+/* Borrowed; NULL: an exception. */
+static struct link *find_link(PyObject *self, unsigned number)
+{
+  const struct connection *connection = (const struct connection *)self;
+  for (struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each->number == number)
+      return each;
+  }
+  PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+  return NULL;
+}
+
+PyObject *loop_send(PyObject *self, PyObject *args)
+{
+  PyObject *step;
+  PyObject *timeout;
+  PyObject *done;
+  PyObject *within = Py_None;
+  unsigned number = 0;
+  unsigned number_for_callbacks = 0;
+  int timeout_ms = JP_FOREVER;
+  if (!PyArg_ParseTuple(args, "OOO|OII:send", &step, &timeout, &done, &within, &number,
+                        &number_for_callbacks))
+    return NULL;
+  double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
+  if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
+    return NULL;
+  struct link *link = find_link(self, number);
+  struct link *for_callbacks = link == NULL ? NULL : find_link(self, number_for_callbacks);
+  struct sent *sent = for_callbacks == NULL ? NULL : PyMem_Malloc(sizeof *sent);
+  if (sent == NULL)
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
+                        .link = link_hold(link),
+                        .step = Py_NewRef(step),
+                        .done = Py_NewRef(done),
+                        .within = Py_NewRef(within),
+                        .timeout_ms = timeout_ms,
+                        .operation = request_step_kind(step)};
+  link_hold(for_callbacks);
+  struct link *used = NULL;
+  bool good = send_step(sent, within == Py_None ? for_callbacks : NULL, &used);
+  PyObject *answer = NULL;
+  if (good)
+    answer = Py_BuildValue("(IO)", used->number, used->gives_callbacks ? Py_True : Py_False);
+  else
+    free_sent(sent);
+  link_drop(used);
+  link_drop(for_callbacks);
+  return answer;
+}
+
+/* The link whose number the arguments name, entered; NULL: an exception. */
+static struct link *enter_link(PyObject *self, PyObject *args)
+{
+  unsigned number = 0;
+  if (!PyArg_ParseTuple(args, "|I", &number))
+    return NULL;
+  struct link *link = find_link(self, number);
+  return link == NULL ? NULL : connection_enter((struct connection *)self, link);
+}
+
+PyObject *loop_descriptor(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  int descriptor = jp_client_descriptor(link->client);
+  connection_leave((struct connection *)self);
+  if (descriptor < 0)
+    return PyErr_Format(PyExc_OSError, "no descriptor is left");
+  return PyLong_FromLong(descriptor);
+}
+
+PyObject *loop_process(PyObject *self, PyObject *args)
+{
+  struct connection *connection = (struct connection *)self;
+  struct jp_client_error error;
+  struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_process_answers(link->client, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK) {
+    link_note_status(link, status);
+    raise_failure(connection, status, NULL, &error);
+  }
+  connection_leave(connection);
+  if (status != JP_CLIENT_OK)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_unanswered(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  size_t count = jp_client_pending(link->client);
+  connection_leave((struct connection *)self);
+  return PyLong_FromSize_t(count);
+}
+
+/* ---- the links of a loop ---- */
+
+PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct link *link = find_link(self, 0);
+  if (link == NULL)
+    return NULL;
+  link->is_loops = true;
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_open_link(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  if (connection_enter_first(connection) == NULL)
+    return NULL;
+  const struct link *link = link_open_for_loop(connection);
+  PyObject *number = link == NULL ? NULL : PyLong_FromUnsignedLong(link->number);
+  connection_leave(connection);
+  if (number != NULL || PyErr_Occurred())
+    return number;
+  Py_RETURN_NONE;
+}
