@@ -180,10 +180,12 @@ class Connection:
         within: str | None = None,
         link: int = 0,
         link_for_callbacks: int = 0,
+        later: Callable[[Callable[[], None]], object] | None = None,
     ) -> tuple[int, bool]: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
-    # within: the callback, as calling() names it, on whose Java thread it runs, and whose link is to be given. Without it,
-    # a step that gives Java callables goes over link_for_callbacks, or over the link by which Java has one of them.
+    # within: the callback, as calling() names it, on whose Java thread it runs, and whose link is to be given. Without
+    # it, a step that gives Java callables goes over link_for_callbacks, or over the link by which Java has one of them.
+    # later(convert): takes an answer whose value asks the peer again; convert(), on another thread, calls done then.
     # Gives the link that it went over, and whether Java has been given callables by that.
     def calling(self) -> tuple[str, int] | None: ...
     # The innermost callback that runs on this thread and that Java waits for, and by which link it has come.

@@ -6,8 +6,8 @@ async with jpeer.aio.launch() as java:
     print([x async for x in xs], await xs.size())
 
 No call holds up the loop or a later call. Those that are made without an await between them may run in any order.
-Classes are described when they are first seen, which takes a moment. Everything that a connection gives belongs to the
-loop that opened it.
+The first sight of a class by its name takes a moment, for which the loop waits; asyncio.to_thread(java.type, name)
+waits elsewhere. Everything that a connection gives belongs to the loop that opened it.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The links of a connection of jpeer.aio: no call waits behind another one.
 
-A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link is
-open. Calls that give Java functions go over other links than those that give none, so that the latter, which may wait
-in Java for anything, hold up no function that has to go over its own link again.
+A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link
+is open. Calls that give Java functions go over other links than those that give none, so that the latter, which may
+wait in Java for anything, hold up no function that has to go over its own link again.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from ._native import Connection
 
 LINKS_MAX = 256
 OPENINGS_MAX = 4  # at once
+THREADS_MAX = 8  # which open links, and convert answers whose values ask the peer again, such as of a new class
 GROWTH_SECONDS = 0.002  # a call waits that long before a link is opened for it: most are answered by then
 REFUSAL_SECONDS = 1.0  # a link could not be opened: none is tried before
 
@@ -53,7 +54,7 @@ class Links:
         self._opening = 0
         self._refused_until = 0.0
         self._growth: asyncio.TimerHandle | None = None
-        self._executor: ThreadPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "jpeer-aio")
         self._end: BaseException | None = None
         connection.reserve_link()
         self._put_back(self._add(0))
@@ -74,8 +75,7 @@ class Links:
         self._finish_all(ConnectionError("the connection is closed"))
         for link in list(self._links.values()):
             self._remove(link)
-        if self._executor is not None:
-            self._executor.shutdown(wait=False)
+        self._threads.shutdown(wait=False)
 
     # ---- calls ----
 
@@ -115,7 +115,7 @@ class Links:
 
         try:
             used, gives_callbacks = self._connection.send(
-                call.step, call.timeout, done, within, number, for_callbacks
+                call.step, call.timeout, done, within, number, for_callbacks, self._threads.submit
             )
             link = self._links.get(used) or self._add(used, is_ours=False)
         except Exception as error:
@@ -194,12 +194,10 @@ class Links:
 
     def _grow(self) -> None:
         self._growth = None
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(OPENINGS_MAX, "jpeer-links")
         room = LINKS_MAX - len(self._links) - self._opening
         for _ in range(min(len(self._waiting), OPENINGS_MAX - self._opening, room)):
             self._opening += 1
-            opened = self._loop.run_in_executor(self._executor, self._connection.open_link)
+            opened = self._loop.run_in_executor(self._threads, self._connection.open_link)
             opened.add_done_callback(self._take_opened)
 
     def _take_opened(self, opened: "asyncio.Future[int | None]") -> None:

@@ -184,6 +184,7 @@ class ClassTable:
     def of_throwable(self, name: str) -> type[JavaException]:
         try:
             found = self.of_name(name)
+            self._java._hooks.classes.setdefault(name, found)
         except (PeerError, JavaException):
             found = self.of_name(THROWABLE)
         return found if issubclass(found, JavaException) else ThrowableMixin

@@ -1,9 +1,10 @@
 /*
  * The links of a connection: clients of one session, so that no thread waits behind the call of another.
  *
- * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it then. The first
- * link is the one that the connection was opened with. A loop has links that no thread takes (loop.c). What runs in a callback calls over the link that the callback has
- * come by, because Java waits there.
+ * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it
+ * then. The first link is the one that the connection was opened with. A loop has links that no thread takes
+ * (loop.c). What runs in a callback calls over the link that the callback has come by, because Java waits
+ * there.
  */
 #include "native.h"
 

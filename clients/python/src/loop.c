@@ -1,6 +1,6 @@
 /*
- * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these, and the
- * loop watches their descriptors. A link is named by its number; 0 is the first one.
+ * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these,
+ * and the loop watches their descriptors. A link is named by its number; 0 is the first one.
  */
 #include "native.h"
 
@@ -14,6 +14,7 @@ struct sent {
   struct link *link;             /* strong; that it goes over */
   PyObject *step;
   PyObject *done;
+  PyObject *later;  /* what makes another thread convert an answer, or None */
   PyObject *within; /* a str, or None */
   int timeout_ms;
   enum jp_operation operation;
@@ -26,6 +27,7 @@ static void free_sent(struct sent *sent)
   link_drop(sent->link);
   Py_DECREF(sent->step);
   Py_DECREF(sent->done);
+  Py_DECREF(sent->later);
   Py_DECREF(sent->within);
   PyMem_Free(sent);
 }
@@ -59,14 +61,9 @@ static void tell(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
 
-static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+/* Takes the answer; with the GIL. */
+static void finish(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
 {
-  struct sent *sent = context;
-  if (is_ending) {
-    jp_answer_free(answer);
-    return;
-  }
-  PyGILState_STATE state = PyGILState_Ensure();
   PyObject *value = value_of_sent(sent, status, answer);
   jp_answer_free(answer);
   bool is_refused = value == NULL && !PyErr_Occurred();
@@ -79,6 +76,79 @@ static void complete(void *context, enum jp_client_status status, struct jp_answ
   }
   if (!is_sent)
     tell(sent, value);
+}
+
+/* ---- answers whose values ask the peer ---- */
+
+static const char late_name[] = "jpeer._native.late";
+
+/* An answer that another thread converts. */
+struct late {
+  struct sent *sent; /* NULL: it was converted */
+  enum jp_client_status status;
+  struct jp_answer *answer;
+};
+
+static void finish_late(struct late *late)
+{
+  struct sent *sent = late->sent;
+  late->sent = NULL;
+  if (sent != NULL)
+    finish(sent, late->status, late->answer);
+}
+
+static PyObject *convert_late(PyObject *capsule, PyObject *ignored)
+{
+  (void)ignored;
+  struct late *late = PyCapsule_GetPointer(capsule, late_name);
+  if (late == NULL)
+    return NULL;
+  finish_late(late);
+  Py_RETURN_NONE;
+}
+
+/* Whoever waits is to be told in any case. */
+static void free_late(PyObject *capsule)
+{
+  struct late *late = PyCapsule_GetPointer(capsule, late_name);
+  finish_late(late);
+  PyMem_Free(late);
+}
+
+/* False: the answer is the caller's still. No exception is set. */
+static bool leave_to_thread(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
+{
+  static PyMethodDef convert = {"convert", convert_late, METH_NOARGS, NULL};
+  struct late *late = PyMem_Malloc(sizeof *late);
+  PyObject *capsule = late == NULL ? NULL : PyCapsule_New(late, late_name, free_late);
+  if (capsule == NULL) {
+    PyMem_Free(late);
+    PyErr_Clear();
+    return false;
+  }
+  *late = (struct late){sent, status, answer};
+  PyObject *function = PyCFunction_New(&convert, capsule);
+  PyObject *left = function == NULL ? NULL : PyObject_CallFunctionObjArgs(sent->later, function, NULL);
+  if (left == NULL)
+    PyErr_Clear(); /* it is converted here, as the capsule ends */
+  Py_XDECREF(left);
+  Py_XDECREF(function);
+  Py_DECREF(capsule);
+  return true;
+}
+
+static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct sent *sent = context;
+  if (is_ending) {
+    jp_answer_free(answer);
+    return;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool asks =
+      answer != NULL && sent->later != Py_None && from_java_asks(sent->connection, sent->operation, answer);
+  if (!asks || !leave_to_thread(sent, status, answer))
+    finish(sent, status, answer);
   PyGILState_Release(state);
 }
 
@@ -110,8 +180,8 @@ static void change_link(struct sent *sent, struct link *link)
   link_drop(before);
 }
 
-/* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any case. *used,
- * which the caller drops: over which it went, since `sent` may be over. */
+/* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any
+ * case. *used, which the caller drops: over which it went, since `sent` may be over. */
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
 {
   struct builder builder;
@@ -159,11 +229,12 @@ PyObject *loop_send(PyObject *self, PyObject *args)
   PyObject *timeout;
   PyObject *done;
   PyObject *within = Py_None;
+  PyObject *later = Py_None;
   unsigned number = 0;
   unsigned number_for_callbacks = 0;
   int timeout_ms = JP_FOREVER;
-  if (!PyArg_ParseTuple(args, "OOO|OII:send", &step, &timeout, &done, &within, &number,
-                        &number_for_callbacks))
+  if (!PyArg_ParseTuple(args, "OOO|OIIO:send", &step, &timeout, &done, &within, &number,
+                        &number_for_callbacks, &later))
     return NULL;
   double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
   if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
@@ -177,6 +248,7 @@ PyObject *loop_send(PyObject *self, PyObject *args)
                         .link = link_hold(link),
                         .step = Py_NewRef(step),
                         .done = Py_NewRef(done),
+                        .later = Py_NewRef(later),
                         .within = Py_NewRef(within),
                         .timeout_ms = timeout_ms,
                         .operation = request_step_kind(step)};

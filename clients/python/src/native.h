@@ -210,6 +210,10 @@ PyObject *from_java_result(struct connection *connection, enum jp_operation oper
                            const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
 PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
+/* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
+ * is not known, or its objects are read by Python. */
+bool from_java_asks(struct connection *connection, enum jp_operation operation,
+                    const struct jp_answer *answer);
 /* Any JSON as Python's own values. */
 PyObject *from_json(struct jp_json json);
 /* An object of that class. Takes the handle, even on failure. */
