@@ -111,6 +111,11 @@ class JavaClass(type):
             raise TypeError(f"{cls.__name__} is no class of a connection")
         return cls._java
 
+    @property
+    def _operations(cls) -> Any:
+        """What jpeer.call and its kin ask."""
+        return cls._bridge._connection
+
     # Enums are collections of their constants.
 
     def _constants(cls) -> list[Any]:
@@ -164,6 +169,7 @@ class ClassTable:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._classes: dict[str, type] = {}
+        self.throwable_type: type[JavaClass] = JavaClass  # of classes of throwables
 
     @property
     def _connection(self) -> Connection:
@@ -184,6 +190,7 @@ class ClassTable:
         for each in (name, THROWABLE):
             with contextlib.suppress(PeerError, JavaException):
                 found = self.of_name(each)
+                self._java._hooks.classes.setdefault(each, found)
                 if issubclass(found, JavaException):
                     return found
         return ThrowableMixin
@@ -236,7 +243,8 @@ class ClassTable:
             if any(issubclass(base, sequences.ListMixin) for base in bases):
                 namespace.pop("sort", None)
         namespace["_constructor"] = staticmethod(self._constructor(name, info))
-        return JavaClass(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
+        kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
+        return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
 
     def _bases(self, name: str, info: dict[str, Any], supertypes: frozenset[str]) -> tuple[type, ...]:
         base: type = ThrowableMixin if name == THROWABLE else JavaObject
@@ -308,18 +316,22 @@ class ClassTable:
         def construct(*contents: Any) -> Any:
             if len(contents) != 1:
                 raise TypeError(f"{shown} takes a length or the elements, not {len(contents)} arguments")
-            content = contents[0]
-            if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
-                return connection.new(shown, (operator.index(content),))
-            if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
-                content = list(content)
-            return connection.new(shown, (Typed(shown, content),))
+            return connection.new(shown, array_arguments(shown, contents[0]))
 
         return JavaClass(shown, base, {
             "__slots__": (), "__module__": "jpeer", "__doc__": f"{shown}: call it with a length or with the elements.",
             "_java": self._java, "_java_name": shown, "_supertypes": frozenset([shown, OBJECT]), "_nested": (),
             "_constructor": staticmethod(construct),
         })  # fmt: skip
+
+
+def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
+    """Of `new` of the array's class, by a length or by the elements."""
+    if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
+        return (operator.index(content),)
+    if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
+        content = content if isinstance(content, objects.Wrapper) else list(content)
+    return (Typed(name, content),)
 
 
 def python_name(name: str) -> str:
@@ -335,7 +347,8 @@ def parameter_name(name: str) -> str:
 
 
 RESERVED = frozenset(
-    "_java _java_name _supertypes _nested _constructor _identity _owners _from_object _bridge _constants "
+    "_java _java_name _supertypes _nested _constructor _identity _owner _owners _from_object _bridge _constants "
+    "_operations "
     "java_class java_frames args with_traceback add_note".split()
 )
 

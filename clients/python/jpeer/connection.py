@@ -17,6 +17,7 @@ from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
+from .objects import Wrapper
 
 STOP_SECONDS = 10.0
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
@@ -70,12 +71,11 @@ class Java(ModuleType):
         name = class_name(element_type)
         if len(content) == 1:
             return self._classes.of_name(f"{name}[]")(content[0])
-        arguments = (Typed("java.lang.Class", name), Typed("int[]", [operator.index(each) for each in content]))
-        return self._connection.call("java.lang.reflect.Array", "newInstance", None, arguments)
+        return self._connection.call(*array_of_dimensions(name, content))
 
     def class_object(self, name: str) -> Any:
         """The java.lang.Class of that name."""
-        return self._connection.call("java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),))
+        return self._connection.call(*find_class_object(name))
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(type(self)), *self._members_of("")})
@@ -125,8 +125,7 @@ class Java(ModuleType):
 
     def stats(self) -> dict[str, Any]:
         """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
-        answer = self._connection.control("stats")
-        return dict(json.loads(answer) if isinstance(answer, str) else answer)
+        return read_stats(self._connection.control("stats"))
 
     def gc(self) -> None:
         """Runs Java's garbage collector."""
@@ -180,10 +179,28 @@ def default() -> Java:
         return _open[-1]
 
 
+# The calls of Java.array and Java.class_object, and the answer of Java.stats, for jpeer.aio, too.
+
+
+def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any, ...]:
+    arguments = (Typed("java.lang.Class", element_type), Typed("int[]", [operator.index(each) for each in content]))
+    return "java.lang.reflect.Array", "newInstance", None, arguments
+
+
+def find_class_object(name: str) -> tuple[Any, ...]:
+    return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
+
+
+def read_stats(answer: Any) -> dict[str, Any]:
+    return dict(json.loads(answer) if isinstance(answer, str) else answer)
+
+
 def class_name(java_class: Any) -> str:
     """The Java name of a class that is given as a Python class, a java.lang.Class or by its name."""
     if isinstance(java_class, str):
         return java_class
+    if isinstance(java_class, Wrapper):
+        java_class = java_class._target
     if isinstance(java_class, JavaClass) and java_class._java is not None:
         return java_class._java_name
     if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":

@@ -61,6 +61,15 @@ class JavaObject(Object):
         )
 
 
+class Wrapper:
+    """What jpeer.aio gives in place of a class or an object."""
+
+    _target: Any
+    """The class or the object."""
+    _operations: Any
+    """Its connection's call, get and put, which are awaited."""
+
+
 class ComparableMixin(JavaObject):
     """java.lang.Comparable."""
 

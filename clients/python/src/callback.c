@@ -208,11 +208,11 @@ static void forget(void *context)
 PyObject *connection_calling(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  const struct jp_callback_call *call = link_call((struct connection *)self);
-  const char *id = call == NULL ? NULL : jp_callback_id(call);
+  const struct link_frame *frame = link_frame((struct connection *)self);
+  const char *id = frame == NULL ? NULL : jp_callback_id(frame->call);
   if (id == NULL)
     Py_RETURN_NONE;
-  return PyUnicode_FromString(id);
+  return Py_BuildValue("(sI)", id, frame->link->number);
 }
 
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
@@ -275,14 +275,14 @@ static struct given *create_given(struct builder *builder, struct callback *call
 }
 
 /* Where Java has it already, the request goes over the same link, so that Java is given the same object; but not from
- * within a callback, whose link is that of the callback. */
-static struct link *link_for(const struct callback *callback)
+ * within a callback, whose link is that of the callback. otherwise: NULL: the thread's. */
+static struct link *link_for(const struct callback *callback, struct link *otherwise)
 {
   const struct link *known = callback->current == NULL ? NULL : callback->current->link;
   if (known != NULL && !known->has_ended && known->connection != NULL &&
       !link_is_nested(callback->connection))
     return callback->current->link;
-  return link_of_thread(callback->connection);
+  return otherwise != NULL ? otherwise : link_of_thread(callback->connection);
 }
 
 static bool may_give_again(const struct given *given, const struct link *link)
@@ -299,7 +299,7 @@ struct given *callback_take(struct builder *builder, PyObject *object)
   }
   struct link *wanted = builder->link;
   if (wanted == NULL && callback->connection->links != NULL)
-    wanted = link_for(callback);
+    wanted = link_for(callback, builder->for_callbacks);
   if (PyErr_Occurred() || connection_enter(callback->connection, wanted) == NULL)
     return NULL;
   if (builder->link == NULL)

@@ -80,6 +80,7 @@ static PyMemberDef method_members[] = {
     {"__text_signature__", T_OBJECT, offsetof(struct member, signature), 0, NULL},
     {"_type", T_OBJECT, offsetof(struct member, type), READONLY, NULL},
     {"_is_static", T_BOOL, offsetof(struct member, is_static), READONLY, NULL},
+    {"_has_instance", T_BOOL, offsetof(struct member, has_instance), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 /* ---- a call ---- */

@@ -47,12 +47,13 @@ enum { PEER_ID_SIZE = 37 };
 
 struct connection {
   PyObject ob_base;
-  struct link *links;   /* the first is the connection's own; NULL: it was closed, or never opened */
-  size_t link_count;    /* those that are being opened included */
-  size_t dropped;       /* objects that were let go of since all links were flushed */
-  struct jp_peer *peer; /* of launch(); it owns the first link's client then */
-  size_t users;         /* threads inside the clients */
-  bool is_closed;       /* the last user closes the clients */
+  struct link *links;      /* the first is the connection's own; NULL: it was closed, or never opened */
+  size_t link_count;       /* those that are being opened included */
+  unsigned numbered_links; /* but for the first, which is 0 */
+  size_t dropped;          /* objects that were let go of since all links were flushed */
+  struct jp_peer *peer;    /* of launch(); it owns the first link's client then */
+  size_t users;            /* threads inside the clients */
+  bool is_closed;          /* the last user closes the clients */
   /* How links are opened. No name of a session: there is but one. */
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
@@ -76,7 +77,7 @@ struct connection {
 
 /* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
 struct link *connection_enter(struct connection *connection, struct link *wanted);
-/* The same with the connection's own link, for a loop of the caller's. */
+/* The same with the connection's own link. */
 struct link *connection_enter_first(struct connection *connection);
 void connection_leave(struct connection *connection);
 /* Closes those that are open, when the interpreter ends. */
@@ -105,6 +106,8 @@ struct link {
   struct connection *connection; /* borrowed; NULL: it is closed */
   struct jp_client *client;      /* NULL: it is closed */
   unsigned long thread;          /* that calls over it; 0: none */
+  unsigned number;               /* of the connection's */
+  bool is_loops;                 /* a loop's: no thread takes it */
   bool has_ended;                /* it is not used any more */
   bool was_left;                 /* a wait was given up: its request may still be inside Java */
   bool gives_callbacks;          /* it is in the connection's callbacks_fd */
@@ -126,12 +129,14 @@ void link_push(struct link_frame *frame, struct link *link, const struct jp_call
 void link_pop(const struct link_frame *frame);
 /* A callback of the connection runs on this thread. */
 bool link_is_nested(const struct connection *connection);
-/* The innermost of them; NULL: none does. */
-const struct jp_callback_call *link_call(const struct connection *connection);
+/* The innermost of them, and the link that it has come by; NULL: none does. */
+const struct link_frame *link_frame(const struct connection *connection);
 /* False: it is one whose Java thread is still inside a request that was given up. */
 bool link_can_ask(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
+/* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
+struct link *link_open_for_loop(struct connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
 void link_flush_others(struct connection *connection, const struct link *link);
 /* What a call has given: a link whose connection has ended is not used any more. */
@@ -196,6 +201,8 @@ enum builder_fate {
 struct builder {
   struct connection *connection; /* borrowed */
   struct link *link;             /* strong: what the request goes over; NULL: the thread's */
+  struct link
+      *for_callbacks; /* borrowed: in place of the thread's where it gives callbacks; NULL: the thread's */
   struct builder_chunk *chunks;
   struct builder_buffer *buffers;
   struct builder_owned *owned;
@@ -212,6 +219,7 @@ static inline void builder_init(struct builder *builder, struct connection *conn
 {
   builder->connection = connection;
   builder->link = NULL;
+  builder->for_callbacks = NULL;
   builder->chunks = NULL;
   builder->buffers = NULL;
   builder->owned = NULL;
@@ -247,6 +255,10 @@ PyObject *from_java_result(struct connection *connection, enum jp_operation oper
                            const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
 PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
+/* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
+ * is not known, or its objects are read by Python. */
+bool from_java_asks(struct connection *connection, enum jp_operation operation,
+                    const struct jp_answer *answer);
 /* Any JSON as Python's own values. */
 PyObject *from_json(struct jp_json json);
 /* An object of that class. Takes the handle, even on failure. */
@@ -307,6 +319,15 @@ bool attempt_next(struct attempt *attempt);
 
 /* A method of Connection. */
 PyObject *connection_batch(PyObject *self, PyObject *steps);
+
+/* ---- loop.c: requests that a loop completes. Methods of Connection ---- */
+
+PyObject *loop_send(PyObject *self, PyObject *args);
+PyObject *loop_descriptor(PyObject *self, PyObject *args);
+PyObject *loop_process(PyObject *self, PyObject *args);
+PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
+PyObject *loop_open_link(PyObject *self, PyObject *ignored);
 
 /* ---- callback.c ---- */
 

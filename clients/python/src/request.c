@@ -1,8 +1,5 @@
-/* Requests: sent and waited for without the GIL, alone or in a batch, and those that a loop completes. */
+/* Requests: sent and waited for without the GIL, and the methods of Connection. */
 #include "native.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { FETCHED = 1000 };
 
@@ -324,214 +321,7 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
   return list;
 }
 
-/* ---- for a loop of the caller's ---- */
-
-/* A request that a loop completes. */
-struct sent {
-  struct connection *connection; /* strong */
-  PyObject *step;
-  PyObject *done;
-  PyObject *within; /* a str, or None */
-  int timeout_ms;
-  enum jp_operation operation;
-  bool is_second; /* the first one was refused, as request_retry says */
-  struct attempt attempt;
-  PyObject *first; /* the exception of the first form; NULL: none */
-};
-
-static void free_sent(struct sent *sent)
-{
-  Py_DECREF((PyObject *)sent->connection);
-  Py_DECREF(sent->step);
-  Py_DECREF(sent->done);
-  Py_DECREF(sent->within);
-  Py_XDECREF(sent->first);
-  PyMem_Free(sent);
-}
-
-static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
-                               struct jp_answer *answer)
-{
-  struct jp_client_error error = {.status = status};
-  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
-  if (status != JP_CLIENT_OK)
-    return raise_failure(sent->connection, status, answer, &error);
-  if (sent->operation == JP_FETCH)
-    return from_java_page(sent->connection, answer, part(sent->step, 1));
-  return from_java_result(sent->connection, sent->operation, answer);
-}
-
-/* Calls `done` with the value, which is taken, or with the exception that is set. */
-static void tell(struct sent *sent, PyObject *value)
-{
-  PyObject *fault = value == NULL ? take_exception() : NULL;
-  if (fault == NULL)
-    fault = Py_NewRef(Py_None);
-  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
-  if (told == NULL)
-    PyErr_WriteUnraisable(sent->done);
-  Py_XDECREF(told);
-  Py_XDECREF(value);
-  Py_DECREF(fault);
-  free_sent(sent);
-}
-
-static bool send_step(struct sent *sent);
-
-/* As request_retry; an exception is set. True: values have taken other forms, and it was sent. */
-static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
-{
-  struct builder told;
-  request_note_fate(&told, answer);
-  sent->attempt.fate = told.fate;
-  while (attempt_next(&sent->attempt)) {
-    PyObject *failure = take_exception();
-    if (sent->first == NULL)
-      sent->first = Py_XNewRef(failure);
-    Py_XDECREF(failure);
-    sent->attempt.fate = BUILDER_NOT_SENT;
-    if (send_step(sent))
-      return true;
-  }
-  if (sent->first != NULL && sent->attempt.fate != BUILDER_SENT) {
-    PyErr_Clear();
-    PyErr_SetObject((PyObject *)Py_TYPE(sent->first), sent->first);
-  }
-  return false;
-}
-
-static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  struct sent *sent = context;
-  if (is_ending) {
-    jp_answer_free(answer);
-    return;
-  }
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *value = value_of_sent(sent, status, answer);
-  bool is_refused = value == NULL && !PyErr_Occurred();
-  bool is_sent = false;
-  if (is_refused && sent->is_second)
-    request_fail_twice();
-  else if (is_refused) {
-    sent->is_second = true;
-    is_sent = send_step(sent);
-  } else if (value == NULL) {
-    is_sent = send_other_forms(sent, answer);
-  }
-  jp_answer_free(answer);
-  if (!is_sent)
-    tell(sent, value);
-  PyGILState_Release(state);
-}
-
-/* False: an exception; nothing was sent. */
-static bool send_request(struct sent *sent, const struct jp_request *request)
-{
-  struct jp_client_error error;
-  struct connection *connection = sent->connection;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return false;
-  enum jp_client_status status;
-  int timeout_ms = sent->timeout_ms;
-  Py_INCREF((PyObject *)connection); /* `sent` may be over */
-  Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
-  Py_END_ALLOW_THREADS;
-  if (status != JP_CLIENT_OK)
-    raise_failure(connection, status, NULL, &error);
-  connection_leave(connection);
-  Py_DECREF((PyObject *)connection);
-  return status == JP_CLIENT_OK;
-}
-
-static bool send_step(struct sent *sent)
-{
-  struct builder builder;
-  struct jp_request request;
-  PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
-  attempt_begin(&sent->attempt, &builder, sent->connection);
-  if (sent->connection->links != NULL)
-    builder.link = link_hold(sent->connection->links);
-  bool good = request_from_step(&builder, step, &request);
-  struct jp_options options;
-  if (good && sent->within != Py_None) {
-    options = *request.options;
-    options.within = PyUnicode_AsUTF8AndSize(sent->within, NULL);
-    request.options = &options;
-    good = options.within != NULL;
-  }
-  sent->attempt.choice = builder.choice; /* once it is on its way, `sent` may be over */
-  if (good)
-    sent->attempt.fate = BUILDER_SENT;
-  good = good && send_request(sent, &request);
-  builder_fini(&builder);
-  Py_DECREF(step);
-  return good;
-}
-
-static PyObject *operation_send(PyObject *self, PyObject *args)
-{
-  PyObject *step;
-  PyObject *timeout;
-  PyObject *done;
-  PyObject *within = Py_None;
-  int timeout_ms = JP_FOREVER;
-  if (!PyArg_ParseTuple(args, "OOO|O:send", &step, &timeout, &done, &within))
-    return NULL;
-  double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
-  if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
-    return NULL;
-  struct sent *sent = PyMem_Malloc(sizeof *sent);
-  if (sent == NULL)
-    return PyErr_NoMemory();
-  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
-                        .step = Py_NewRef(step),
-                        .done = Py_NewRef(done),
-                        .within = Py_NewRef(within),
-                        .timeout_ms = timeout_ms,
-                        .operation = request_step_kind(step)};
-  if (!send_step(sent)) {
-    free_sent(sent);
-    return NULL;
-  }
-  Py_RETURN_NONE;
-}
-
-static PyObject *operation_descriptor(PyObject *self, PyObject *ignored)
-{
-  (void)ignored;
-  struct connection *connection = (struct connection *)self;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return NULL;
-  int descriptor = jp_client_descriptor(link->client);
-  connection_leave(connection);
-  if (descriptor < 0)
-    return PyErr_Format(PyExc_OSError, "no descriptor is left");
-  return PyLong_FromLong(descriptor);
-}
-
-static PyObject *operation_process(PyObject *self, PyObject *ignored)
-{
-  (void)ignored;
-  struct connection *connection = (struct connection *)self;
-  struct jp_client_error error;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return NULL;
-  enum jp_client_status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_process_answers(link->client, &error);
-  Py_END_ALLOW_THREADS;
-  if (status != JP_CLIENT_OK)
-    raise_failure(connection, status, NULL, &error);
-  connection_leave(connection);
-  if (status != JP_CLIENT_OK)
-    return NULL;
-  Py_RETURN_NONE;
-}
+/* ---- all methods ---- */
 
 #define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
@@ -548,9 +338,12 @@ PyMethodDef connection_methods[] = {
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
     {"batch", connection_batch, METH_O, NULL},
-    {"send", operation_send, METH_VARARGS, NULL},
-    {"descriptor", operation_descriptor, METH_NOARGS, NULL},
-    {"process", operation_process, METH_NOARGS, NULL},
+    {"send", loop_send, METH_VARARGS, NULL},
+    {"descriptor", loop_descriptor, METH_VARARGS, NULL},
+    {"process", loop_process, METH_VARARGS, NULL},
+    {"unanswered", loop_unanswered, METH_VARARGS, NULL},
+    {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
+    {"open_link", loop_open_link, METH_NOARGS, NULL},
     {"listen", connection_listen, METH_VARARGS, NULL},
     {"calling", connection_calling, METH_NOARGS, NULL},
     {"can_ask", connection_can_ask, METH_NOARGS, NULL},

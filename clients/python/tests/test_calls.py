@@ -36,6 +36,17 @@ class Making(unittest.TestCase):
 
 
 class Objects(unittest.TestCase):
+    def test_same(self):
+        p, q = java.java.awt.Point(1, 2), java.java.awt.Point(1, 2)
+        points = java.java.util.ArrayList([p])
+        self.assertTrue(jpeer.same(p, points[0]))
+        self.assertFalse(jpeer.same(p, q))
+        self.assertTrue(jpeer.same(None, None))
+        self.assertFalse(jpeer.same(p, None))
+        error = java.java.lang.Error("text")
+        errors = java.java.util.ArrayList([error])
+        self.assertTrue(jpeer.same(error, errors[0]))
+
     def test_fields_and_methods(self):
         Point = java.type("java.awt.Point")
         p = Point(3, 4)
