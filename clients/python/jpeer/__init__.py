@@ -26,16 +26,16 @@ from .exceptions import (
     StaleObject,
     handle_of,
 )
-from .objects import JavaObject
+from .objects import JavaObject, Wrapper
 from .pages import to_list
-from .values import text_of
+from .values import OPTIONALS, Cast, text_as
 
 __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
     "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
-    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "set_field", "to_list",
+    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
 ]  # fmt: skip
 
 
@@ -81,15 +81,21 @@ def jchar(value: str) -> Typed:
 
 def cast(java_type: Any, value: Any) -> Any:
     """The value as an argument of that type (a class or its name), as a cast in Java: cast("java.lang.Object", 5)."""
+    name = class_name(java_type)
+    if name in OPTIONALS:
+        return Cast(name, value)
     if hasattr(value, "__java_interfaces__"):
+        if name == "java.lang.Object" or name in value.__java_interfaces__:
+            return Cast(name, value)
         target = value.target if isinstance(value, Implementation) else value
-        return Implementation(target, (class_name(java_type),))
-    text = text_of(value)
-    return Typed(class_name(java_type), value if text is None else text[1])
+        return Implementation(target, (name,))
+    text = text_as(name, value)
+    return Typed(name, value if text is None else text)
 
 
 def call(target: Any, name: str, *args: Any) -> Any:
-    """Calls a method of any visibility, or one whose name a field or Python hides. target: an object or a class."""
+    """Calls a method of any visibility, or one whose name a field or Python hides. target: an object or a class. The call
+    of one of jpeer.aio is awaited, as field and set_field are."""
     connection, instance, java_type = _place(target)
     return connection.call(java_type, name, instance, args)
 
@@ -100,19 +106,32 @@ def field(target: Any, name: str) -> Any:
     return connection.get(java_type, name, instance)
 
 
-def set_field(target: Any, name: str, value: Any) -> None:
+def set_field(target: Any, name: str, value: Any) -> Any:
     """Writes a field of any visibility. target: an object or a class."""
     connection, instance, java_type = _place(target)
-    connection.put(java_type, name, instance, value)
+    return connection.put(java_type, name, instance, value)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether these are one object, as Java's `==`."""
+    left, right = (each._target if isinstance(each, Wrapper) else each for each in (left, right))
+    left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
+    if isinstance(left, Object) and isinstance(right, Object):
+        return left._connection is right._connection and left._number == right._number
+    return left is right
 
 
 def _place(target: Any) -> tuple[Any, Any, str]:
+    """Who is asked, the object or None, and the class."""
+    operations = None
+    if isinstance(target, Wrapper):
+        operations, target = target._operations, target._target
     if isinstance(target, JavaClass) and target._java is not None:
-        return target._java._connection, None, source_name(target._java_name)
+        return operations or target._operations, None, source_name(target._java_name)
     if isinstance(target, JavaException):
         target = handle_of(target)
     if isinstance(target, Object):
-        return target._connection, target, target._java_type
+        return operations or target._connection, target, target._java_type
     raise TypeError(f"{target!r} is neither an object nor a class of Java")
 
 

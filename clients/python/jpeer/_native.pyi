@@ -7,7 +7,7 @@ Threads: every function may be called on any thread. The GIL is released while a
 a connection's session has a name (`session`), each thread calls over a link of its own, which it takes from those of threads
 that have ended, or opens: no thread waits behind the call of another. Beyond 256 they share the first. Objects are of the
 session, and so of all of them; a callback is called over the link that it was given by, and what it asks goes there, too.
-send, process and descriptor use the first link.
+A loop has links of its own, which no thread takes: the first one, once it is reserved, and those of open_link.
 Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the library itself:
     ConnectionError       the connection is gone or refused
     TimeoutError          no answer in time
@@ -15,7 +15,8 @@ Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the
     MemoryError
     RuntimeError          a limit was reached, the transport has no such thing, or a process that fork has made uses it
     KeyboardInterrupt     (or what another signal handler raises) a signal came while the main thread waited: the wait
-                          is over, the answer is dropped when it comes, and the connection stays usable
+                          is over, and so are those that the callback is part of which made the request; the answer is
+                          dropped when it comes, and the connection stays usable
 """
 
 from collections.abc import Callable, Sequence
@@ -50,6 +51,16 @@ class Typed:
     type: str
     value: Any
 
+class Forms:
+    """What a value may go as, in the order in which it is tried: where the peer refuses the arguments of a request, it is
+    sent again with other forms of the receiver and of the first seven arguments, in all their combinations (64 at most);
+    what is inside one argument changes together. Buffers of up to 4 Mi elements have lists of these as their second form. A form is
+    what the C half knows, or a function without parameters that gives it when it is needed. Steps of a batch have the
+    first form alone."""
+
+    def __init__(self, *forms: Any) -> None: ...
+    forms: tuple[Any, ...]
+
 class Object:
     """A handle of an object in the peer. Python classes of Java classes derive from it; it has no public names of its own.
 
@@ -77,10 +88,19 @@ class Method:
 
     def __init__(self, connection: "Connection", type: str, name: str, is_static: bool, has_instance: bool) -> None: ...
     # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
+    _is_static: bool  # read-only
+    _has_instance: bool  # read-only
     def __call__(self, *args: Any) -> Any: ...
     __name__: str
     __doc__: str | None  # settable
     __text_signature__: str | None  # settable
+
+class BoundMethod:
+    """A Method of an object; what it has beside these is the Method's."""
+
+    __self__: Object
+    __name__: str
+    def __call__(self, *args: Any) -> Any: ...
 
 class Constructor:
     """Calls `new` of a class. What it gives is always an Object (or what Hooks.classes has for the class)."""
@@ -100,8 +120,7 @@ class Callback:
 
     function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
     back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
-    class name or None, message), or an Object that is a throwable. The traceback goes to sys.unraisablehook only
-    where Java does not wait (oneway)."""
+    class name or None, message), or an Object that is a throwable. Java always waits for the answer."""
 
     def __init__(
         self,
@@ -112,8 +131,6 @@ class Callback:
         interfaces: Sequence[str] = (),
         arity: int = -1,
         overrides: Sequence[str] = (),
-        oneway: bool = False,
-        borrow: bool = False,
     ) -> None: ...
 
 class Connection:
@@ -164,19 +181,30 @@ class Connection:
     # One round trip. A step is ("new", type, args), ("call", type, method, instance, args), ("get", type, field,
     # instance) or ("put", type, field, instance, value); Result(i) among arguments and instances is what step i gave.
     # Results of all steps, in order; the first that failed raises.
-    # For a loop of the caller's:
-    def descriptor(self) -> int: ...
-    def process(self) -> None: ...  # of answers; Java's calls are for listen()
+    # For a loop of the caller's. A link is named by its number:
+    def reserve_link(self) -> None: ...  # link 0, the first one, is the loop's
+    def open_link(self) -> int | None: ...  # another one for the loop; None: there can be no more at the moment
+    def descriptor(self, link: int = 0) -> int: ...
+    def process(self, link: int = 0) -> None: ...  # of answers; Java's calls are for listen()
+    def unanswered(self, link: int = 0) -> int: ...  # requests, those that have timed out included
     def send(
         self,
         step: tuple[Any, ...],
         timeout: float | None,
         done: Callable[[Any, BaseException | None], None],
         within: str | None = None,
-    ) -> None: ...
+        link: int = 0,
+        link_for_callbacks: int = 0,
+        later: Callable[[Callable[[], None]], object] | None = None,
+    ) -> tuple[int, bool]: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
-    # within: the callback, as calling() names it, on whose Java thread it runs.
-    def calling(self) -> str | None: ...  # the innermost callback that runs on this thread and that Java waits for
+    # within: the callback, as calling() names it, on whose Java thread it runs, and whose link is to be given. Without
+    # it, a step that gives Java callables goes over link_for_callbacks, or over the link by which Java has one of them.
+    # later(convert): takes an answer whose value asks the peer again; convert(), on another thread, calls done then.
+    # Gives the link that it went over, and whether Java has been given callables by that.
+    def calling(self) -> tuple[str, int] | None: ...
+    # The innermost callback that runs on this thread and that Java waits for, and by which link it has come.
+    def can_ask(self) -> bool: ...  # False: its Java thread is still inside a request of it that was given up
     def listen(self, timeout: float, hand_on: Callable[[], None] | None = None) -> None: ...
     # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
     # hand_on is called once, before the first of their functions.

@@ -5,20 +5,25 @@ async with jpeer.aio.launch() as java:
     await xs.sort(None)
     print([x async for x in xs], await xs.size())
 
-Requests go out as they are made and are answered in their order; none holds up the loop. Classes are described when they
-are first seen, which takes a moment. Everything that a connection gives belongs to the loop that opened it.
+No call holds up the loop or a later call. Those that are made without an await between them may run in any order.
+The first sight of a class by its name takes a moment, for which the loop waits; asyncio.to_thread(java.type, name)
+waits elsewhere. Everything that a connection gives belongs to the loop that opened it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from . import connection
-from ._native import Object
-from .classes import JavaClass
+from ._native import Constructor, Field, Method, Object
+from .aio_links import Links, Place
+from .classes import ENUM, JavaClass, array_arguments
+from .collections import MapMixin
 from .exceptions import JavaException
-from .objects import JavaObject
+from .objects import JavaObject, Wrapper, missing_attribute
 from .packages import Package
 from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
@@ -27,8 +32,8 @@ from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
 class _Calling:
     """A call of Java's that a coroutine answers."""
 
-    def __init__(self, java: "AsyncJava", name: str | None) -> None:
-        self.java, self.name = java, name
+    def __init__(self, java: "AsyncJava", place: Place | None) -> None:
+        self.java, self.place = java, place
 
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
@@ -37,33 +42,69 @@ _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 class AsyncJava:
     """A connection for asyncio; attributes are packages and classes, as those of jpeer.Java."""
 
-    def __init__(self, java: connection.Java) -> None:
+    def __init__(self, java: connection.Java, reconnects: bool = False) -> None:
         self._java = java
         self._loop = asyncio.get_running_loop()
-        self._descriptor = java._connection.descriptor()
-        self._loop.add_reader(self._descriptor, self._process)
+        self._links = Links(java._connection, reconnects)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
         self._java._callbacks.run_coroutine = self._run_coroutine
+        self._java._classes.throwable_type = type("AsyncThrowable", (AsyncThrowable,), {"_owner": self})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return _wrap(self, package_member(lambda: self._java, "", name))
 
-    def type(self, name: str) -> "AsyncClass":
+    def type(self, name: str) -> Any:
         """The class of that name."""
-        return AsyncClass(self, self._java.type(name))
+        return _wrap(self, self._java.type(name))
+
+    async def array(self, element_type: Any, *content: Any) -> Any:
+        """A new array of these elements, of that length, or of several dimensions."""
+        name = connection.class_name(element_type)
+        if len(content) == 1:
+            return await self.type(f"{name}[]")(content[0])
+        return await self._ask("call", *connection.array_of_dimensions(name, content))
+
+    async def class_object(self, name: str) -> Any:
+        """The java.lang.Class of that name."""
+        return await self._ask("call", *connection.find_class_object(name))
+
+    async def stats(self) -> dict[str, Any]:
+        """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
+        return connection.read_stats(await self._send("control", "stats"))
+
+    async def gc(self) -> None:
+        """Runs Java's garbage collector."""
+        await self._send("control", "gc")
 
     @property
     def url(self) -> str:
+        """Where others can connect."""
         return self._java.url
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the peer that launch has started."""
+        return self._java.process_id
+
+    @property
+    def is_closed(self) -> bool:
+        return self._java.is_closed
+
+    @property
+    def timeout(self) -> float | None:
+        """Of every call, in seconds; None: it may take as long as it takes."""
+        return self._java.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._java.timeout = seconds
 
     async def close(self) -> None:
         """Ends the connection, and the peer that launch has started."""
-        if self._descriptor >= 0:
-            self._loop.remove_reader(self._descriptor)
-        self._descriptor = -1  # its number may be another file's soon
+        self._links.close()
         await asyncio.to_thread(self._java.close)
 
     async def __aenter__(self) -> "AsyncJava":
@@ -72,30 +113,11 @@ class AsyncJava:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _process(self) -> None:
-        try:
-            self._java._connection.process()
-        except ConnectionError:  # whoever waits is told so by the connection
-            if self._descriptor >= 0:
-                self._loop.remove_reader(self._descriptor)
-            self._descriptor = -1
-
     def _send(self, *step: Any) -> "asyncio.Future[Any]":
         """The answer to a step of _native.Connection.batch."""
-        future: asyncio.Future[Any] = self._loop.create_future()
-
-        def done(value: Any, error: BaseException | None) -> None:
-            try:
-                self._loop.call_soon_threadsafe(_settle, future, value, error)
-            except RuntimeError:
-                if not self._loop.is_closed():  # nobody waits any more where it is
-                    raise
-
         calling = _calling.get()
-        within = calling.name if calling is not None and calling.java is self else None
-        self._java._connection.send(step, self._java.timeout, done, within)
-        self._loop.call_soon(self._process)  # what came at once may have woken nobody
-        return future
+        place = calling.place if calling is not None and calling.java is self else None
+        return self._links.call(step, self._java.timeout, place)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
@@ -115,26 +137,19 @@ class AsyncJava:
         try:
             return future.result()
         finally:
-            calling.name = None  # tasks that it leaves behind are not part of it any more
+            calling.place = None  # tasks that it leaves behind are not part of it any more
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))
 
 
-def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if error is not None:
-        future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
-    else:
-        future.set_result(value)
-
-
 def _wrap(java: AsyncJava, value: Any) -> Any:
     if isinstance(value, JavaClass):
-        return AsyncClass(java, value)
+        return value if isinstance(value, AsyncThrowable) else AsyncClass(java, value)
     if isinstance(value, Package):
         return AsyncPackage(java, value)
+    if type(value) is tuple:  # of a page: an entry of a map
+        return MapEntry(_wrap(java, each) for each in value)
     return AsyncObject(java, value) if isinstance(value, JavaObject) else value
 
 
@@ -163,14 +178,48 @@ class AsyncPackage:
         return f"<async {self._target!r}>"
 
 
-class AsyncMember:
-    """A member of an object or a class: called it is a method, awaited a field."""
+class _Operations:
+    """What jpeer.call and its kin ask of a connection; here they are awaited."""
 
-    def __init__(self, java: AsyncJava, java_type: str, instance: Object | None, name: str) -> None:
-        self._owner, self._type, self._instance, self._name = java, java_type, instance, name
+    def __init__(self, java: AsyncJava) -> None:
+        self.call = partial(java._ask, "call")
+        self.get = partial(java._ask, "get")
+        self.put = partial(java._ask, "put")
+
+
+class _Later:
+    """Is asked for when it is awaited."""
+
+    def __init__(self, ask: Callable[[], Awaitable[Any]]) -> None:
+        self._ask = ask
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._ask().__await__()
+
+
+class AsyncMember:
+    # The text of the member is its own. Called it is a method, awaited a field.
+
+    def __init__(self, java: AsyncJava, cls: Any, instance: Object | None, member: Any, name: str) -> None:
+        self._owner, self._class, self._instance, self._member = java, cls, instance, member
+        # That of the object's class may be hidden, and not be named by a request.
+        self._type = cls._java_name if instance is None else getattr(member, "_type", instance._java_type)
+        self._name = _java_name(member, name)
 
     async def __call__(self, *args: Any) -> Any:
-        return await self._owner._ask("call", self._type, self._name, self._instance, args)
+        instance: Any = self._instance
+        if instance is None and self._takes_receiver(args):
+            instance, args = args[0], args[1:]
+        return await self._owner._ask("call", self._type, self._name, instance, args)
+
+    def _takes_receiver(self, args: Sequence[Any]) -> bool:
+        if not getattr(self._member, "_has_instance", False):
+            return False
+        if self._member._is_static:  # there are overloads of both kinds
+            return bool(args) and isinstance(args[0], AsyncObject) and isinstance(args[0]._target, self._class)
+        if not args:
+            raise TypeError(f"{self._type}.{self._name} needs an object")
+        return True
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._owner._ask("get", self._type, self._name, self._instance).__await__()
@@ -179,45 +228,152 @@ class AsyncMember:
         """Writes the field."""
         await self._owner._send("put", self._type, self._name, self._instance, value)
 
+    @property
+    def __name__(self) -> str:
+        return self._name
 
-class AsyncClass:
-    """A class: awaiting a call of it makes an object."""
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        if isinstance(self._member, Field):
+            return f"The field {self._type}.{self._name}: await it, or its put(value)."
+        return getattr(self._member, "__doc__", None)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        try:
+            whole = inspect.signature(self._member)
+        except (TypeError, ValueError):
+            raise AttributeError("__signature__") from None
+        return whole if self._instance is None else whole.replace(parameters=[*whole.parameters.values()][1:])
+
+    def __repr__(self) -> str:
+        kind = "field" if isinstance(self._member, Field) else "method"
+        return f"<async Java {kind} {self._type}.{self._name}>"
+
+
+class AsyncWrapper(Wrapper):
+    """A class or an object; it takes no attributes."""
+
+    _owner: AsyncJava
 
     def __init__(self, java: AsyncJava, target: Any) -> None:
-        self._owner, self._target = java, target
+        self.__dict__.update(_owner=java, _target=target)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        target = self._target
+        raise _refusal(target if isinstance(target, JavaClass) else type(target), self, name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"nothing of Java can be deleted: {name!r}", name=name, obj=self)
+
+    @property
+    def _operations(self) -> _Operations:
+        return _Operations(self._owner)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+
+def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
+    """Of an assignment: it could not wait for Java."""
+    member = _member_of(cls, name)
+    if member is None or name.startswith("_"):
+        return missing_attribute(cls, name, owner)
+    text = f"{cls._java_name}.{name} is a method"
+    if isinstance(member, Field):
+        text = f"{cls._java_name}.{name} is a field of Java's, which is written by: await x.{name}.put(value)"
+    return AttributeError(text, name=name, obj=owner)
+
+
+class AsyncClass(AsyncWrapper):
+    """A class: awaiting a call of it makes an object. isinstance, issubclass and jpeer.cast take it."""
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance._target if isinstance(instance, AsyncObject) else instance, self._target)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(subclass._target if isinstance(subclass, AsyncClass) else subclass, self._target)
+
+    def __eq__(self, other: object) -> Any:
+        return self._target is other._target if isinstance(other, AsyncClass) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._target)
 
     async def __call__(self, *args: Any) -> Any:
-        return await self._owner._ask("new", self._target._java_name, args)
+        name, constructor = self._target._java_name, self._target._constructor
+        if name.endswith("[]"):
+            args = array_arguments(name, *args)
+        elif not isinstance(constructor, Constructor):
+            return constructor(*args)  # an interface, which the argument implements
+        return await self._owner._ask("new", name, args)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         member = _member_of(self._target, name)
+        if member is None and name == "class_":
+            return _Later(lambda: self._owner.class_object(self._target._java_name))
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
-        return AsyncMember(self._owner, self._target._java_name, None, _java_name(member, name))
+        return AsyncMember(self._owner, self._target, None, member, name)
 
-    def __dir__(self) -> list[str]:
-        return dir(self._target)
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """The constants of an enum."""
+        if ENUM not in self._target._supertypes:
+            raise TypeError(f"{self._target!r} is not iterable: it is no enum")
+        async for each in await self._owner._ask("call", self._target._java_name, "values", None, ()):
+            yield each
 
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
 
 
-class AsyncObject:
+class AsyncThrowable(JavaClass):
+    """The type of a connection's classes of throwables. These are exceptions of Python, since `except` takes no other
+    classes; as those of AsyncClass, their calls and static members are awaited."""
+
+    _owner: AsyncJava
+
+    async def __call__(cls, *args: Any) -> Any:
+        return await cls._owner._ask("new", cls._java_name, args)
+
+    def __getattribute__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            return super().__getattribute__(name)
+        member = _member_of(cls, name)
+        if isinstance(member, (Field, Method)):
+            return AsyncMember(cls._owner, cls, None, member, name)
+        if member is None and name == "class_":
+            return _Later(lambda: cls._owner.class_object(cls._java_name))
+        return _wrap(cls._owner, super().__getattribute__(name))
+
+    def __getattr__(cls, name: str) -> Any:
+        return _wrap(cls._owner, super().__getattr__(name))
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if isinstance(_member_of(cls, name), Field):
+            raise _refusal(cls, cls, name)
+        super().__setattr__(name, value)
+
+    @property
+    def _operations(cls) -> _Operations:
+        return _Operations(cls._owner)
+
+
+class AsyncObject(AsyncWrapper):
     """An object. `==`, `hash` and `repr` are those of the same Java object; what asks Java is awaited."""
 
-    def __init__(self, java: AsyncJava, target: JavaObject) -> None:
-        self._owner, self._target = java, target
+    _target: JavaObject
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        member = _member_of(type(self._target), name)
+        cls = type(self._target)
+        member = _member_of(cls, name)
         if member is None:
             getattr(self._target, name)  # raises the error for the name
-        owner = getattr(member, "_type", self._target._java_type)  # the class may be hidden
-        return AsyncMember(self._owner, owner, self._target, _java_name(member, name))
+        return AsyncMember(self._owner, cls, self._target, member, name)
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, AsyncObject):
@@ -231,13 +387,16 @@ class AsyncObject:
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
+        """Of a map its keys, as everywhere in Python."""
         rest: Any = self._target
-        size, start, is_array = FIRST_PAGE, 0, self._target._java_type.startswith("[")
+        if isinstance(rest, MapMixin):
+            rest = (await self.keySet())._target
+        size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
         while rest is not None:
             elements, done, following = await self._owner._send("fetch", rest, size, start)
             start += len(elements) if is_array else 0
             for each in elements:
-                yield MapEntry(each) if type(each) is tuple else _wrap(self._owner, each)
+                yield _wrap(self._owner, each)
             rest = None if done else following
             size = min(size * PAGE_GROWTH, PAGE_MAX)
 
@@ -245,10 +404,7 @@ class AsyncObject:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._owner._send("call", self._target._java_type, "close", self._target, ())
-
-    def __dir__(self) -> list[str]:
-        return dir(self._target)
+        await self.close()
 
     def __repr__(self) -> str:
         return f"<async {self._target._java_type} {self._target._number}>"
@@ -257,14 +413,14 @@ class AsyncObject:
 class _Opening:
     """What launch and connect give: awaited, or entered with `async with`."""
 
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
+    def __init__(self, opened: Any, reconnects: bool = False) -> None:
+        self._opened, self._reconnects = opened, reconnects
 
     def __await__(self) -> Generator[Any, None, AsyncJava]:
         return self._open().__await__()
 
     async def _open(self) -> AsyncJava:
-        return AsyncJava(await asyncio.to_thread(self._opened))
+        return AsyncJava(await asyncio.to_thread(self._opened), self._reconnects)
 
     async def __aenter__(self) -> AsyncJava:
         self._entered = await self._open()
@@ -281,7 +437,7 @@ def launch(*args: Any, **options: Any) -> _Opening:
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """jpeer.connect for asyncio."""
-    return _Opening(lambda: connection.connect(*args, **options))
+    return _Opening(lambda: connection.connect(*args, **options), options.get("reconnects", False))
 
 
 __all__ = ["AsyncJava", "JavaException", "connect", "launch"]

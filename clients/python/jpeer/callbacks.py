@@ -5,16 +5,18 @@ threads run on threads of the package's (`Listeners`).
 """
 
 import contextlib
+import functools
 import inspect
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._native import Callback
-from .exceptions import JavaException, handle_of
+from ._native import BoundMethod, Callback
+from .exceptions import JavaException, PeerError, handle_of
+from .thrown import Thrown
+from .values import OPTIONALS, Cast
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
 
-THROWN_MAX = 16  # exceptions on their way through Java that are remembered
 LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
@@ -106,8 +107,9 @@ class CallbackTable:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
-        self._thrown: deque[tuple[str, BaseException]] = deque(maxlen=THROWN_MAX)
-        self._voids: dict[str, frozenset[str]] = {}
+        self.thrown = Thrown(java)
+        self._defaults: dict[str, frozenset[str]] = {}
+        self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
@@ -131,6 +133,9 @@ class CallbackTable:
         interfaces = getattr(target, "__java_interfaces__", ())
         if isinstance(target, Implementation):
             target = target.target
+        elif isinstance(target, type) and interfaces:
+            name = target.__qualname__
+            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: give an object of it, {name}(...)")
         if inspect.iscoroutinefunction(target) and self.run_coroutine is None:
             raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
@@ -138,20 +143,40 @@ class CallbackTable:
             return Callback(connection, self._function(target), self._throw, arity=arity_of(target))
         if isinstance(target, (FunctionType, MethodType, type)):
             return Callback(connection, self._function(target), self._throw, interfaces=interfaces)
-        overrides = _method_names(type(target))
+        cls = type(target)
+        try:
+            names = self._default_methods(interfaces)
+        except PeerError:  # not described, be it denied: any name may be one
+            names = [each for each in dir(cls) if not each.startswith("_")]
+        overrides = [each for each in names if callable(_method_of(cls, each))]
         return Callback(connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides)
+
+    def _default_methods(self, interfaces: Sequence[str]) -> list[str]:
+        """Their names. Those of other methods are sent in any case; a class may have many more of its own."""
+        found: set[str] = set()
+        for interface in interfaces:
+            if interface not in self._defaults:
+                self._defaults[interface] = frozenset(
+                    each["name"] for each in self._methods(interface) if "abstract" not in each["modifiers"].split()
+                )
+            found |= self._defaults[interface]
+        return sorted(found)
+
+    def _methods(self, interface: str) -> list[dict[str, Any]]:
+        methods = self._java._connection.describe(None, interface)["methods"]
+        return [each for each in methods if not each["isStatic"]]
 
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:
         """Every method of the interface calls it."""
 
         function = self._awaited(function)
-        voids = self._voids  # looked up here, because this is called very often
+        results = self._results  # looked up here, because this is called very often
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
             result = function(*args)
-            if interface in voids and method not in voids[interface]:
+            if interface in results and method not in results[interface]:
                 return result
-            return result if result is None else self._fitting(interface, method, result)
+            return self._fitting(interface, method, result)
 
         return call
 
@@ -159,15 +184,14 @@ class CallbackTable:
         """Each method calls the one of the same name."""
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            member = getattr(target, method, None) or getattr(target, f"{method}_", None)
+            member = _method_of(target, method)
             if member is None and callable(target):
                 member = target
             if member is None:
                 raise NotImplementedError(
                     f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
                 )
-            result = self._awaited(member)(*args)
-            return result if result is None else self._fitting(interface, method, result)
+            return self._fitting(interface, method, self._awaited(member)(*args))
 
         return call
 
@@ -178,29 +202,27 @@ class CallbackTable:
         return lambda *args: run(function, args)
 
     def _fitting(self, interface: str, method: str, result: Any) -> Any:
-        """Java takes nothing from a void method; what a lambda happens to give there is dropped."""
-        voids = self._voids.get(interface)
-        if voids is None:
-            self._voids[interface] = voids = self._java._classes.void_methods(interface)
-        return None if method in voids else result
+        """Java takes nothing from a void method, and what a lambda happens to give there is dropped. Where it wants a
+        boolean, it gets whether the result is true, where it wants an Optional, one of the result."""
+        known = self._results.get(interface)
+        if known is None:
+            known = {}
+            with contextlib.suppress(PeerError):
+                known = _results_of(self._methods(interface))
+            self._results[interface] = known
+        return known[method](result) if method in known else result
 
     def _throw(self, error: BaseException) -> Any:
-        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
-        if isinstance(error, JavaException):
-            return handle_of(error) or (error.java_class, str(error))
+        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
+        one of another connection's."""
+        can_ask = self._java._connection.can_ask()
+        if isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java):
+            handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
+            return handle or (error.java_class, _plain(str(error)))
+        name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
         message = _message_of(error)
-        with self._lock:
-            self._thrown.append((message, error))
-        return next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind)), message
-
-    def take_thrown(self, name: str | None, message: str | None) -> BaseException | None:
-        """The exception of Python that has become this throwable: it goes on as what it was."""
-        with self._lock:
-            for entry in reversed(self._thrown):
-                if entry[0] == message:
-                    self._thrown.remove(entry)
-                    return entry[1]
-        return None
+        throwable = self.thrown.throwable_of(error, name, message) if can_ask else None
+        return throwable or (name, self.thrown.mark(error, _plain(message)))
 
     def close(self) -> None:
         self._listeners.close()
@@ -245,8 +267,8 @@ class Listeners:
 
     def _add(self) -> None:
         thread = threading.Thread(target=self._run, name="jpeer-callbacks", daemon=True)
+        thread.start()  # it may fail; what runs waits for the lock that the caller has
         self._threads.add(thread)
-        thread.start()
 
     def _run(self) -> None:
         try:
@@ -284,11 +306,29 @@ def _identity(target: Any) -> Any:
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):
         return id(target.__self__), id(target.__func__)
+    if isinstance(target, (BuiltinMethodType, BoundMethod)):
+        return id(target.__self__), target.__name__
     return id(target)
 
 
-def _method_names(cls: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name, None)))
+def _results_of(methods: Iterable[dict[str, Any]]) -> dict[str, Callable[[Any], Any]]:
+    """What makes a result of methods that return nothing, a boolean or an Optional, in all their overloads."""
+    kinds: dict[str, set[str]] = {}
+    for each in methods:
+        kinds.setdefault(each["name"], set()).add(each["returnType"].partition("<")[0])
+    makers: dict[str, Callable[[Any], Any]] = {"void": lambda result: None, "boolean": bool}
+    makers.update((each, functools.partial(_as_optional, each)) for each in OPTIONALS)
+    return {name: makers[kind] for name, found in kinds.items() for kind in found if len(found) == 1 and kind in makers}
+
+
+def _as_optional(name: str, result: Any) -> Cast:
+    return result if isinstance(result, Cast) else Cast(name, result)
+
+
+def _method_of(target: Any, name: str) -> Any:
+    """What implements Java's method of that name: an attribute, with an underscore where Python keeps the name."""
+    found = getattr(target, name, None)
+    return getattr(target, f"{name}_", None) if found is None else found
 
 
 def arity_of(function: Callable[..., Any]) -> int:
@@ -313,3 +353,8 @@ def _message_of(error: BaseException) -> str:
         text = "(its text cannot be made)"
     name = type(error).__qualname__
     return f"{name}: {text}" if text else name
+
+
+def _plain(text: str) -> str:
+    """For what takes neither a NUL nor half a surrogate pair."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

@@ -20,6 +20,7 @@ OBJECT, THROWABLE, ENUM = "java.lang.Object", "java.lang.Throwable", "java.lang.
 
 # What a Java interface or class adds to the Python classes below it.
 MIXINS: dict[str, type[JavaObject]] = {
+    **dict.fromkeys(objects.NUMBERS, objects.NumberValueMixin),
     "java.lang.Comparable": objects.ComparableMixin,
     "java.lang.AutoCloseable": objects.AutoCloseableMixin,
     "java.lang.Number": objects.NumberMixin,
@@ -27,6 +28,8 @@ MIXINS: dict[str, type[JavaObject]] = {
     "java.util.Map": collections.MapMixin,
     "java.util.List": sequences.ListMixin,
     "java.util.Set": collections.SetMixin,
+    "java.util.Deque": collections.DescendingMixin,
+    "java.util.NavigableSet": collections.DescendingMixin,
     "java.util.Collection": collections.CollectionMixin,
     "java.lang.Iterable": pages.IterableMixin,
     "java.util.Iterator": pages.IteratorMixin,
@@ -44,7 +47,6 @@ class JavaClass(type):
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
-    _voids: frozenset[str] = frozenset()
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -54,7 +56,9 @@ class JavaClass(type):
             )
         return super().__new__(mcs, name, bases, namespace)
 
-    def __call__(cls, *args: Any) -> Any:
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(f"Java has no keyword arguments: {list(keywords)}")
         return cls._constructor(*args)
 
     def __getattr__(cls, name: str) -> Any:
@@ -106,6 +110,11 @@ class JavaClass(type):
         if cls._java is None:
             raise TypeError(f"{cls.__name__} is no class of a connection")
         return cls._java
+
+    @property
+    def _operations(cls) -> Any:
+        """What jpeer.call and its kin ask."""
+        return cls._bridge._connection
 
     # Enums are collections of their constants.
 
@@ -160,6 +169,7 @@ class ClassTable:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._classes: dict[str, type] = {}
+        self.throwable_type: type[JavaClass] = JavaClass  # of classes of throwables
 
     @property
     def _connection(self) -> Connection:
@@ -176,18 +186,14 @@ class ClassTable:
         return self._classes.get(name) or self._make(name, handle)
 
     def of_throwable(self, name: str) -> type[JavaException]:
-        try:
-            found = self.of_name(name)
-        except (PeerError, JavaException):
-            found = self.of_name(THROWABLE)
-        return found if issubclass(found, JavaException) else ThrowableMixin
-
-    def void_methods(self, interface: str) -> frozenset[str]:
-        """Names of methods that return nothing; none where the peer does not describe the interface."""
-        try:
-            return getattr(self.of_name(interface), "_voids", frozenset())
-        except (PeerError, JavaException):
-            return frozenset()
+        """The nearest class that the peer describes: it may deny all of them."""
+        for each in (name, THROWABLE):
+            with contextlib.suppress(PeerError, JavaException):
+                found = self.of_name(each)
+                self._java._hooks.classes.setdefault(each, found)
+                if issubclass(found, JavaException):
+                    return found
+        return ThrowableMixin
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
@@ -226,7 +232,6 @@ class ClassTable:
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
-        namespace["_voids"] = _void_methods(info)
         owners = self._owners(info) if "/" in name else {}
         namespace.update(self._members(name, info, owners), _owners=owners)
         bases = self._bases(name, info, supertypes)
@@ -238,7 +243,8 @@ class ClassTable:
             if any(issubclass(base, sequences.ListMixin) for base in bases):
                 namespace.pop("sort", None)
         namespace["_constructor"] = staticmethod(self._constructor(name, info))
-        return JavaClass(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
+        kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
+        return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
 
     def _bases(self, name: str, info: dict[str, Any], supertypes: frozenset[str]) -> tuple[type, ...]:
         base: type = ThrowableMixin if name == THROWABLE else JavaObject
@@ -291,7 +297,15 @@ class ClassTable:
             return Constructor(self._connection, name)
         from .callbacks import implementation_of
 
-        return lambda target: implementation_of(name, target)
+        def implement(*targets: Any) -> Any:
+            if len(targets) != 1:
+                raise TypeError(
+                    f"{name} is an interface: it takes one function, or one object, that implements it, "
+                    f"not {len(targets)} arguments"
+                )
+            return implementation_of(name, targets[0])
+
+        return implement
 
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
@@ -299,18 +313,25 @@ class ClassTable:
         base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)
         connection = self._connection
 
-        def construct(content: Any) -> Any:
-            if hasattr(type(content), "__index__"):
-                return connection.new(shown, (operator.index(content),))
-            if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
-                content = list(content)
-            return connection.new(shown, (Typed(shown, content),))
+        def construct(*contents: Any) -> Any:
+            if len(contents) != 1:
+                raise TypeError(f"{shown} takes a length or the elements, not {len(contents)} arguments")
+            return connection.new(shown, array_arguments(shown, contents[0]))
 
         return JavaClass(shown, base, {
             "__slots__": (), "__module__": "jpeer", "__doc__": f"{shown}: call it with a length or with the elements.",
             "_java": self._java, "_java_name": shown, "_supertypes": frozenset([shown, OBJECT]), "_nested": (),
             "_constructor": staticmethod(construct),
         })  # fmt: skip
+
+
+def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
+    """Of `new` of the array's class, by a length or by the elements."""
+    if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
+        return (operator.index(content),)
+    if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
+        content = content if isinstance(content, objects.Wrapper) else list(content)
+    return (Typed(name, content),)
 
 
 def python_name(name: str) -> str:
@@ -326,7 +347,8 @@ def parameter_name(name: str) -> str:
 
 
 RESERVED = frozenset(
-    "_java _java_name _supertypes _nested _constructor _identity _owners _voids _from_object _bridge _constants "
+    "_java _java_name _supertypes _nested _constructor _identity _owner _owners _from_object _bridge _constants "
+    "_operations "
     "java_class java_frames args with_traceback add_note".split()
 )
 
@@ -345,11 +367,6 @@ def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:
         "__module__": package or "java",
         "__doc__": "\n".join(lines).strip(),
     }
-
-
-def _void_methods(info: dict[str, Any]) -> frozenset[str]:
-    others = {each["name"] for each in info["methods"] if each["returnType"] != "void"}
-    return frozenset(each["name"] for each in info["methods"]) - others
 
 
 def _signature(member: dict[str, Any]) -> str:

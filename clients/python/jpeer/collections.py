@@ -13,6 +13,7 @@ from .exceptions import BadArgument, JavaException
 from .objects import JavaObject, call
 from .pages import IterableMixin, MapEntry, elements_of
 
+ORDERED_MAPS = {"java.util.SortedMap", "java.util.LinkedHashMap", "java.util.SequencedMap"}
 LOOKUP_ERRORS = ("java.lang.ClassCastException", "java.lang.NullPointerException")
 
 
@@ -29,6 +30,15 @@ class CollectionMixin(IterableMixin):
 
     def count(self, value: Any) -> int:
         return sum(1 for each in self if each is value or each == value)
+
+
+class DescendingMixin(JavaObject):
+    """java.util.Deque and NavigableSet."""
+
+    __slots__ = ()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(call(self, "descendingIterator"))
 
 
 class SetMixin(CollectionMixin):
@@ -68,6 +78,29 @@ class SetMixin(CollectionMixin):
 
     def __rsub__(self, other: Any) -> set[Any]:
         return _as_set(other) - set(self)
+
+    # In place it is Java's set that changes.
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]
+        call(self, "addAll", other if isinstance(other, Object) else _as_set(other))
+        return self
+
+    def __iand__(self, other: Any) -> Any:
+        return self._discard_all(set(self) - _as_set(other))
+
+    def __isub__(self, other: Any) -> Any:
+        return self._discard_all(set(self) & _as_set(other))
+
+    def __ixor__(self, other: Any) -> Any:
+        others = _as_set(other)
+        common = set(self) & others
+        self.update(others - common)
+        return self._discard_all(common)
+
+    def _discard_all(self, values: set[Any]) -> Any:
+        for each in values:
+            self.discard(each)
+        return self
 
     def __le__(self, other: Any) -> bool:
         return set(self) <= _as_set(other)
@@ -130,6 +163,14 @@ class MapMixin(JavaObject):
         except KeyError:
             return default
 
+    def __reversed__(self) -> Iterator[Any]:
+        self._check_order()
+        return iter(list(self)[::-1])
+
+    def _check_order(self) -> None:
+        if not getattr(type(self), "_supertypes", frozenset()) & ORDERED_MAPS:
+            raise TypeError(f"{self._java_type} is not reversible: its keys have no order")
+
     def keys(self) -> Any:
         return call(self, "keySet")
 
@@ -167,6 +208,10 @@ class MapMixin(JavaObject):
     def __or__(self, other: Any) -> dict[Any, Any]:
         return dict(self.items()) | dict(other.items())
 
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]  # changes Java's map, as Python's does
+        self.update(other)
+        return self
+
     def __eq__(self, other: object) -> Any:
         if isinstance(other, collections.abc.Mapping) and not isinstance(other, Object):
             return len(self) == len(other) and dict(self.items()) == other
@@ -178,8 +223,10 @@ class MapMixin(JavaObject):
         return list(self)
 
 
-class ItemsView:
-    """The pairs of a map."""
+class ItemsView(collections.abc.Set[Any]):
+    """The pairs of a map, with the operators of Python's sets, whose results are Python's sets."""
+
+    __slots__ = ("_owner",)
 
     def __init__(self, owner: MapMixin) -> None:
         self._owner = owner
@@ -190,7 +237,17 @@ class ItemsView:
     def __len__(self) -> int:
         return len(self._owner)
 
+    def __reversed__(self) -> Iterator[MapEntry]:
+        self._owner._check_order()
+        return iter(list(self)[::-1])
+
+    @classmethod
+    def _from_iterable(cls, pairs: Iterable[Any]) -> set[Any]:
+        return set(pairs)
+
     def __contains__(self, pair: Any) -> bool:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            return False
         key, value = pair
         missing = object()
         found = self._owner.get(key, missing)
@@ -226,7 +283,7 @@ def readings(value: Any) -> Iterator[Any]:
         for name, bits in (("Long", 64), ("Short", 16), ("Byte", 8)):
             if -(1 << bits - 1) <= value < 1 << bits - 1:
                 yield Typed(f"java.lang.{name}", value)
-        yield Typed("java.math.BigInteger", str(value))
+        yield Typed("java.math.BigInteger", value)
     elif kind is float:
         yield Typed("java.lang.Float", value)
     elif kind is str and len(value) == 1 and ord(value) < 0x10000:

@@ -1,5 +1,6 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
+import copyreg
 import glob
 import json
 import operator
@@ -11,19 +12,24 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import callbacks, output, packages, values
-from ._native import Connection, Hooks, Object, Typed
+from . import callbacks, objects, output, packages, values
+from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
+from .objects import Wrapper
 
 STOP_SECONDS = 10.0
-# Of a peer that serves this program alone: large arrays travel in one message, it says nothing but warnings, and what
-# is inside Java when the connection is closed holds up its end for a second.
+# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
+# that are still running when the connection is closed have a second to end before the peer does.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
+
+
+for _kind in (JavaClass, packages.Package, packages.ClassModule, Method, BoundMethod):
+    copyreg.pickle(_kind, objects.refuse_pickle)
 
 
 class Java(ModuleType):
@@ -47,10 +53,10 @@ class Java(ModuleType):
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_throwable, self._callbacks.take_thrown, self._callbacks.forget
+            self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
         self._class_names: list[str] | None = None
-        self._launched = False
+        self._launched = self._reconnects = False
         self._connection: Connection
 
     # ---- classes ----
@@ -65,12 +71,11 @@ class Java(ModuleType):
         name = class_name(element_type)
         if len(content) == 1:
             return self._classes.of_name(f"{name}[]")(content[0])
-        arguments = (Typed("java.lang.Class", name), Typed("int[]", [operator.index(each) for each in content]))
-        return self._connection.call("java.lang.reflect.Array", "newInstance", None, arguments)
+        return self._connection.call(*array_of_dimensions(name, content))
 
     def class_object(self, name: str) -> Any:
         """The java.lang.Class of that name."""
-        return self._connection.call("java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),))
+        return self._connection.call(*find_class_object(name))
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(type(self)), *self._members_of("")})
@@ -98,7 +103,16 @@ class Java(ModuleType):
 
     @property
     def is_closed(self) -> bool:
-        return self._connection.is_closed
+        """Closed here, or ended by the peer. One that `reconnects` goes on after its peer's end."""
+        if self._connection.is_closed or self._reconnects:
+            return self._connection.is_closed
+        try:
+            self._connection.process()  # an end that nobody has read yet
+        except ConnectionError:
+            return True
+        except RuntimeError:  # of another process, which has forked this one
+            pass
+        return False
 
     @property
     def timeout(self) -> float | None:
@@ -111,12 +125,12 @@ class Java(ModuleType):
 
     def stats(self) -> dict[str, Any]:
         """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
-        answer = self._connection.control("stats")
-        return dict(json.loads(answer) if isinstance(answer, str) else answer)
+        return read_stats(self._connection.control("stats"))
 
     def gc(self) -> None:
         """Runs Java's garbage collector."""
         self._connection.control("gc")
+        self._callbacks.thrown.look()
 
     def close(self) -> None:
         """Ends the connection, and the peer if launch has started it. Objects cannot be used any more."""
@@ -165,10 +179,28 @@ def default() -> Java:
         return _open[-1]
 
 
+# The calls of Java.array and Java.class_object, and the answer of Java.stats, for jpeer.aio, too.
+
+
+def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any, ...]:
+    arguments = (Typed("java.lang.Class", element_type), Typed("int[]", [operator.index(each) for each in content]))
+    return "java.lang.reflect.Array", "newInstance", None, arguments
+
+
+def find_class_object(name: str) -> tuple[Any, ...]:
+    return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
+
+
+def read_stats(answer: Any) -> dict[str, Any]:
+    return dict(json.loads(answer) if isinstance(answer, str) else answer)
+
+
 def class_name(java_class: Any) -> str:
     """The Java name of a class that is given as a Python class, a java.lang.Class or by its name."""
     if isinstance(java_class, str):
         return java_class
+    if isinstance(java_class, Wrapper):
+        java_class = java_class._target
     if isinstance(java_class, JavaClass) and java_class._java is not None:
         return java_class._java_name
     if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":
@@ -235,6 +267,7 @@ def connect(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
+    java._reconnects = reconnects
     return java._opened(connection, False)
 
 

@@ -88,7 +88,7 @@ class ErrorMaker:
     def __init__(
         self,
         class_of: Callable[[str], type[JavaException]],
-        passing: Callable[[str | None, str | None], BaseException | None],
+        passing: Callable[[str | None, str | None, Any, int], BaseException | None],
         forget_callbacks: Callable[[], None],
     ) -> None:
         self._class_of = class_of
@@ -110,7 +110,7 @@ class ErrorMaker:
     def _of_throwable(self, throwable: Throwable, outermost: Any, depth: int) -> BaseException:
         """The handle is the outermost throwable's; this one is its cause, or the cause's cause, of that depth."""
         name, message, frames, cause = throwable[:4]
-        passing = self._passing(name, message)
+        passing = self._passing(name, message, outermost, depth)
         if passing is not None:
             return _extend_traceback(passing, frames)
         made = make_throwable(self._class_of(name or "java.lang.Throwable"), message, None if depth else outermost)
@@ -141,12 +141,17 @@ def handle_of(error: JavaException) -> Any:
     handle = error.__dict__.get("_handle")
     if handle is None:
         handle, depth = error.__dict__.get("_outermost", (None, 0))
-        for _ in range(depth if handle is not None else 0):
-            cause = handle._connection.call("java.lang.Throwable", "getCause", handle)
-            handle = cause.__dict__.get("_handle") if isinstance(cause, JavaException) else None
-            if handle is None:
-                break
-        error.__dict__["_handle"] = handle
+        error.__dict__["_handle"] = handle = cause_of_handle(handle, depth)
+    return handle
+
+
+def cause_of_handle(handle: Any, depth: int) -> Any:
+    """The handle of a throwable's cause, or of the cause's cause, of that depth; None where there is none."""
+    for _ in range(depth):
+        if handle is None:
+            break
+        cause = handle._connection.call("java.lang.Throwable", "getCause", handle)
+        handle = cause.__dict__.get("_handle") if isinstance(cause, JavaException) else None
     return handle
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from . import connection
 from .exceptions import NotFound
-from .packages import Package
+from .packages import ClassModule, Package
 
 PARENT = __name__.rpartition(".")[0]
 
@@ -34,13 +34,14 @@ class PackageFinder(MetaPathFinder, Loader):
             java = connection.default()
             if last[0].isupper():
                 java.type(name.removeprefix(PARENT + "."))
-                return None  # a class is no module
         except (NotFound, RuntimeError) as why:
             raise ImportError(str(why), name=name) from None
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Package(find_default, spec.name.removeprefix(PARENT + "."), spec.name)
+        java_name = spec.name.removeprefix(PARENT + ".")
+        kind = ClassModule if java_name.rpartition(".")[2][0].isupper() else Package
+        return kind(find_default, java_name, spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass

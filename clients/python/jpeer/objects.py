@@ -1,6 +1,9 @@
 """What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
 
+import decimal
 import difflib
+import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ._native import Object
@@ -58,6 +61,15 @@ class JavaObject(Object):
         )
 
 
+class Wrapper:
+    """What jpeer.aio gives in place of a class or an object."""
+
+    _target: Any
+    """The class or the object."""
+    _operations: Any
+    """Its connection's call, get and put, which are awaited."""
+
+
 class ComparableMixin(JavaObject):
     """java.lang.Comparable."""
 
@@ -100,6 +112,56 @@ class NumberMixin(JavaObject):
         return float(call(self, "doubleValue"))
 
 
+class NumberValueMixin(ComparableMixin):
+    """Java's numbers that have a value in Python, where a constructor has made them: with Python's numbers they compare
+    as that value."""
+
+    __slots__ = ()
+
+    def _value(self) -> Any:
+        return NUMBERS[self._java_type](str(self))
+
+    def __eq__(self, other: object) -> Any:
+        return super().__eq__(other) if isinstance(other, Object) else self._value() == other
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def __int__(self) -> int:
+        return int(self._value())
+
+    def __float__(self) -> float:
+        return float(self._value())
+
+    def __lt__(self, other: object) -> Any:
+        return super().__lt__(other) if isinstance(other, Object) else _order(operator.lt, self, other)
+
+    def __le__(self, other: object) -> Any:
+        return super().__le__(other) if isinstance(other, Object) else _order(operator.le, self, other)
+
+    def __gt__(self, other: object) -> Any:
+        return super().__gt__(other) if isinstance(other, Object) else _order(operator.gt, self, other)
+
+    def __ge__(self, other: object) -> Any:
+        return super().__ge__(other) if isinstance(other, Object) else _order(operator.ge, self, other)
+
+
+def _order(holds: Callable[[Any, Any], Any], left: NumberValueMixin, right: object) -> Any:
+    return holds(left._value(), right) if isinstance(right, (int, float, decimal.Decimal)) else NotImplemented
+
+
+def read_integer(text: str) -> int:
+    return int(decimal.Decimal(text)) if len(text) > 4000 else int(text)  # which is the limit of int
+
+
+NUMBERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys((f"java.lang.{each}" for each in ("Byte", "Short", "Integer", "Long")), int),
+    **dict.fromkeys(("java.lang.Float", "java.lang.Double"), float),
+    "java.math.BigInteger": read_integer,
+    "java.math.BigDecimal": decimal.Decimal,
+}
+
+
 def call(instance: Object, name: str, *args: Any) -> Any:
     """Calls a method by its name, whatever the Python class makes of that name."""
     java_type = instance._java_type
@@ -109,6 +171,8 @@ def call(instance: Object, name: str, *args: Any) -> Any:
 
 
 def _compare(left: JavaObject, right: object, holds: Any) -> Any:
+    if right is None:
+        return NotImplemented
     try:
         return holds(call(left, "compareTo", right))
     except (BadArgument, TypeError):
@@ -128,6 +192,11 @@ def describe_briefly(instance: Object) -> str:
     if len(text) > REPR_MAX:
         text = text[:REPR_MAX] + "..."
     return f"<{name}: {text}>".encode("utf-8", "backslashreplace").decode()
+
+
+def refuse_pickle(value: Any) -> NoReturn:
+    """What pickle calls for classes, their members and packages."""
+    raise TypeError(f"cannot pickle or copy {value!r}: it belongs to a connection, which the other process has to open")
 
 
 def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:

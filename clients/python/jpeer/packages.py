@@ -23,6 +23,11 @@ class Package(ModuleType):
             __dir__=lambda: find_java()._members_of(java_name),
         )
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Import binds a module that it has loaded in its package; classes are looked up each time."""
+        if not isinstance(value, ClassModule):
+            super().__setattr__(name, value)
+
     def __call__(self, *_: Any) -> Any:
         name = self._java_name
         raise TypeError(f"{name} is taken for a package; a class whose name begins so: java.type({name!r})")
@@ -31,9 +36,25 @@ class Package(ModuleType):
         return f"<java package {self._java_name}>"
 
 
+class ClassModule(Package):
+    """What a class is while `from jpeer.java.util.Map import Entry` runs: its attributes are the class's."""
+
+    def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str) -> None:
+        super().__init__(find_java, java_name, name)
+        self.__dict__.update(
+            __getattr__=lambda each: getattr(find_java().type(java_name), each),
+            __dir__=lambda: dir(find_java().type(java_name)),
+        )
+
+    def __repr__(self) -> str:
+        return f"<java class {self._java_name} as a module>"
+
+
 def member(find_java: "Callable[[], Java]", package: str, name: str) -> Any:
     """The class or the package of that name."""
     full = f"{package}.{name}" if package else name
+    if name == "__all__":  # of `from jpeer.java.util import *`: its classes
+        return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
         raise AttributeError(f"the package {package} has no member {name!r}", name=name)
     return find_java().type(full) if name[0].isupper() else Package(find_java, full)

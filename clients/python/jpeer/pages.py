@@ -94,7 +94,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
         source = reference()
         if source is None:
             return
-        elements, done, _ = source._connection.fetch(source, size)
+        elements, done = source._connection.fetch(source, size)[:2]  # the third is the source, which nobody may hold
         del source
         yield _with_entries(elements)
         if done:
@@ -137,9 +137,4 @@ def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:
     except ImportError:
         return list(source)
     total = len(source) if isinstance(source, collections.abc.Sized) else None
-    found: list[Any] = []
-    with tqdm(total=total, unit=" elements") as bar:
-        for page in pages(source):
-            found += page
-            bar.update(len(page))
-    return found
+    return list(tqdm(source, total=total, unit=" elements"))

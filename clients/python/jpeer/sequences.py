@@ -13,6 +13,8 @@ from .objects import JavaObject, call
 from .pages import PAGE_MAX, IterableMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
+LIST = "java.util.List"
+BATCH_STEPS = 500
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
 
@@ -47,7 +49,7 @@ class SequenceMixin(IterableMixin):
         if not chosen:
             return []
         low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
-        return [each for each in self._range(low, high + 1)[:: abs(step)]][:: 1 if step > 0 else -1]
+        return self._range(low, high + 1)[:: abs(step)][:: 1 if step > 0 else -1]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, slice):
@@ -61,8 +63,16 @@ class SequenceMixin(IterableMixin):
         chosen = range(start, stop, step)
         if len(values) != len(chosen):
             raise ValueError(f"attempt to assign {len(values)} elements to a slice of {len(chosen)}")
-        for place, each in zip(chosen, values):
-            self._put(place, each)
+        self._put_each(zip(chosen, values))
+
+    def _put_each(self, pairs: Iterable[tuple[int, Any]]) -> None:
+        """Puts elements at their indexes. All of one message are converted before it is sent."""
+        steps = [self._step(place, each) for place, each in pairs]
+        for begin in range(0, len(steps), BATCH_STEPS):
+            self._connection.batch(steps[begin : begin + BATCH_STEPS])
+
+    def _step(self, place: int, value: Any) -> tuple[Any, ...]:
+        raise NotImplementedError
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self._range(0, len(self))[::-1])
@@ -83,6 +93,11 @@ class SequenceMixin(IterableMixin):
         if not isinstance(other, collections.abc.Iterable):
             return NotImplemented
         return [*other, *self]
+
+    def __mul__(self, count: Any) -> list[Any]:
+        return list(self) * operator.index(count) if hasattr(type(count), "__index__") else NotImplemented
+
+    __rmul__ = __mul__
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         for place, each in enumerate(self[start:stop], slice(start, stop).indices(len(self))[0]):
@@ -112,11 +127,20 @@ class ListMixin(SequenceMixin, CollectionMixin):
             return list(elements_of(self))
         return list(elements_of(call(self, "subList", start, stop)))
 
+    def _step(self, place: int, value: Any) -> tuple[Any, ...]:
+        return "call", LIST, "set", self, (place, value)
+
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
+        """Whatever fails, be it that a value has no form in Java, fails before an element goes."""
+        added = self._connection.new("java.util.ArrayList")
+        added.extend(values)
+        if len(values) == stop - start:  # lists of a fixed length take that, too
+            self._connection.call("java.util.Collections", "copy", None, (call(self, "subList", start, stop), added))
+            return
+        if values:
+            call(self, "addAll", stop, added)
         if start < stop:
             call(call(self, "subList", start, stop), "clear")
-        if values:
-            call(self, "addAll", start, values)
 
     def __delitem__(self, index: Any) -> None:
         if not isinstance(index, slice):
@@ -131,6 +155,16 @@ class ListMixin(SequenceMixin, CollectionMixin):
 
     def __iadd__(self, other: Iterable[Any]) -> Any:  # type: ignore[misc]  # changes the list, as Python's does
         self.extend(other)
+        return self
+
+    def __imul__(self, count: Any) -> Any:
+        times = operator.index(count)
+        if times <= 0:
+            call(self, "clear")
+        elif times > 1:
+            once = self._connection.new("java.util.ArrayList", (self,))
+            for _ in range(times - 1):
+                call(self, "addAll", once)
         return self
 
     def append(self, value: Any) -> None:
@@ -198,6 +232,9 @@ class ArrayMixin(SequenceMixin):
     def _put(self, index: int, value: Any) -> None:
         self._connection.put(self._java_type, f"[{index}]", self, value)
 
+    def _step(self, place: int, value: Any) -> tuple[Any, ...]:
+        return "put", self._java_type, f"[{place}]", self, value
+
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
         if len(values) != stop - start:
             raise ValueError(
@@ -206,6 +243,15 @@ class ArrayMixin(SequenceMixin):
         if values:
             part = self._connection.new(self._java_type, (Typed(self._java_type, values),))
             self._connection.call("java.lang.System", "arraycopy", None, (part, 0, self, start, len(values)))
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("an element of an array cannot be deleted: the length of an array is fixed")
+
+    def __iadd__(self, other: Any) -> Any:
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a list of Python's")
+
+    def __imul__(self, count: Any) -> Any:
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a list of Python's")
 
     def __contains__(self, value: Any) -> bool:
         return any(each is value or each == value for each in self)

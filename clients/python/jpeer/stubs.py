@@ -34,13 +34,22 @@ import jpeer.sequences
 """
 
 _INTEGERS = "byte short int long java.lang.Byte java.lang.Short java.lang.Integer java.lang.Long java.math.BigInteger"
+_MOMENTS = "Instant LocalDateTime OffsetDateTime ZonedDateTime"
 _FLOATS = "float double java.lang.Float java.lang.Double"
+# What results and fields of these types are in Python.
 VALUES = {
     **dict.fromkeys(_INTEGERS.split(), "builtins.int"),
     **dict.fromkeys(_FLOATS.split(), "builtins.float"),
     **dict.fromkeys(["char", "java.lang.Character", "java.lang.String"], "builtins.str"),
     **dict.fromkeys(["boolean", "java.lang.Boolean"], "builtins.bool"),
+    **dict.fromkeys(["java.util.OptionalInt", "java.util.OptionalLong"], "builtins.int | None"),
+    **dict.fromkeys(["java.time.LocalTime", "java.time.OffsetTime"], "datetime.time"),
+    **dict.fromkeys([f"java.time.{each}" for each in _MOMENTS.split()], "datetime.datetime"),
     "java.math.BigDecimal": "decimal.Decimal",
+    "java.time.Duration": "datetime.timedelta",
+    "java.time.LocalDate": "datetime.date",
+    "java.util.Optional": "typing.Any",
+    "java.util.OptionalDouble": "builtins.float | None",
     "java.util.UUID": "uuid.UUID",
     "void": "None",
 }
@@ -140,7 +149,7 @@ class Writer:
     def _base_list(self, info: Info) -> list[Any]:
         """Java classes by their names, and Python's own: the superclass, the interfaces, and the mixins that these have
         not. An interface is left out where Python finds no order of all of them."""
-        superclass = _erased(info["superclass"] or "")
+        superclass = "" if info["className"] == THROWABLE else _erased(info["superclass"] or "")
         known: list[Any] = [each for each in [superclass, *map(_erased, info["interfaces"])] if each in self._names]
         known = [each for each in known if not any(each in self._supertypes(other) for other in known if other != each)]
         supertypes = self._supertypes(info["className"])
@@ -200,7 +209,9 @@ class Writer:
             for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])):
                 lines += [f"{indent}@typing.overload"] * (len(known) > 1)
                 lines += [f"{indent}@staticmethod"] * is_static
-                first = "" if is_static else "self, " if parameters else "self"
+                # Of a class whose objects become values, a method is called with the value in front.
+                receiver = "self: typing.Any" if info["className"] in VALUES else "self"
+                first = "" if is_static else f"{receiver}, " if parameters else receiver
                 lines.append(f"{indent}def {name}({first}{parameters}) -> {result}: ...")
         return lines
 

@@ -9,15 +9,18 @@ import enum
 import operator
 import pathlib
 import re
+import threading
 import uuid
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
-from ._native import Object, Result, Typed
+from ._native import Connection, Forms, Object, Result, Typed
 from .classes import JavaClass
+from .collections import ItemsView
 from .names import source_name
 from .exceptions import JavaException, handle_of
+from .objects import read_integer
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -137,7 +140,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 _READ: dict[str, Callable[[str], Any]] = {
     "java.math.BigDecimal": decimal.Decimal,
-    "java.math.BigInteger": lambda text: int(decimal.Decimal(text)) if len(text) > 4000 else int(text),
+    "java.math.BigInteger": read_integer,
     "java.time.Duration": _duration,
     "java.time.Instant": _instant,
     "java.time.LocalDate": _date,
@@ -151,11 +154,17 @@ _READ: dict[str, Callable[[str], Any]] = {
 FROM_TEXT = {name: _lossless(read) for name, read in _READ.items()}
 
 
+OPTIONALS = frozenset(f"java.util.Optional{each}" for each in ("", "Double", "Int", "Long"))
+_keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
+
+
 class OptionalReader:
     """java.util.Optional becomes the value that is in it, or None."""
 
     @staticmethod
     def _from_object(handle: Object) -> Any:
+        if getattr(_keeping, "optional", False):
+            return handle
         return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
 
 
@@ -164,6 +173,8 @@ class PrimitiveOptionalReader:
 
     @staticmethod
     def _from_object(handle: Object) -> Any:
+        if getattr(_keeping, "optional", False):
+            return handle
         name = handle._java_type
         present, value = handle._connection.batch(
             [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
@@ -208,6 +219,14 @@ def text_of(value: Any) -> tuple[str, str] | None:
     return None
 
 
+def text_as(java_type: str, value: Any) -> str | None:
+    """The text of a value that a cast makes that type; None where it goes as no text."""
+    if java_type in MOMENTS and isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return MOMENTS[java_type](value)
+    found = text_of(value)
+    return None if found is None else found[1]
+
+
 def _decimal_text(value: decimal.Decimal) -> tuple[str, str]:
     if not value.is_finite():
         raise ValueError(f"{value} is no number of java.math.BigDecimal")
@@ -226,11 +245,44 @@ def _datetime_text(value: datetime.datetime) -> tuple[str, str]:
     zone = value.tzinfo
     if zone is None:
         return "java.time.LocalDateTime", value.isoformat()
+    name = "java.time.OffsetDateTime"
     if zone is datetime.timezone.utc:
-        return "java.time.Instant", value.replace(tzinfo=None).isoformat() + "Z"
-    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
-        return "java.time.ZonedDateTime", f"{value.isoformat()}[{zone.key}]"
-    return "java.time.OffsetDateTime", value.isoformat()
+        name = "java.time.Instant"
+    elif isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
+        name = "java.time.ZonedDateTime"
+    return name, MOMENTS[name](value)
+
+
+def _instant_text(value: datetime.datetime) -> str:
+    return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _offset_text(value: datetime.datetime) -> str:
+    return value.isoformat()
+
+
+def _zoned_text(value: datetime.datetime) -> str:
+    key = getattr(value.tzinfo, "key", None)
+    return value.isoformat() if key is None else f"{value.isoformat()}[{key}]"
+
+
+MOMENTS: dict[str, Callable[[datetime.datetime], str]] = {
+    "java.time.OffsetDateTime": _offset_text,
+    "java.time.ZonedDateTime": _zoned_text,
+    "java.time.Instant": _instant_text,
+}
+"""What a datetime with a zone may go as, in the order in which it is tried after its own type."""
+
+
+def _datetime(value: datetime.datetime) -> Any:
+    name, text = _datetime_text(value)
+    if value.tzinfo is None:
+        return Typed(name, text)
+
+    def moment(other: str) -> Callable[[], Typed]:
+        return lambda: Typed(other, MOMENTS[other](value))
+
+    return Forms(Typed(name, text), *(moment(other) for other in MOMENTS if other != name))
 
 
 def _timedelta_text(value: datetime.timedelta) -> tuple[str, str]:
@@ -255,9 +307,36 @@ _TEXTS: dict[type, Callable[[Any], tuple[str, str]]] = {
 }
 
 
+class Cast:
+    """A value as an object of a class that Java has to make: an Optional, or one of Python's as what it is in Java."""
+
+    def __init__(self, java_type: str, value: Any) -> None:
+        self.java_type, self.value = java_type, value
+
+    def __repr__(self) -> str:
+        return f"<{self.value!r} as {self.java_type}>"
+
+    def make(self, connection: Connection) -> Any:
+        if self.java_type in OPTIONALS:
+            return _optional(connection, self.java_type, self.value)
+        made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
+        return Typed(self.java_type, made)
+
+
+def _optional(connection: Connection, name: str, value: Any) -> Any:
+    is_empty = value is None
+    before = getattr(_keeping, "optional", False)
+    _keeping.optional = True
+    try:
+        return connection.call(name, "empty" if is_empty else "of", None, () if is_empty else (value,))
+    finally:
+        _keeping.optional = before
+
+
 def writers() -> dict[type, Callable[[Any], Any]]:
     """Hooks.to_java."""
     made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(write) for kind, write in _TEXTS.items()}
+    made[datetime.datetime] = _datetime
     made[JavaException] = _throwable
     made[enum.Enum] = _enum
     return made
@@ -298,17 +377,26 @@ class OtherValues:
             return self._java._callbacks.of(value)
         if isinstance(value, Mapping):
             return self._map(value)
+        if isinstance(value, Cast):
+            return value.make(self._java._connection)
         if isinstance(value, pathlib.PurePath):
-            return self._java._connection.call("java.nio.file.Path", "of", None, (str(value),))
+            return self._path(str(value))
         if hasattr(value, "dtype") and hasattr(value, "ndim"):
             return _numpy_value(value)
         if hasattr(kind, "__index__"):
             return operator.index(value)
-        if isinstance(value, Set):
+        if isinstance(value, Set) and not isinstance(value, (MappingView, ItemsView)):  # these have an order
             return set(value)
         if isinstance(value, Iterable):
             return list(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+
+    def _path(self, text: str) -> Forms:
+        connection = self._java._connection
+        return Forms(
+            lambda: connection.call("java.nio.file.Path", "of", None, (text,)),
+            lambda: connection.new("java.io.File", (text,)),
+        )
 
     def _map(self, value: Mapping[Any, Any]) -> Any:
         if all(type(key) is str for key in value):
@@ -325,8 +413,25 @@ class OtherValues:
 
 
 def _numpy_value(value: Any) -> Any:
-    if value.ndim == 0:
-        return value.item()
+    if value.dtype.kind in "Mm":
+        value = _numpy_moment(value)
     if value.ndim == 1:
         return value.tolist()  # a format that Java has not, such as unsigned numbers
-    return list(value)
+    if value.ndim > 0:
+        return list(value)
+    made = value.item()
+    if type(made) is type(value) and value.dtype.kind == "f":  # longdouble, which Python has not
+        return float(value)
+    if made is not None and hasattr(made, "dtype"):
+        raise TypeError(f"numpy.{value.dtype} has no form in Java")
+    return made
+
+
+def _numpy_moment(value: Any) -> Any:
+    """datetime64 and timedelta64 in a unit that datetime has."""
+    exact = value.astype(f"{value.dtype.kind}8[us]")
+    missing = value != value  # NaT, which becomes None
+    if not ((exact == value) | missing).all():
+        raise TypeError(f"numpy.{value.dtype} has more digits than datetime, and no form in Java")
+    is_fine = value.dtype.kind == "m" or value.dtype.str[-4:] in ("[ns]", "[ps]", "[fs]", "[as]")
+    return exact if is_fine else value  # days are dates

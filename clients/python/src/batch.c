@@ -65,14 +65,17 @@ static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject 
   return true;
 }
 
-static PyObject *send_chain(struct connection *connection, struct jp_chain *chain, PyObject *steps)
+static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps)
 {
+  struct connection *connection = link->connection;
   struct jp_client_error error;
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
   Py_BEGIN_ALLOW_THREADS;
   status = jp_chain_send(chain, timeout_ms, &error);
   Py_END_ALLOW_THREADS;
+  link_note_status(link, status);
+  interrupt_end_wait(connection, status);
   if (PyErr_Occurred())
     return NULL;
   if (status != JP_CLIENT_OK && status != JP_CLIENT_REMOTE)
@@ -85,7 +88,7 @@ struct batch {
   PyObject *steps; /* a tuple */
 };
 
-static PyObject *try_batch(void *context)
+static PyObject *try_batch(struct attempt *attempt, void *context)
 {
   struct connection *connection = ((struct batch *)context)->connection;
   PyObject *steps = ((struct batch *)context)->steps;
@@ -93,16 +96,17 @@ static PyObject *try_batch(void *context)
   if (link == NULL)
     return NULL;
   struct builder builder;
-  builder_init(&builder, connection);
+  attempt_begin(attempt, &builder, connection);
   builder.link = link_hold(link);
   struct jp_chain *chain = jp_chain_create(link->client);
   PyObject *values = NULL;
   if (chain == NULL)
     PyErr_NoMemory();
   else if (add_steps(&builder, chain, steps))
-    values = send_chain(connection, chain, steps);
+    values = send_chain(link, chain, steps);
   jp_chain_destroy(chain);
-  builder_fini(&builder);
+  attempt_end(attempt,
+              &builder); /* values have their first forms: steps before one that was refused have run */
   connection_leave(connection);
   return values;
 }

@@ -17,8 +17,6 @@ struct callback {
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
-  bool oneway;
-  bool borrow;
   struct given *current; /* the last one that was made; NULL: it has ended */
   PyObject
       *called_as; /* (interface, method, types of the parameters) of the last call; NULL: there was none */
@@ -125,6 +123,8 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
   bool good = to_java(&builder, value, &argument);
   if (good)
     status = jp_callback_return(call, &argument, &error);
+  if (status == JP_CLIENT_OK)
+    answered_hold(given->callback->connection, &argument);
   good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
   if (!good && !PyErr_Occurred())
     PyErr_Format(PyExc_ValueError, "%s", error.text);
@@ -133,13 +133,18 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
 }
 
 /* As the hook says: a handle, a class, or a class and a message. */
-static bool throw_as(struct jp_callback_call *call, PyObject *what)
+static bool throw_as(struct connection *connection, struct jp_callback_call *call, PyObject *what)
 {
   struct jp_client_error error;
   const char *class = NULL;
   const char *message = NULL;
-  if (is_object(what))
-    return jp_callback_throw_object(call, ((struct object *)what)->ref, &error) == JP_CLIENT_OK;
+  if (is_object(what)) {
+    const struct jp_ref *ref = ((struct object *)what)->ref;
+    bool good = jp_callback_throw_object(call, ref, &error) == JP_CLIENT_OK;
+    if (good)
+      answered_hold_ref(connection, ref);
+    return good;
+  }
   PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;
   PyObject *second = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 1) : Py_None;
   if (PyUnicode_Check(first))
@@ -154,13 +159,9 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
 {
   struct jp_client_error error;
   PyObject *raised = take_exception();
-  bool is_awaited = jp_callback_id(call) != NULL;
-  PyObject *what =
-      raised == NULL || !is_awaited ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
-  bool thrown = what != NULL && throw_as(call, what);
-  if (!thrown && is_awaited)
+  PyObject *what = raised == NULL ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
+  if (what == NULL || !throw_as(callback->connection, call, what)) {
     (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
-  if (!thrown) {
     if (raised != NULL && !PyErr_Occurred())
       PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
     PyErr_WriteUnraisable(callback->function);
@@ -207,16 +208,22 @@ static void forget(void *context)
 PyObject *connection_calling(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  const struct jp_callback_call *call = link_call((struct connection *)self);
-  const char *id = call == NULL ? NULL : jp_callback_id(call);
+  const struct link_frame *frame = link_frame((struct connection *)self);
+  const char *id = frame == NULL ? NULL : jp_callback_id(frame->call);
   if (id == NULL)
     Py_RETURN_NONE;
-  return PyUnicode_FromString(id);
+  return Py_BuildValue("(sI)", id, frame->link->number);
+}
+
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  return PyBool_FromLong(link_can_ask((struct connection *)self));
 }
 
 /* ---- giving it ---- */
 
-enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };
+enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 255 };
 
 /* NULL-terminated, from a tuple that has room. False: an exception. */
 static bool read_names(struct builder *builder, PyObject *tuple, const char **names)
@@ -249,8 +256,6 @@ static struct given *create_given(struct builder *builder, struct callback *call
                                             .has_arity = callback->arity >= 0,
                                             .arity = callback->arity,
                                             .overrides = overrides[0] == NULL ? NULL : overrides,
-                                            .oneway = callback->oneway,
-                                            .borrow = callback->borrow,
                                             .by_origin = true,
                                             .function = run_call,
                                             .released = forget,
@@ -270,14 +275,14 @@ static struct given *create_given(struct builder *builder, struct callback *call
 }
 
 /* Where Java has it already, the request goes over the same link, so that Java is given the same object; but not from
- * within a callback, whose link is that of the callback. */
-static struct link *link_for(const struct callback *callback)
+ * within a callback, whose link is that of the callback. otherwise: NULL: the thread's. */
+static struct link *link_for(const struct callback *callback, struct link *otherwise)
 {
   const struct link *known = callback->current == NULL ? NULL : callback->current->link;
   if (known != NULL && !known->has_ended && known->connection != NULL &&
       !link_is_nested(callback->connection))
     return callback->current->link;
-  return link_of_thread(callback->connection);
+  return otherwise != NULL ? otherwise : link_of_thread(callback->connection);
 }
 
 static bool may_give_again(const struct given *given, const struct link *link)
@@ -294,7 +299,7 @@ struct given *callback_take(struct builder *builder, PyObject *object)
   }
   struct link *wanted = builder->link;
   if (wanted == NULL && callback->connection->links != NULL)
-    wanted = link_for(callback);
+    wanted = link_for(callback, builder->for_callbacks);
   if (PyErr_Occurred() || connection_enter(callback->connection, wanted) == NULL)
     return NULL;
   if (builder->link == NULL)
@@ -343,19 +348,15 @@ static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
 
 static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"connection", "function", "throw",  "interfaces", "arity",
-                          "overrides",  "oneway",   "borrow", NULL};
+  static char *names[] = {"connection", "function", "throw", "interfaces", "arity", "overrides", NULL};
   PyObject *connection;
   PyObject *function;
   PyObject *fault_of;
   PyObject *interfaces = NULL;
   PyObject *overrides = NULL;
   int arity = -1;
-  int oneway = 0;
-  int borrow = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOpp:Callback", names, types.connection,
-                                   &connection, &function, &fault_of, &interfaces, &arity, &overrides,
-                                   &oneway, &borrow))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiO:Callback", names, types.connection, &connection,
+                                   &function, &fault_of, &interfaces, &arity, &overrides))
     return NULL;
   interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
   overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
@@ -372,8 +373,6 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   made->interfaces = interfaces;
   made->overrides = overrides;
   made->arity = arity;
-  made->oneway = oneway != 0;
-  made->borrow = borrow != 0;
   return (PyObject *)made;
 }
 

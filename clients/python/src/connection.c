@@ -13,7 +13,6 @@ enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
 
 /* Those that are open; the GIL guards the list. */
 static struct connection *open_connections;
-static unsigned long main_thread;
 
 /* ---- users ---- */
 
@@ -156,17 +155,6 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored)
   Py_RETURN_NONE;
 }
 
-bool connection_is_interrupted(void *context)
-{
-  (void)context;
-  if (is_ending || PyThread_get_thread_ident() != main_thread) /* handlers run on the main thread alone */
-    return false;
-  PyGILState_STATE state = PyGILState_Ensure();
-  bool raised = PyErr_CheckSignals() != 0;
-  PyGILState_Release(state);
-  return raised;
-}
-
 bool connection_read_seconds(double seconds, int *milliseconds)
 {
   if (!(seconds >= 0 && seconds <= (double)(INT32_MAX / MS))) {
@@ -178,22 +166,6 @@ bool connection_read_seconds(double seconds, int *milliseconds)
 }
 
 /* ---- opening ---- */
-
-/* threading.main_thread().ident */
-static bool learn_main_thread(void)
-{
-  if (main_thread != 0)
-    return true;
-  PyObject *threading = PyImport_ImportModule("threading");
-  PyObject *thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
-  PyObject *ident = thread == NULL ? NULL : PyObject_GetAttrString(thread, "ident");
-  if (ident != NULL)
-    main_thread = PyLong_AsUnsignedLong(ident);
-  Py_XDECREF(threading);
-  Py_XDECREF(thread);
-  Py_XDECREF(ident);
-  return !PyErr_Occurred();
-}
 
 static bool take_hook(PyObject *hooks, const char *name, PyObject **place)
 {
@@ -210,7 +182,7 @@ static struct connection *create(PyTypeObject *type, PyObject *hooks)
   made->timeout_ms = JP_FOREVER;
   made->callbacks_fd = -1;
   made->process = getpid();
-  if (learn_main_thread() && take_hook(hooks, "classes", &made->classes) &&
+  if (interrupt_learn_main_thread() && take_hook(hooks, "classes", &made->classes) &&
       take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
       take_hook(hooks, "to_java", &made->to_java) &&
       take_hook(hooks, "other_to_java", &made->other_to_java) &&
@@ -255,8 +227,9 @@ static void keep_config(struct connection *connection, const struct jp_client_co
   connection->config.peer_id = NULL;
 }
 
-static struct jp_client_config make_config(const char *peer_id, int connect_timeout_ms,
-                                           Py_ssize_t message_max, Py_ssize_t pending_max, int reconnects)
+static struct jp_client_config make_config(struct connection *connection, const char *peer_id,
+                                           int connect_timeout_ms, Py_ssize_t message_max,
+                                           Py_ssize_t pending_max, int reconnects)
 {
   return (struct jp_client_config){.size = sizeof(struct jp_client_config),
                                    .peer_id = peer_id,
@@ -264,7 +237,8 @@ static struct jp_client_config make_config(const char *peer_id, int connect_time
                                    .message_max = (size_t)message_max,
                                    .pending_max = (size_t)pending_max,
                                    .reconnects = reconnects != 0,
-                                   .interrupted = connection_is_interrupted};
+                                   .interrupted = interrupt_is_due,
+                                   .interrupted_context = connection};
 }
 
 static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -290,7 +264,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   if (made == NULL)
     return NULL;
   struct jp_client_config config =
-      make_config(peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
+      make_config(made, peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
   keep_config(made, &config);
   struct jp_client *client = NULL;
   struct jp_client_error error;
@@ -372,7 +346,7 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   PyObject *arguments = empty;
   PyObject *on_output = Py_None;
   double start_timeout = 30;
-  const struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
+  struct jp_client_config client;
   struct jp_launch_config config = {.size = sizeof config, .client = &client};
   if (empty == NULL ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
@@ -385,6 +359,7 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   struct connection *made = create(types.connection, hooks);
   struct builder builder;
   builder_init(&builder, made);
+  client = make_config(made, NULL, 0, 0, 0, 0);
   if (made != NULL)
     keep_config(made, &client);
   PyObject *launched = NULL;
@@ -439,6 +414,7 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
   Py_VISIT(connection->to_java);
   Py_VISIT(connection->other_to_java);
   Py_VISIT(connection->make_error);
+  Py_VISIT(connection->interruption);
   return 0;
 }
 
@@ -446,6 +422,8 @@ static int connection_clear(PyObject *self)
 {
   struct connection *connection = (struct connection *)self;
   close_connection(connection, GRACE_MS); /* nobody is inside: a thread there holds it */
+  answered_release_all(connection);
+  Py_CLEAR(connection->interruption);
   Py_CLEAR(connection->on_output);
   Py_CLEAR(connection->classes);
   Py_CLEAR(connection->make_class);
@@ -500,7 +478,7 @@ static PyObject *get_session(PyObject *self, void *ignored)
   return PyUnicode_FromString(peer_id);
 }
 
-/* Once: links that are being opened read it. */
+/* Set once, because threads that open links read it without a lock. */
 static int set_session(PyObject *self, PyObject *value, void *ignored)
 {
   (void)ignored;

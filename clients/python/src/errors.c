@@ -21,18 +21,31 @@ static PyObject *frames_of(const struct jp_throwable *throwable)
   return frames;
 }
 
+/* The library's text ends at a NUL, and the JSON of the same throwable does not. */
+static PyObject *message_of(const struct jp_throwable *throwable, struct jp_json json)
+{
+  struct jp_json message = jp_json_member(json, "message");
+  return message.kind == JP_JSON_STRING ? from_json(message) : text_or_none(throwable->message);
+}
+
 /* From the last cause on, so that a long chain needs no stack. handle: a new reference, which is taken. */
-static PyObject *throwable_tuple(const struct jp_throwable *first, PyObject *handle)
+static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handle)
 {
   enum { CAUSES_MAX = 64 };
   const struct jp_throwable *all[CAUSES_MAX];
+  struct jp_json json[CAUSES_MAX];
   int count = 0;
-  for (const struct jp_throwable *each = first; each != NULL && count < CAUSES_MAX; each = each->cause)
-    all[count++] = each;
+  struct jp_json next = jp_answer_json(answer);
+  for (const struct jp_throwable *each = jp_answer_throwable(answer); each != NULL && count < CAUSES_MAX;
+       each = each->cause) {
+    all[count] = each;
+    json[count++] = next;
+    next = jp_json_member(next, "cause");
+  }
   PyObject *cause = Py_NewRef(Py_None);
   while (count-- > 0 && cause != NULL) {
     PyObject *type = text_or_none(all[count]->type);
-    PyObject *message = text_or_none(all[count]->message);
+    PyObject *message = message_of(all[count], json[count]);
     PyObject *frames = frames_of(all[count]);
     PyObject *tuple = type == NULL || message == NULL || frames == NULL
                           ? NULL
@@ -64,7 +77,7 @@ static PyObject *raise_remote(struct connection *connection, const struct jp_ans
   PyObject *handle = handle_of(connection, answer);
   PyObject *tuple = NULL;
   if (handle != NULL && throwable->type != NULL)
-    tuple = throwable_tuple(throwable, handle);
+    tuple = throwable_tuple(answer, handle);
   else if (handle != NULL)
     tuple = handle; /* None */
   PyObject *message =

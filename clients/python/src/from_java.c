@@ -361,3 +361,68 @@ PyObject *from_java_page(struct connection *connection, struct jp_answer *answer
   Py_XDECREF(rest);
   return page;
 }
+
+/* ---- what a value asks for ---- */
+
+/* Borrowed; NULL: it is described first. No exception is set. */
+static PyObject *known_class(struct connection *connection, const char *type)
+{
+  return PyDict_GetItemString(connection->classes, type);
+}
+
+static bool object_asks(struct connection *connection, const char *type)
+{
+  PyObject *class = known_class(connection, type);
+  return class == NULL || !PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, types.object);
+}
+
+static bool element_asks(struct connection *connection, struct jp_json json)
+{
+  struct element element;
+  if (json.kind != JP_JSON_OBJECT)
+    return false;
+  read_element(json, &element);
+  return element.has_ref && element.has_type && object_asks(connection, element.type);
+}
+
+/* Elements are mostly of one class: the first one, or the parts of the first entry. */
+static bool page_asks(struct connection *connection, struct jp_json elements)
+{
+  struct jp_json_cursor cursor = jp_json_enter(elements);
+  struct jp_json first;
+  if (!jp_json_next(&cursor, NULL, &first))
+    return false;
+  if (first.kind != JP_JSON_ARRAY)
+    return element_asks(connection, first);
+  bool asks = false;
+  struct jp_json part;
+  cursor = jp_json_enter(first);
+  while (!asks && jp_json_next(&cursor, NULL, &part))
+    asks = element_asks(connection, part);
+  return asks;
+}
+
+static bool throwable_asks(struct connection *connection, const struct jp_throwable *throwable)
+{
+  while (throwable != NULL && throwable->type != NULL) {
+    if (known_class(connection, throwable->type) == NULL)
+      return true;
+    throwable = throwable->cause;
+  }
+  return false;
+}
+
+bool from_java_asks(struct connection *connection, enum jp_operation operation,
+                    const struct jp_answer *answer)
+{
+  if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
+    return throwable_asks(connection, jp_answer_throwable(answer));
+  if (operation == JP_FETCH)
+    return page_asks(connection, jp_json_member(jp_answer_json(answer), "elements"));
+  if (jp_answer_kind(answer) != JP_ANSWER_OBJECT || jp_answer_ref(answer) == NULL)
+    return false;
+  const char *type = jp_answer_type(answer);
+  bool has_text = operation != JP_NEW && jp_answer_text(answer).data != NULL &&
+                  PyDict_GetItemString(connection->from_text, type) != NULL;
+  return !has_text && object_asks(connection, type);
+}

@@ -1,9 +1,10 @@
 /*
  * The links of a connection: clients of one session, so that no thread waits behind the call of another.
  *
- * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it then. The first
- * link is the one that the connection was opened with. What runs in a callback calls over the link that the callback has
- * come by, because Java waits there.
+ * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it
+ * then. The first link is the one that the connection was opened with. A loop has links that no thread takes
+ * (loop.c). What runs in a callback calls over the link that the callback has come by, because Java waits
+ * there.
  */
 #include "native.h"
 
@@ -52,17 +53,23 @@ void link_pop(const struct link_frame *frame)
   innermost = frame->outer;
 }
 
-const struct jp_callback_call *link_call(const struct connection *connection)
+const struct link_frame *link_frame(const struct connection *connection)
 {
   const struct link_frame *frame = innermost;
   while (frame != NULL && frame->link->connection != connection)
     frame = frame->outer;
-  return frame == NULL ? NULL : frame->call;
+  return frame;
+}
+
+bool link_can_ask(const struct connection *connection)
+{
+  const struct link_frame *frame = link_frame(connection);
+  return frame == NULL || !frame->link->was_left;
 }
 
 bool link_is_nested(const struct connection *connection)
 {
-  return link_call(connection) != NULL;
+  return link_frame(connection) != NULL;
 }
 
 /* ---- the lease of a thread ---- */
@@ -171,7 +178,7 @@ static enum jp_client_status open_client(const struct connection *connection, co
 }
 
 /* NULL: it could not be opened; perhaps with an exception. */
-static struct link *open_link(struct connection *connection)
+static struct link *open_link(struct connection *connection, bool is_loops)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
   struct link *link = url == NULL ? NULL : link_create(connection, NULL);
@@ -185,6 +192,8 @@ static struct link *open_link(struct connection *connection)
   Py_END_ALLOW_THREADS;
   bool is_wanted = status == JP_CLIENT_OK && !connection->is_closed; /* who closes it walks the list */
   if (is_wanted) {
+    link->number = ++connection->numbered_links;
+    link->is_loops = is_loops;
     link->next = connection->links->next;
     connection->links->next = link;
   } else {
@@ -199,11 +208,16 @@ static struct link *open_link(struct connection *connection)
   return is_wanted ? link : NULL;
 }
 
+struct link *link_open_for_loop(struct connection *connection)
+{
+  return may_open(connection) ? open_link(connection, true) : NULL;
+}
+
 /* False: a request would wait behind one that nobody waits for any more. */
 static bool is_free(struct link *link)
 {
   struct jp_client_error error;
-  if (link->has_ended)
+  if (link->has_ended || link->is_loops)
     return false;
   if (link->was_left) {
     (void)!jp_client_process_answers(link->client,
@@ -227,7 +241,7 @@ static struct link *take_link(struct connection *connection)
 {
   struct link *link = find_link(connection, 0);
   if (link == NULL && may_open(connection))
-    link = open_link(connection);
+    link = open_link(connection, false);
   if (PyErr_Occurred())
     return NULL;
   if (connection->links == NULL) {
@@ -241,10 +255,9 @@ static struct link *take_link(struct connection *connection)
 
 struct link *link_of_thread(struct connection *connection)
 {
-  for (const struct link_frame *each = innermost; each != NULL; each = each->outer) {
-    if (each->link->connection == connection)
-      return each->link;
-  }
+  const struct link_frame *frame = link_frame(connection);
+  if (frame != NULL)
+    return frame->link;
   unsigned long thread = PyThread_get_thread_ident();
   if (connection->links->thread == thread && is_free(connection->links))
     return connection->links;

@@ -5,7 +5,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 16, PAUSE_US = 300 };
+enum { EVENTS_MAX = 16 };
+/* What comes is mostly an answer, and the thread that waits for it reads. So this one leaves it the time in which a thread
+ * wakes up, some 50 us, several times over; a longer pause would put off Java's calls where that thread is held up. */
+enum { PAUSE_US = 300 };
 
 /* What this thread calls before it runs a function of Python's; NULL: nothing. Borrowed. */
 static _Thread_local PyObject *hands_on;
@@ -86,6 +89,7 @@ PyObject *connection_listen(PyObject *self, PyObject *args)
     return NULL;
   PyObject *before = hands_on;
   hands_on = hand_on;
+  answered_release_old(connection);
   if (listen_to(first)) /* its end ends the wait */
     process_ready(connection, timeout_ms);
   hands_on = before;

@@ -80,6 +80,7 @@ static PyMemberDef method_members[] = {
     {"__text_signature__", T_OBJECT, offsetof(struct member, signature), 0, NULL},
     {"_type", T_OBJECT, offsetof(struct member, type), READONLY, NULL},
     {"_is_static", T_BOOL, offsetof(struct member, is_static), READONLY, NULL},
+    {"_has_instance", T_BOOL, offsetof(struct member, has_instance), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 /* ---- a call ---- */
@@ -93,20 +94,20 @@ struct call {
   Py_ssize_t from;
 };
 
-static PyObject *try_call(void *context)
+static PyObject *try_call(struct attempt *attempt, void *context)
 {
   const struct call *call = context;
   struct builder builder;
   struct jp_request request = {
       .operation = call->operation, .type = call->member->type_text, .member = call->member->name_text};
-  builder_init(&builder, call->member->connection);
+  attempt_begin(attempt, &builder, call->member->connection);
   PyObject *value = NULL;
   if (call->receiver == NULL || to_java_receiver(&builder, call->receiver, request.type, &request.instance)) {
     request.args = to_java_all(&builder, call->args, call->from, &request.arg_count);
     if (request.args != NULL)
       value = request_value(call->member->connection, &builder, &request);
   }
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return value;
 }
 
@@ -290,14 +291,14 @@ static PyObject *bound_repr(PyObject *self)
   return PyUnicode_FromFormat("<bound Java method %U.%U>", member->type, member->name);
 }
 
-static PyObject *bound_compare(PyObject *self, PyObject *other, int operator)
+static PyObject *bound_compare(PyObject *self, PyObject *other, int comparison)
 {
-  if (Py_TYPE(other) != types.bound_method || (operator!= Py_EQ && operator!= Py_NE))
+  if (Py_TYPE(other) != types.bound_method || (comparison != Py_EQ && comparison != Py_NE))
     Py_RETURN_NOTIMPLEMENTED;
   const struct bound_method *a = (const struct bound_method *)self;
   const struct bound_method *b = (const struct bound_method *)other;
   bool same = a->method == b->method && a->receiver == b->receiver;
-  return PyBool_FromLong(same == (operator== Py_EQ));
+  return PyBool_FromLong(same == (comparison == Py_EQ));
 }
 
 static Py_hash_t bound_hash(PyObject *self)
@@ -360,7 +361,7 @@ struct access {
   PyObject *value;
 };
 
-static PyObject *try_access(void *context)
+static PyObject *try_access(struct attempt *attempt, void *context)
 {
   const struct access *access = context;
   const struct member *member = access->member;
@@ -371,13 +372,13 @@ static PyObject *try_access(void *context)
                                .member = member->name_text,
                                .args = &argument,
                                .arg_count = access->value == NULL ? 0 : 1};
-  builder_init(&builder, member->connection);
+  attempt_begin(attempt, &builder, member->connection);
   bool good =
       access->object == NULL || to_java_receiver(&builder, access->object, request.type, &request.instance);
   if (good && access->value != NULL)
-    good = to_java(&builder, access->value, &argument);
+    good = to_java_field(&builder, access->value, &argument);
   PyObject *result = good ? request_value(member->connection, &builder, &request) : NULL;
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return result;
 }
 

@@ -64,6 +64,7 @@ PyMODINIT_FUNC PyInit__native(void)
               add_type(module, &array_spec, types.object, &types.array) &&
               add_type(module, &typed_spec, NULL, &types.typed) &&
               add_type(module, &result_spec, NULL, &types.result) &&
+              add_type(module, &forms_spec, NULL, &types.forms) &&
               add_type(module, &method_spec, NULL, &types.method) &&
               add_type(module, &instance_method_spec, types.method, &types.instance_method) &&
               add_type(module, &bound_method_spec, NULL, &types.bound_method) &&

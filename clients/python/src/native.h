@@ -25,6 +25,7 @@ struct native_types {
   PyTypeObject *array;
   PyTypeObject *typed;
   PyTypeObject *result;
+  PyTypeObject *forms;
   PyTypeObject *method;
   PyTypeObject *instance_method;
   PyTypeObject *bound_method;
@@ -34,7 +35,7 @@ struct native_types {
 };
 extern struct native_types types;
 
-extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, method_spec,
+extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, forms_spec, method_spec,
     instance_method_spec, bound_method_spec, constructor_spec, field_spec, callback_spec;
 
 /* The process ends, or is about to: no Python any more. */
@@ -46,12 +47,13 @@ enum { PEER_ID_SIZE = 37 };
 
 struct connection {
   PyObject ob_base;
-  struct link *links;   /* the first is the connection's own; NULL: it was closed, or never opened */
-  size_t link_count;    /* those that are being opened included */
-  size_t dropped;       /* objects that were let go of since all links were flushed */
-  struct jp_peer *peer; /* of launch(); it owns the first link's client then */
-  size_t users;         /* threads inside the clients */
-  bool is_closed;       /* the last user closes the clients */
+  struct link *links;      /* the first is the connection's own; NULL: it was closed, or never opened */
+  size_t link_count;       /* those that are being opened included */
+  unsigned numbered_links; /* but for the first, which is 0 */
+  size_t dropped;          /* objects that were let go of since all links were flushed */
+  struct jp_peer *peer;    /* of launch(); it owns the first link's client then */
+  size_t users;            /* threads inside the clients */
+  bool is_closed;          /* the last user closes the clients */
   /* How links are opened. No name of a session: there is but one. */
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
@@ -64,13 +66,18 @@ struct connection {
   PyObject *url;
   PyObject *on_output; /* NULL: none */
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *make_error;
+  PyObject
+      *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
+  struct answered *answered,
+      *answered_before;    /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;   /* when `answered` began */
   struct connection *next; /* of those that are open; borrowed */
   PyObject *weak_references;
 };
 
 /* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
 struct link *connection_enter(struct connection *connection, struct link *wanted);
-/* The same with the connection's own link, for a loop of the caller's. */
+/* The same with the connection's own link. */
 struct link *connection_enter_first(struct connection *connection);
 void connection_leave(struct connection *connection);
 /* Closes those that are open, when the interpreter ends. */
@@ -81,8 +88,14 @@ PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
 /* False: a ValueError. Rounded up. */
 bool connection_read_seconds(double seconds, int *milliseconds);
-/* True: a thread of the library has to end its wait, because a signal's handler has raised. */
-bool connection_is_interrupted(void *context);
+
+/* ---- interrupt.c ---- */
+
+bool interrupt_learn_main_thread(void);
+/* A hook of the library's, with a connection: the thread has to end its wait, because a signal's handler has raised. */
+bool interrupt_is_due(void *connection);
+/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted. */
+void interrupt_end_wait(struct connection *connection, enum jp_client_status status);
 
 /* ---- link.c ---- */
 
@@ -93,6 +106,8 @@ struct link {
   struct connection *connection; /* borrowed; NULL: it is closed */
   struct jp_client *client;      /* NULL: it is closed */
   unsigned long thread;          /* that calls over it; 0: none */
+  unsigned number;               /* of the connection's */
+  bool is_loops;                 /* a loop's: no thread takes it */
   bool has_ended;                /* it is not used any more */
   bool was_left;                 /* a wait was given up: its request may still be inside Java */
   bool gives_callbacks;          /* it is in the connection's callbacks_fd */
@@ -114,10 +129,14 @@ void link_push(struct link_frame *frame, struct link *link, const struct jp_call
 void link_pop(const struct link_frame *frame);
 /* A callback of the connection runs on this thread. */
 bool link_is_nested(const struct connection *connection);
-/* The innermost of them; NULL: none does. */
-const struct jp_callback_call *link_call(const struct connection *connection);
+/* The innermost of them, and the link that it has come by; NULL: none does. */
+const struct link_frame *link_frame(const struct connection *connection);
+/* False: it is one whose Java thread is still inside a request that was given up. */
+bool link_can_ask(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
+/* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
+struct link *link_open_for_loop(struct connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
 void link_flush_others(struct connection *connection, const struct link *link);
 /* What a call has given: a link whose connection has ended is not used any more. */
@@ -144,6 +163,11 @@ struct result {
   Py_ssize_t index;
 };
 
+struct forms {
+  PyObject ob_base;
+  PyObject *forms; /* a tuple of one or more */
+};
+
 static inline bool is_object(PyObject *value)
 {
   return PyObject_TypeCheck(value, types.object);
@@ -157,14 +181,36 @@ PyObject *object_create(PyTypeObject *type, struct connection *connection, struc
 
 enum { BUILDER_BYTES = 1024 };
 
+enum { FORM_PLACES = 8, FORM_MAX = 255 };
+
+/* Which of their forms values take: one number for the receiver and one for each of the first
+ * arguments, because what is inside one argument changes together. Values that have fewer forms take their last. */
+struct form_choice {
+  unsigned char form[FORM_PLACES];
+  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as it is known */
+};
+
+/* What has become of the request of a builder. */
+enum builder_fate {
+  BUILDER_NOT_SENT,
+  BUILDER_SENT,
+  BUILDER_REFUSED /* by the peer, for its arguments: nothing of Java's has run */
+};
+
 /* What the arguments of one request borrow from. */
 struct builder {
   struct connection *connection; /* borrowed */
   struct link *link;             /* strong: what the request goes over; NULL: the thread's */
+  struct link
+      *for_callbacks; /* borrowed: in place of the thread's where it gives callbacks; NULL: the thread's */
   struct builder_chunk *chunks;
   struct builder_buffer *buffers;
   struct builder_owned *owned;
   struct builder_callback *callbacks;
+  struct form_choice choice;
+  size_t place;   /* in the choice, of the value that is converted */
+  unsigned level; /* of lists around that; the arguments are one */
+  enum builder_fate fate;
   size_t used; /* bytes of `first` */
   _Alignas(16) char first[BUILDER_BYTES];
 };
@@ -173,10 +219,15 @@ static inline void builder_init(struct builder *builder, struct connection *conn
 {
   builder->connection = connection;
   builder->link = NULL;
+  builder->for_callbacks = NULL;
   builder->chunks = NULL;
   builder->buffers = NULL;
   builder->owned = NULL;
   builder->callbacks = NULL;
+  builder->choice = (struct form_choice){.form = {0}};
+  builder->place = 0;
+  builder->level = 0;
+  builder->fate = BUILDER_NOT_SENT;
   builder->used = 0;
 }
 void builder_fini(struct builder *builder);
@@ -190,6 +241,8 @@ const char *builder_name(struct builder *builder, PyObject *text);
 bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out);
 /* The same for receivers: a value without a type of its own takes the class's. */
 bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out);
+/* The same for the value of a field. */
+bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out);
 /* Of a sequence's items; *count is how many. NULL: an exception. */
 struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count);
 
@@ -202,6 +255,10 @@ PyObject *from_java_result(struct connection *connection, enum jp_operation oper
                            const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
 PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
+/* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
+ * is not known, or its objects are read by Python. */
+bool from_java_asks(struct connection *connection, enum jp_operation operation,
+                    const struct jp_answer *answer);
 /* Any JSON as Python's own values. */
 PyObject *from_json(struct jp_json json);
 /* An object of that class. Takes the handle, even on failure. */
@@ -222,13 +279,13 @@ PyObject *take_exception(void);
 
 /* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
  * request was built with; NULL: it borrows nothing. */
-struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
                                const struct jp_request *request);
 /* The same, with the answer's value. */
-PyObject *request_value(struct connection *connection, const struct builder *builder,
+PyObject *request_value(struct connection *connection, struct builder *builder,
                         const struct jp_request *request);
-/* Runs `attempt`, and once more where that failed without an exception. */
-PyObject *request_retry(PyObject *(*attempt)(void *context), void *context);
+/* Notes in the builder whether the peer has refused the arguments. */
+void request_note_fate(struct builder *builder, const struct jp_answer *answer);
 /* JP_METHOD: it is no step. */
 enum jp_operation request_step_kind(PyObject *step);
 /* A step of batch() and send() as a request. False: an exception. */
@@ -239,10 +296,38 @@ PyObject *request_operation(struct connection *connection, const char *name, PyO
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
 
+/* ---- retry.c: requests that are built and sent once more ---- */
+
+/* One of them: which forms its values take, and how it ended. */
+struct attempt {
+  struct form_choice choice;
+  unsigned count; /* of those before it */
+  enum builder_fate fate;
+};
+
+void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection);
+/* Ends the builder, too. */
+void attempt_end(struct attempt *attempt, struct builder *builder);
+/* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
+ * refused their first ones. Where it takes none, the exception is that of the first. */
+PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
+PyObject *request_fail_twice(void);
+/* True: the next attempt is to be made; false: none is left, or Java has run. */
+bool attempt_next(struct attempt *attempt);
+
 /* ---- batch.c ---- */
 
 /* A method of Connection. */
 PyObject *connection_batch(PyObject *self, PyObject *steps);
+
+/* ---- loop.c: requests that a loop completes. Methods of Connection ---- */
+
+PyObject *loop_send(PyObject *self, PyObject *args);
+PyObject *loop_descriptor(PyObject *self, PyObject *args);
+PyObject *loop_process(PyObject *self, PyObject *args);
+PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
+PyObject *loop_open_link(PyObject *self, PyObject *ignored);
 
 /* ---- callback.c ---- */
 
@@ -253,6 +338,19 @@ struct given;
 struct given *callback_take(struct builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_let_go(struct given *given);
+/* Methods of Connection. */
+PyObject *connection_calling(PyObject *self, PyObject *ignored);
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
+
+/* ---- answered.c ---- */
+
+/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it. */
+void answered_hold(struct connection *connection, const struct jp_argument *value);
+void answered_hold_ref(struct connection *connection, const struct jp_ref *ref);
+/* Lets go of those whose moment is over. */
+void answered_release_old(struct connection *connection);
+void answered_release_all(struct connection *connection);
+
 /* ---- listen.c ---- */
 
 /* The link gives a callback from now on. False: an exception. */
@@ -261,6 +359,5 @@ bool listen_to(struct link *link);
 PyObject *connection_listen(PyObject *self, PyObject *args);
 /* A function of Python's is about to run on this thread: if it listens, another one is to. */
 void listen_hand_on(void);
-PyObject *connection_calling(PyObject *self, PyObject *ignored);
 
 #endif

@@ -145,3 +145,33 @@ static PyType_Slot result_slots[] = {{Py_tp_doc, "The result of an earlier step 
 
 PyType_Spec result_spec = {"jpeer._native.Result", sizeof(struct result), 0, Py_TPFLAGS_DEFAULT,
                            result_slots};
+
+/* ---- Forms ---- */
+
+static PyObject *forms_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  if (PyTuple_Size(args) == 0 || keywords != NULL)
+    return PyErr_Format(PyExc_TypeError, "Forms takes one form or more");
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct forms *made = (struct forms *)allocate(type, 0);
+  if (made != NULL)
+    made->forms = Py_NewRef(args);
+  return (PyObject *)made;
+}
+
+static void forms_dealloc(PyObject *self)
+{
+  Py_XDECREF(((struct forms *)self)->forms);
+  plain_dealloc(self);
+}
+
+static PyMemberDef forms_members[] = {{"forms", T_OBJECT_EX, offsetof(struct forms, forms), READONLY, NULL},
+                                      {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot forms_slots[] = {{Py_tp_doc, "What a value may go as, in the order in which it is tried."},
+                                    {Py_tp_new, forms_new},
+                                    {Py_tp_dealloc, forms_dealloc},
+                                    {Py_tp_members, forms_members},
+                                    {0, NULL}};
+
+PyType_Spec forms_spec = {"jpeer._native.Forms", sizeof(struct forms), 0, Py_TPFLAGS_DEFAULT, forms_slots};

@@ -1,8 +1,5 @@
-/* Requests: sent and waited for without the GIL, alone or in a batch, and those that a loop completes. */
+/* Requests: sent and waited for without the GIL, and the methods of Connection. */
 #include "native.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { FETCHED = 1000 };
 
@@ -13,7 +10,14 @@ static const struct jp_options fetch_options = {
 
 /* ---- one request ---- */
 
-struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+void request_note_fate(struct builder *builder, const struct jp_answer *answer)
+{
+  enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
+  int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
+  builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
+}
+
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
                                const struct jp_request *request)
 {
   struct jp_client_error error;
@@ -29,7 +33,10 @@ struct jp_answer *request_call(struct connection *connection, const struct build
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
+  interrupt_end_wait(connection, status);
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
+  if (builder != NULL)
+    request_note_fate(builder, answer);
   if (!good) {
     link_note_status(link, status);
     raise_failure(connection, status, answer, &error);
@@ -40,7 +47,7 @@ struct jp_answer *request_call(struct connection *connection, const struct build
   return answer;
 }
 
-PyObject *request_value(struct connection *connection, const struct builder *builder,
+PyObject *request_value(struct connection *connection, struct builder *builder,
                         const struct jp_request *request)
 {
   struct jp_answer *answer = request_call(connection, builder, request);
@@ -49,20 +56,6 @@ PyObject *request_value(struct connection *connection, const struct builder *bui
   PyObject *value = from_java_result(connection, request->operation, answer);
   jp_answer_free(answer);
   return value;
-}
-
-static PyObject *fail_twice(void)
-{
-  PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
-  return NULL;
-}
-
-PyObject *request_retry(PyObject *(*attempt)(void *context), void *context)
-{
-  PyObject *value = attempt(context);
-  if (value == NULL && !PyErr_Occurred())
-    value = attempt(context);
-  return value == NULL && !PyErr_Occurred() ? fail_twice() : value;
 }
 
 /* ---- steps ---- */
@@ -103,7 +96,7 @@ static bool read_value(struct builder *builder, PyObject *value, struct jp_reque
   struct jp_argument *argument = builder_alloc(builder, sizeof *argument);
   request->args = argument;
   request->arg_count = 1;
-  return argument != NULL && to_java(builder, value, argument);
+  return argument != NULL && to_java_field(builder, value, argument);
 }
 
 static bool read_type(struct builder *builder, PyObject *step, struct jp_request *request)
@@ -184,16 +177,16 @@ struct step {
   PyObject *parts;
 };
 
-static PyObject *try_step(void *context)
+static PyObject *try_step(struct attempt *attempt, void *context)
 {
   const struct step *step = context;
   struct builder builder;
   struct jp_request request;
-  builder_init(&builder, step->connection);
+  attempt_begin(attempt, &builder, step->connection);
   PyObject *value = NULL;
   if (request_from_step(&builder, step->parts, &request))
     value = request_value(step->connection, &builder, &request);
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return value;
 }
 
@@ -328,184 +321,7 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
   return list;
 }
 
-/* ---- for a loop of the caller's ---- */
-
-/* A request that a loop completes. */
-struct sent {
-  struct connection *connection; /* strong */
-  PyObject *step;
-  PyObject *done;
-  PyObject *within; /* a str, or None */
-  int timeout_ms;
-  enum jp_operation operation;
-  bool is_second; /* the first one was refused, as request_retry says */
-};
-
-static void free_sent(struct sent *sent)
-{
-  Py_DECREF((PyObject *)sent->connection);
-  Py_DECREF(sent->step);
-  Py_DECREF(sent->done);
-  Py_DECREF(sent->within);
-  PyMem_Free(sent);
-}
-
-static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
-                               struct jp_answer *answer)
-{
-  struct jp_client_error error = {.status = status};
-  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
-  if (status != JP_CLIENT_OK)
-    return raise_failure(sent->connection, status, answer, &error);
-  if (sent->operation == JP_FETCH)
-    return from_java_page(sent->connection, answer, part(sent->step, 1));
-  return from_java_result(sent->connection, sent->operation, answer);
-}
-
-/* Calls `done` with the value, which is taken, or with the exception that is set. */
-static void tell(struct sent *sent, PyObject *value)
-{
-  PyObject *fault = value == NULL ? take_exception() : NULL;
-  if (fault == NULL)
-    fault = Py_NewRef(Py_None);
-  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
-  if (told == NULL)
-    PyErr_WriteUnraisable(sent->done);
-  Py_XDECREF(told);
-  Py_XDECREF(value);
-  Py_DECREF(fault);
-  free_sent(sent);
-}
-
-static bool send_step(struct sent *sent);
-
-static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  struct sent *sent = context;
-  if (is_ending) {
-    jp_answer_free(answer);
-    return;
-  }
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *value = value_of_sent(sent, status, answer);
-  jp_answer_free(answer);
-  bool is_refused = value == NULL && !PyErr_Occurred();
-  bool is_sent = false;
-  if (is_refused && sent->is_second)
-    fail_twice();
-  else if (is_refused) {
-    sent->is_second = true;
-    is_sent = send_step(sent);
-  }
-  if (!is_sent)
-    tell(sent, value);
-  PyGILState_Release(state);
-}
-
-/* False: an exception; nothing was sent. */
-static bool send_request(struct sent *sent, const struct jp_request *request)
-{
-  struct jp_client_error error;
-  struct connection *connection = sent->connection;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return false;
-  enum jp_client_status status;
-  int timeout_ms = sent->timeout_ms;
-  Py_INCREF((PyObject *)connection); /* `sent` may be over */
-  Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
-  Py_END_ALLOW_THREADS;
-  if (status != JP_CLIENT_OK)
-    raise_failure(connection, status, NULL, &error);
-  connection_leave(connection);
-  Py_DECREF((PyObject *)connection);
-  return status == JP_CLIENT_OK;
-}
-
-static bool send_step(struct sent *sent)
-{
-  struct builder builder;
-  struct jp_request request;
-  PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
-  builder_init(&builder, sent->connection);
-  if (sent->connection->links != NULL)
-    builder.link = link_hold(sent->connection->links);
-  bool good = request_from_step(&builder, step, &request);
-  struct jp_options options;
-  if (good && sent->within != Py_None) {
-    options = *request.options;
-    options.within = PyUnicode_AsUTF8AndSize(sent->within, NULL);
-    request.options = &options;
-    good = options.within != NULL;
-  }
-  good = good && send_request(sent, &request);
-  builder_fini(&builder);
-  Py_DECREF(step);
-  return good;
-}
-
-static PyObject *operation_send(PyObject *self, PyObject *args)
-{
-  PyObject *step;
-  PyObject *timeout;
-  PyObject *done;
-  PyObject *within = Py_None;
-  int timeout_ms = JP_FOREVER;
-  if (!PyArg_ParseTuple(args, "OOO|O:send", &step, &timeout, &done, &within))
-    return NULL;
-  double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
-  if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
-    return NULL;
-  struct sent *sent = PyMem_Malloc(sizeof *sent);
-  if (sent == NULL)
-    return PyErr_NoMemory();
-  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
-                        .step = Py_NewRef(step),
-                        .done = Py_NewRef(done),
-                        .within = Py_NewRef(within),
-                        .timeout_ms = timeout_ms,
-                        .operation = request_step_kind(step)};
-  if (!send_step(sent)) {
-    free_sent(sent);
-    return NULL;
-  }
-  Py_RETURN_NONE;
-}
-
-static PyObject *operation_descriptor(PyObject *self, PyObject *ignored)
-{
-  (void)ignored;
-  struct connection *connection = (struct connection *)self;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return NULL;
-  int descriptor = jp_client_descriptor(link->client);
-  connection_leave(connection);
-  if (descriptor < 0)
-    return PyErr_Format(PyExc_OSError, "no descriptor is left");
-  return PyLong_FromLong(descriptor);
-}
-
-static PyObject *operation_process(PyObject *self, PyObject *ignored)
-{
-  (void)ignored;
-  struct connection *connection = (struct connection *)self;
-  struct jp_client_error error;
-  struct link *link = connection_enter_first(connection);
-  if (link == NULL)
-    return NULL;
-  enum jp_client_status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_process_answers(link->client, &error);
-  Py_END_ALLOW_THREADS;
-  if (status != JP_CLIENT_OK)
-    raise_failure(connection, status, NULL, &error);
-  connection_leave(connection);
-  if (status != JP_CLIENT_OK)
-    return NULL;
-  Py_RETURN_NONE;
-}
+/* ---- all methods ---- */
 
 #define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
@@ -522,9 +338,13 @@ PyMethodDef connection_methods[] = {
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
     {"batch", connection_batch, METH_O, NULL},
-    {"send", operation_send, METH_VARARGS, NULL},
-    {"descriptor", operation_descriptor, METH_NOARGS, NULL},
-    {"process", operation_process, METH_NOARGS, NULL},
+    {"send", loop_send, METH_VARARGS, NULL},
+    {"descriptor", loop_descriptor, METH_VARARGS, NULL},
+    {"process", loop_process, METH_VARARGS, NULL},
+    {"unanswered", loop_unanswered, METH_VARARGS, NULL},
+    {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
+    {"open_link", loop_open_link, METH_NOARGS, NULL},
     {"listen", connection_listen, METH_VARARGS, NULL},
     {"calling", connection_calling, METH_NOARGS, NULL},
+    {"can_ask", connection_can_ask, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -120,6 +120,21 @@ static bool put_text(struct builder *builder, PyObject *value, struct jp_argumen
 
 /* ---- numbers ---- */
 
+/* int and str have a limit of digits, decimal has none. */
+static PyObject *digits_of(PyObject *integer)
+{
+  PyObject *digits = PyNumber_ToBase(integer, 10);
+  if (digits != NULL || !PyErr_ExceptionMatches(PyExc_ValueError))
+    return digits;
+  PyErr_Clear();
+  PyObject *module = PyImport_ImportModule("decimal");
+  PyObject *number = module == NULL ? NULL : PyObject_CallMethod(module, "Decimal", "O", integer);
+  digits = number == NULL ? NULL : PyObject_Str(number);
+  Py_XDECREF(module);
+  Py_XDECREF(number);
+  return digits;
+}
+
 static bool put_integer(struct builder *builder, PyObject *value, struct jp_argument *out)
 {
   int overflow;
@@ -131,7 +146,7 @@ static bool put_integer(struct builder *builder, PyObject *value, struct jp_argu
     out->as.integer = number;
     return true;
   }
-  PyObject *digits = PyNumber_ToBase(value, 10);
+  PyObject *digits = digits_of(value);
   out->type = "java.math.BigInteger";
   return own(builder, digits) && put_text(builder, digits, out);
 }
@@ -217,11 +232,15 @@ struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssi
   Py_ssize_t size = PyTuple_Size(tuple);
   *count = (size_t)(size - from);
   struct jp_argument *items = builder_alloc(builder, (*count + 1) * sizeof *items);
-  for (Py_ssize_t i = from; items != NULL && i < size; i++) {
-    if (!to_java(builder, PyTuple_GetItem(tuple, i), &items[i - from]))
-      return NULL;
+  builder->level++;
+  bool good = items != NULL;
+  for (Py_ssize_t i = from; good && i < size; i++) {
+    if (builder->level == 1)
+      builder->place = (size_t)(i - from) + 1;
+    good = to_java(builder, PyTuple_GetItem(tuple, i), &items[i - from]);
   }
-  return items;
+  builder->level--;
+  return good ? items : NULL;
 }
 
 /* ---- buffers ---- */
@@ -236,7 +255,7 @@ static const char *array_type(const Py_buffer *view)
   } formats[] = {{'b', 1, "byte[]"}, {'B', 1, "byte[]"},  {'c', 1, "byte[]"},   {'h', 2, "short[]"},
                  {'i', 4, "int[]"},  {'l', 4, "int[]"},   {'l', 8, "long[]"},   {'q', 8, "long[]"},
                  {'n', 8, "long[]"}, {'f', 4, "float[]"}, {'d', 8, "double[]"}, {'?', 1, "boolean[]"},
-                 {'u', 2, "char[]"}};
+                 {'u', 2, "char[]"}, {'H', 2, "char[]"}};
   const char *format = view->format == NULL ? "B" : view->format;
   if (format[0] == '<' || format[0] == '=' || format[0] == '@')
     format++;
@@ -247,10 +266,42 @@ static const char *array_type(const Py_buffer *view)
   return NULL;
 }
 
-/* 1: it is an array; 0: no buffer, or none that Java has an array for; -1: an exception. */
+/* The number of the form that a value takes, of 0 to last. */
+static Py_ssize_t choose_form(struct builder *builder, Py_ssize_t last)
+{
+  struct form_choice *choice = &builder->choice;
+  size_t place = builder->place;
+  if (place >= FORM_PLACES)
+    return 0;
+  if (last > choice->last[place])
+    choice->last[place] = last < FORM_MAX ? (unsigned char)last : FORM_MAX;
+  return choice->form[place] < last ? choice->form[place] : last;
+}
+
+/* A scalar of numpy's has a buffer, too. */
+static bool is_scalar(PyObject *value)
+{
+  if (PyBytes_Check(value) || PyByteArray_Check(value))
+    return false;
+  PyObject *dimensions = PyObject_GetAttrString(value, "ndim");
+  bool is_zero = dimensions != NULL && PyLong_Check(dimensions) && PyLong_AsLong(dimensions) == 0;
+  Py_XDECREF(dimensions);
+  PyErr_Clear();
+  return is_zero;
+}
+
+/* 1: as put_buffer. */
+static int put_elements(struct builder *builder, PyObject *buffer, struct jp_argument *out)
+{
+  PyObject *list = PyObject_HasAttrString(buffer, "tolist") ? PyObject_CallMethod(buffer, "tolist", NULL)
+                                                            : PySequence_List(buffer);
+  return own(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
+}
+
+/* 1: it is an array, in its other form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
 static int put_buffer(struct builder *builder, PyObject *value, struct jp_argument *out)
 {
-  if (!PyObject_CheckBuffer(value))
+  if (!PyObject_CheckBuffer(value) || is_scalar(value))
     return 0;
   struct builder_buffer *buffer = builder_alloc(builder, sizeof *buffer);
   if (buffer == NULL)
@@ -263,6 +314,11 @@ static int put_buffer(struct builder *builder, PyObject *value, struct jp_argume
   if (type == NULL) {
     PyBuffer_Release(&buffer->view);
     return 0;
+  }
+  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
+  if (buffer->view.len / buffer->view.itemsize <= LISTED_MAX && choose_form(builder, 1) > 0) {
+    PyBuffer_Release(&buffer->view);
+    return put_elements(builder, value, out);
   }
   buffer->next = builder->buffers;
   builder->buffers = buffer;
@@ -305,12 +361,12 @@ static bool put_typed(struct builder *builder, PyObject *value, struct jp_argume
   const char *type = builder_name(builder, typed->type);
   if (type == NULL || !to_java(builder, typed->value, out))
     return false;
+  bool is_array = strlen(type) > 2 && strcmp(type + strlen(type) - 2, "[]") == 0;
+  if (out->kind == JP_ARGUMENT_ARRAY && is_array && strcmp(out->type, type) != 0 &&
+      put_elements(builder, typed->value, out) < 0)
+    return false;
   if (out->kind != JP_ARGUMENT_ARRAY)
     out->type = type;
-  else if (strcmp(out->type, type) != 0 && strlen(type) > 2 && strcmp(type + strlen(type) - 2, "[]") == 0) {
-    PyErr_Format(PyExc_TypeError, "a buffer of the elements of %s is no %s", out->type, type);
-    return false;
-  }
   return true;
 }
 
@@ -323,6 +379,18 @@ static bool put_result(struct builder *builder, PyObject *value, struct jp_argum
   snprintf(name, NAME_SIZE, "%zd", ((const struct result *)value)->index);
   *out = jp_named(name);
   return true;
+}
+
+static bool put_forms(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  PyObject *forms = ((const struct forms *)value)->forms;
+  PyObject *form = Py_NewRef(PyTuple_GetItem(forms, choose_form(builder, PyTuple_Size(forms) - 1)));
+  if (PyCallable_Check(form)) {
+    PyObject *made = PyObject_CallNoArgs(form);
+    Py_DECREF(form);
+    form = made;
+  }
+  return own(builder, form) && to_java(builder, form, out);
 }
 
 /* ---- by the hooks ---- */
@@ -419,7 +487,16 @@ bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out)
     return put_callback(builder, value, out);
   if (type == types.result)
     return put_result(builder, value, out);
+  if (type == types.forms)
+    return put_forms(builder, value, out);
   return put_other(builder, value, out);
+}
+
+bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  builder->level = 1;
+  builder->place = 1;
+  return to_java(builder, value, out);
 }
 
 bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out)

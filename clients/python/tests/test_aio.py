@@ -1,9 +1,10 @@
 """jpeer.aio."""
 
 import asyncio
+import datetime
+import inspect
 import threading
 import unittest
-import unittest.mock
 
 import jpeer.aio
 from support import SECONDS, launch
@@ -183,6 +184,146 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(TypeError):
             await self.java.java.lang.Math.abs("x")
 
+    async def test_exceptions_by_their_classes(self):
+        lang = self.java.java.lang
+        with self.assertRaises(lang.NumberFormatException):
+            await lang.Integer.parseInt("x")
+        try:
+            await lang.Integer.parseInt("x")
+        except self.java.java.io.IOException:
+            self.fail("no IOException")
+        except (lang.NullPointerException, lang.IllegalArgumentException) as error:
+            self.assertIsInstance(error, lang.RuntimeException)
+            self.assertIsInstance(error, ValueError)
+            self.assertIsInstance(error, self.java.java.io.Serializable)
+        made = await lang.IllegalStateException("made here")
+        self.assertEqual(type(made), lang.IllegalStateException)
+        self.assertEqual(str(made), "made here")
+        self.assertEqual(lang.IllegalStateException.__name__, "IllegalStateException")
+        self.assertTrue(issubclass(lang.IllegalStateException, lang.Throwable))
+        with self.assertRaisesRegex(AttributeError, "no public member 'getMessages'"):
+            lang.Throwable.getMessages
+
+        async def fail(x):
+            raise await lang.IllegalStateException("from a coroutine")
+
+        with self.assertRaisesRegex(lang.IllegalStateException, "from a coroutine"):
+            await (await self.java.java.util.ArrayList([1])).forEach(fail)
+
+    async def test_classes_in_exceptions(self):
+        reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
+        for _ in range(2):
+            self.assertEqual(await (await reason.EXPIRED).name(), "EXPIRED")
+            reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
+
+    async def test_classes_of_objects(self):
+        util = self.java.java.util
+        xs = await util.ArrayList([1])
+        self.assertIsInstance(xs, util.List)
+        self.assertIsInstance(xs, util.AbstractList)
+        self.assertNotIsInstance(xs, util.Map)
+        self.assertNotIsInstance(5, util.List)
+        self.assertTrue(issubclass(util.ArrayList, util.Collection))
+        self.assertFalse(issubclass(util.ArrayList, util.Map))
+        self.assertEqual(util.ArrayList, util.ArrayList)
+        self.assertEqual(len({util.ArrayList, util.ArrayList, util.List}), 2)
+
+    async def test_casts(self):
+        numbers = await self.java.java.util.ArrayList([10, 20])
+        self.assertTrue(await numbers.remove(jpeer.cast(self.java.java.lang.Object, 10)))
+        self.assertEqual([n async for n in numbers], [20])
+        cast = jpeer.cast(self.java.java.lang.Object, numbers)
+        self.assertEqual(await self.java.java.lang.String.valueOf(cast), "[20]")
+
+    async def test_iteration_of_maps(self):
+        ages = await self.java.java.util.TreeMap({"Ada": 36, "Alan": 41})
+        self.assertEqual([name async for name in ages], ["Ada", "Alan"])
+        entries = [entry async for entry in await ages.entrySet()]
+        self.assertEqual([(entry.key, entry.getValue()) for entry in entries], [("Ada", 36), ("Alan", 41)])
+        points = await self.java.java.util.HashMap({"p": await self.java.java.awt.Point(1, 2)})
+        self.assertEqual([await point.x async for _, point in await points.entrySet()], [1])
+
+    async def test_assignments(self):
+        Point = self.java.java.awt.Point
+        p = await Point(3, 4)
+        with self.assertRaisesRegex(AttributeError, r"java.awt.Point.x is a field .*: await x.x.put\(value\)"):
+            p.x = 5
+        with self.assertRaisesRegex(AttributeError, "java.awt.Point.move is a method"):
+            p.move = 5
+        with self.assertRaisesRegex(AttributeError, "no public member 'xx'"):
+            p.xx = 5
+        with self.assertRaisesRegex(AttributeError, "MAX_VALUE is a field"):
+            self.java.java.lang.Integer.MAX_VALUE = 5
+        with self.assertRaisesRegex(AttributeError, "nothing of Java can be deleted"):
+            del p.x
+        self.assertEqual(await p.x, 3)
+
+    async def test_members_of_the_connection(self):
+        numbers = await self.java.array("double", [1.5, 2.5])
+        self.assertEqual([each async for each in numbers], [1.5, 2.5])
+        zeros = await self.java.array("int", 2, 3)
+        self.assertEqual([len([each async for each in row]) async for row in zeros], [3, 3])
+        self.assertEqual([each async for each in await self.java.array(self.java.java.lang.String, 1)], [None])
+        self.assertEqual([each async for each in await self.java.type("int[]")([4, 5])], [4, 5])
+        string = await self.java.class_object("java.lang.String")
+        self.assertEqual(await string.getName(), "java.lang.String")
+        self.assertEqual(await (await self.java.java.util.Map.class_).isInterface(), True)
+        self.assertEqual(await (await self.java.java.lang.Error.class_).isInterface(), False)
+        self.assertGreater((await self.java.stats())["objects"], 0)
+        self.assertIsNone(await self.java.gc())
+        self.assertIsNone(self.java.timeout)
+        self.java.timeout = 0.05
+        with self.assertRaises(TimeoutError):
+            await self.java.java.lang.Thread.sleep(300)
+        self.java.timeout = None
+        self.assertEqual((self.java.is_closed, self.java.process_id), (False, None))
+
+    async def test_helpers(self):
+        p = await self.java.java.awt.Point(3, 4)
+        self.assertEqual(await jpeer.call(p, "getX"), 3.0)
+        self.assertEqual(await jpeer.call(self.java.java.lang.Math, "max", 3, 5), 5)
+        self.assertIsNone(await jpeer.set_field(p, "x", 7))
+        self.assertEqual(await jpeer.field(p, "x"), 7)
+        self.assertEqual(await jpeer.field(self.java.java.lang.Integer, "MAX_VALUE"), 2**31 - 1)
+        with self.assertRaisesRegex(AttributeError, "none"):
+            await jpeer.call(self.java.java.lang.Error, "none")
+        points = await self.java.java.util.ArrayList([p])
+        self.assertTrue(jpeer.same(p, await points.get(0)))
+        self.assertFalse(jpeer.same(p, points))
+
+    async def test_what_members_tell(self):
+        ArrayList = self.java.java.util.ArrayList
+        xs = await ArrayList([1])
+        self.assertEqual(xs.size.__doc__, "size() -> int")
+        self.assertEqual(xs.size.__name__, "size")
+        self.assertEqual(repr(xs.size), "<async Java method java.util.ArrayList.size>")
+        self.assertEqual(str(inspect.signature(xs.subList)), "(fromIndex, toIndex)")
+        self.assertIn("-> boolean", ArrayList.add.__doc__)
+        p = await self.java.java.awt.Point(3, 4)
+        self.assertEqual(repr(p.x), "<async Java field java.awt.Point.x>")
+        self.assertIn("put(value)", p.x.__doc__)
+
+    async def test_receivers_in_front(self):
+        day = datetime.date(2024, 2, 29)
+        self.assertEqual(await self.java.java.time.LocalDate.plusDays(day, 1), datetime.date(2024, 3, 1))
+        xs = await self.java.java.util.ArrayList([1])
+        self.assertEqual(await self.java.java.util.List.size(xs), 1)
+        self.assertEqual([x async for x in await self.java.java.util.List.copyOf(xs)], [1])
+        with self.assertRaisesRegex(TypeError, "java.util.List.size needs an object"):
+            await self.java.java.util.List.size()
+        error = await self.java.java.lang.Error("text")
+        self.assertEqual(await self.java.java.lang.Throwable.getMessage(error), "text")
+
+    async def test_enums_and_interfaces(self):
+        days = [day async for day in self.java.java.time.DayOfWeek]
+        self.assertEqual((len(days), await days[0].name()), (7, "MONDAY"))
+        with self.assertRaisesRegex(TypeError, "it is no enum"):
+            [each async for each in self.java.java.util.List]
+        later = await self.java.java.util.concurrent.Callable(lambda: 5)
+        pool = await self.java.java.util.concurrent.Executors.newSingleThreadExecutor()
+        self.assertEqual(await (await pool.submit(later)).get(), 5)
+        await pool.shutdown()
+
     async def test_callbacks(self):
         xs = await self.java.java.util.ArrayList([3, 1, 2])
         await xs.sort(lambda a, b: a - b)
@@ -207,20 +348,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await task
         self.assertEqual(await asyncio.wait_for(self.java.java.lang.Math.abs(-1), SECONDS), 1)
-
-
-class ClosedLoop(unittest.TestCase):
-    def test_an_answer_that_comes_after_the_loop(self):
-        async def leave():
-            java = await jpeer.aio.connect(peer.url)
-            java._send("call", "java.lang.Thread", "sleep", None, (200,))
-            return java
-
-        with unittest.mock.patch("sys.unraisablehook") as hook:
-            java = asyncio.run(leave())
-            self.assertEqual(java._java.java.lang.Math.abs(-1), 1)  # over the same link, and so after the answer
-            java._java.close()
-        hook.assert_not_called()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import operator
 import threading
 import time
 import unittest
+import unittest.mock
 import weakref
 
 import jpeer
@@ -83,6 +84,21 @@ class Functions(unittest.TestCase):
     def test_what_a_void_method_gives_is_dropped(self):
         java.java.util.ArrayList([1]).forEach(lambda x: x)
 
+    def test_what_is_true_is_a_boolean(self):
+        numbers = java.java.util.stream.IntStream.range(0, 6)
+        self.assertEqual(list(numbers.filter(lambda n: n % 2)), [1, 3, 5])
+        words = java.java.util.ArrayList(["a", "", "b"])
+        self.assertTrue(words.removeIf(lambda word: None if word else [1]))
+        self.assertEqual(words, ["a", "b"])
+
+        @jpeer.implements("java.util.function.Predicate")
+        class Known:
+            def test(self, word):
+                return {"a": 5}.get(word)
+
+        self.assertEqual(list(words.stream().filter(Known())), ["a"])
+        self.assertEqual(list(words.stream().map(lambda word: [])), [[], []])
+
     def test_values(self):
         for value in (None, 5, 1.5, "ü😀", True, [1, 2], {"a": 1}):
             result = java.java.util.stream.Stream.of("x").map(lambda _: value).toList()[0]
@@ -148,6 +164,14 @@ class Functions(unittest.TestCase):
         model.setValue(7)
         self.assertEqual(seen, [5])
 
+    def test_built_in_methods_are_the_same(self):
+        support = java.type("java.beans.PropertyChangeSupport")("source")
+        seen, xs = [], java.java.util.ArrayList()
+        for listener in (lambda: seen.append, lambda: xs.add):
+            support.addPropertyChangeListener(listener())
+            support.removePropertyChangeListener(listener())
+            self.assertEqual(len(support.getPropertyChangeListeners()), 0)
+
     def test_functions_are_let_go(self):
         def function(x):
             return x
@@ -198,6 +222,19 @@ class Implementations(unittest.TestCase):
         self.assertEqual(holder[1].reversed().compare(1, 2), -1)
         self.assertEqual(calls, ["reversed"])
 
+    def test_a_class_with_many_methods(self):
+        @jpeer.implements("java.util.Comparator")
+        class Large(unittest.TestCase):
+            def compare(self, left, right):
+                return right - left
+
+        xs = java.java.util.ArrayList([1, 3, 2])
+        xs.sort(Large())
+        self.assertEqual(xs, [3, 2, 1])
+        many = {f"method{number}": lambda self: None for number in range(300)}
+        xs.sort(type("Many", (Large,), {**many, "reversed": lambda self: Large()})())
+        self.assertEqual(xs, [3, 2, 1])
+
     def test_several_interfaces(self):
         ran = []
 
@@ -213,6 +250,20 @@ class Implementations(unittest.TestCase):
         self.assertIsInstance(made, java.java.lang.Runnable)
         made.run()
         self.assertEqual((ran, made.call()), (["run"], "called"))
+
+    def test_a_class_in_place_of_its_object(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Task:
+            def run(self):
+                pass
+
+        class Plain:
+            def __init__(self, value):
+                self.value = value
+
+        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: give an object"):
+            java.java.lang.Thread(Task)
+        java.java.util.List.of(1).forEach(Plain)
 
     def test_missing_methods(self):
         @jpeer.implements("java.lang.Runnable")
@@ -287,6 +338,23 @@ class Threads(unittest.TestCase):
         self.assertNotIn(task.get(), (here, other.ident))
         other.join()
         self.assertEqual(list(java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())), [here])
+
+    def test_objects_for_threads_of_java(self):
+        """Java's thread reads the answer after the handle of what it has is gone."""
+        ArrayList = java.java.util.ArrayList
+        supply = java.java.util.concurrent.CompletableFuture.supplyAsync
+        for _ in range(10):
+            futures = [supply(lambda: [ArrayList([5])]) for _ in range(40)]
+            self.assertEqual([future.get() for future in futures], [[[5]]] * 40)
+
+    def test_a_thread_that_cannot_be_started(self):
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            supply = other.java.util.concurrent.CompletableFuture.supplyAsync
+            failure = RuntimeError("can't start new thread")
+            with unittest.mock.patch.object(threading.Thread, "start", side_effect=failure):
+                with self.assertRaisesRegex(RuntimeError, "new thread"):
+                    supply(lambda: 5)
+            self.assertEqual(supply(lambda: 5).get(), 5)
 
     def test_what_runs_in_a_call_stays_on_its_thread(self):
         def idents(_=None):

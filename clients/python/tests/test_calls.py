@@ -21,7 +21,32 @@ def tearDownModule():
     java.close()
 
 
+class Making(unittest.TestCase):
+    def test_what_cannot_be_made(self):
+        for attempt, text in [
+            (lambda: java.java.util.List(), "java.util.List is an interface"),
+            (lambda: java.java.lang.Runnable(print, print), "java.lang.Runnable is an interface"),
+            (lambda: java.java.awt.Point(x=3), r"no keyword arguments: \['x'\]"),
+            (lambda: java.java.util.List(f=print), "no keyword arguments"),
+            (lambda: java.type("int[]")(), r"int\[\] takes a length or the elements, not 0"),
+            (lambda: java.type("int[]")(1, 2), r"int\[\] takes a length or the elements, not 2"),
+        ]:
+            with self.assertRaisesRegex(TypeError, text):
+                attempt()
+
+
 class Objects(unittest.TestCase):
+    def test_same(self):
+        p, q = java.java.awt.Point(1, 2), java.java.awt.Point(1, 2)
+        points = java.java.util.ArrayList([p])
+        self.assertTrue(jpeer.same(p, points[0]))
+        self.assertFalse(jpeer.same(p, q))
+        self.assertTrue(jpeer.same(None, None))
+        self.assertFalse(jpeer.same(p, None))
+        error = java.java.lang.Error("text")
+        errors = java.java.util.ArrayList([error])
+        self.assertTrue(jpeer.same(error, errors[0]))
+
     def test_fields_and_methods(self):
         Point = java.type("java.awt.Point")
         p = Point(3, 4)
@@ -168,6 +193,9 @@ class Objects(unittest.TestCase):
                 attempt(p)
         with self.assertRaisesRegex(TypeError, "connect to its url"):
             pickle.dumps(java)
+        for value in (p.getX, java.java.awt.Point, java.java.lang.Math.abs, java.java.awt, java.java.lang.Exception):
+            with self.assertRaisesRegex(TypeError, "cannot pickle or copy .*: it belongs to a connection"):
+                pickle.dumps(value)
 
 
 class Help(unittest.TestCase):

@@ -2,10 +2,13 @@
 
 import collections.abc
 import contextlib
+import gc
+import importlib.util
 import io
 import itertools
-import sys
+import operator
 import unittest
+import weakref
 
 import jpeer
 from support import launch
@@ -46,6 +49,21 @@ class Lists(unittest.TestCase):
         self.assertEqual(hash(xs), hash(xs.clone()))
         self.assertEqual({xs: "found"}[xs.clone()], "found")
         self.assertEqual(array_list(), [])
+
+    def test_repeating(self):
+        xs = same = array_list(1, 2)
+        self.assertEqual((xs * 2, 2 * xs, xs * 0), ([1, 2, 1, 2], [1, 2, 1, 2], []))
+        xs *= 3
+        self.assertEqual(same, [1, 2] * 3)
+        xs *= 1
+        self.assertEqual(same, [1, 2] * 3)
+        xs *= -1
+        self.assertEqual((same, xs is same), ([], True))
+        for wrong in (1.5, "x", None):
+            with self.assertRaises(TypeError):
+                xs * wrong
+            with self.assertRaises(TypeError):
+                xs *= wrong
 
     def test_indices(self):
         xs = array_list(*range(10))
@@ -92,6 +110,38 @@ class Lists(unittest.TestCase):
             xs[::2] = [1]
         self.assertEqual(xs + [1], [*xs, 1])
         self.assertEqual([1] + xs, [1, *xs])
+
+    def test_what_fails_changes_nothing(self):
+        xs = array_list(1, 2, 3, 4, 5)
+        for part, values in [
+            (slice(1, 3), [1j]),
+            (slice(1, 3), [8, 1j]),
+            (slice(0, 0), [1j]),
+            (slice(0, 4, 2), [8, 1j]),
+        ]:
+            with self.subTest(part), self.assertRaises(TypeError):
+                xs[part] = values
+            self.assertEqual(xs, [1, 2, 3, 4, 5])
+        checked = java.java.util.Collections.checkedList(xs, java.java.lang.Integer.class_)
+        with self.assertRaises(java.java.lang.ClassCastException):
+            checked[1:4] = ["text"]
+        self.assertEqual(xs, [1, 2, 3, 4, 5])
+
+    def test_lists_of_a_fixed_length(self):
+        xs = java.java.util.Arrays.asList(1, 2, 3)
+        xs[0:2] = [8, 9]
+        xs[::2] = [7, 6]
+        self.assertEqual(xs, [7, 9, 6])
+        with self.assertRaises(java.java.lang.UnsupportedOperationException):
+            xs[0:2] = [1]
+        self.assertEqual(xs, [7, 9, 6])
+
+    def test_long_slices(self):
+        xs, ys = array_list(*range(3_000)), list(range(3_000))
+        for each in (xs, ys):
+            each[::2] = range(1_500)
+            each[100:200] = range(1_000)
+        self.assertEqual(xs, ys)
 
     def test_sorting(self):
         xs = array_list(3, 1, 2)
@@ -172,8 +222,63 @@ class Sets(unittest.TestCase):
         self.assertEqual(s, {2, 9, 10})
         self.assertEqual(java.java.util.HashSet([jpeer.jlong(5)]), {5})
 
+    def test_backwards(self):
+        for kind in ("TreeSet", "ArrayDeque", "LinkedList", "concurrent.ConcurrentLinkedDeque"):
+            self.assertEqual(list(reversed(java.type(f"java.util.{kind}")([1, 2, 3]))), [3, 2, 1])
+        with self.assertRaises(TypeError):
+            reversed(java.java.util.HashSet([1]))
+
+    def test_operators_in_place(self):
+        for kind in (java.java.util.TreeSet, java.java.util.HashSet):
+            s = same = kind([1, 2])
+            s |= {3}
+            s |= kind([4])
+            s -= {1, 77}
+            self.assertEqual(same, {2, 3, 4})
+            s &= kind([2, 3, 9])
+            s ^= {3, 5}
+            self.assertEqual(same, {2, 5})
+            self.assertIs(s, same)
+            s -= s
+            self.assertEqual(same, set())
+        longs = same = java.java.util.HashSet([jpeer.jlong(5), jpeer.jlong(6)])
+        longs -= {5}
+        self.assertEqual(same, {6})
+        with self.assertRaises(TypeError):
+            longs |= 5
+
 
 class Maps(unittest.TestCase):
+    def test_backwards(self):
+        for kind in (java.java.util.LinkedHashMap, java.java.util.TreeMap):
+            m = kind({"a": 1, "b": 2})
+            self.assertEqual((list(reversed(m)), list(reversed(m.items()))), (["b", "a"], [("b", 2), ("a", 1)]))
+        m = java.java.util.HashMap({0: "x", 1: "y"})
+        for each in (m, m.items()):
+            with self.assertRaisesRegex(TypeError, "not reversible"):
+                reversed(each)
+
+    def test_items_are_a_set(self):
+        m = java.java.util.LinkedHashMap()
+        m["b"], m["a"] = 1, 2
+        items, others = m.items(), {"a": 2, "c": 3}.items()
+        self.assertEqual((items & others, items - others, others - items), ({("a", 2)}, {("b", 1)}, {("c", 3)}))
+        self.assertEqual((items | {1}, items ^ others), ({1, ("b", 1), ("a", 2)}, {("b", 1), ("c", 3)}))
+        self.assertTrue(items == {"a": 2, "b": 1}.items() and items != others and items >= {("b", 1)})
+        self.assertTrue(items.isdisjoint({1}) and isinstance(items, collections.abc.Set))
+        for other in (5, "ab", (1,), None):
+            self.assertNotIn(other, items)
+        self.assertEqual([tuple(each) for each in java.java.util.ArrayList(items)], [("b", 1), ("a", 2)])
+        self.assertEqual(java.java.util.ArrayList({"b": 1, "a": 2}.keys()), ["b", "a"])
+
+    def test_or_in_place(self):
+        m = same = java.java.util.HashMap({"a": 1})
+        m |= {"b": 2}
+        m |= java.java.util.HashMap({5: None})
+        m |= [("c", 3)]
+        self.assertIs(m, same)
+        self.assertEqual(m, {"a": 1, "b": 2, "c": 3, 5: None})
+
     def test_reading(self):
         m = java.java.util.LinkedHashMap({"a": 1, "b": 2})
         self.assertEqual((m["a"], len(m), list(m), "a" in m, "z" in m), (1, 2, ["a", "b"], True, False))
@@ -278,6 +383,39 @@ class Iterators(unittest.TestCase):
         self.assertEqual(list(stream.toList()), ["a", "b", "c"])
 
 
+class Leaks(unittest.TestCase):
+    def held(self):
+        gc.collect()
+        java.java.lang.System.nanoTime()  # carries what was let go of
+        return java.stats()["objects"]
+
+    def test_what_is_not_read_to_its_end(self):
+        xs = array_list(*range(100))
+        stream = java.java.util.stream.Stream
+
+        def read_some():
+            next(xs.iterator())
+            list(itertools.islice(xs.iterator(), 20))
+            list(itertools.islice(stream.iterate(1, lambda x: x + 1), 10))
+            for _ in xs.stream():
+                break
+
+        read_some()
+        before = self.held()
+        for _ in range(20):
+            read_some()
+        self.assertLessEqual(self.held(), before)
+
+    def test_a_closed_connection(self):
+        other = jpeer.connect(java.url)
+        next(other.java.util.ArrayList([1, 2, 3]).iterator())
+        connection = weakref.ref(other)
+        other.close()
+        del other
+        gc.collect()
+        self.assertIsNone(connection())
+
+
 class Arrays(unittest.TestCase):
     def test_making(self):
         self.assertEqual(java.array("int", 3), [0, 0, 0])
@@ -309,8 +447,13 @@ class Arrays(unittest.TestCase):
                     xs[30]
                 with self.assertRaises(ValueError):
                     xs[1:3] = [1]
-                with self.assertRaises((AttributeError, TypeError)):
+                with self.assertRaisesRegex(TypeError, "the length of an array is fixed"):
                     del xs[0]
+                self.assertEqual(xs[:2] * 2, (xs * 2)[:2] * 2)
+                same = xs
+                for attempt in (operator.iadd, operator.imul):
+                    with self.assertRaisesRegex(TypeError, "the length of an array is fixed"):
+                        attempt(same, 2)
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)
@@ -339,9 +482,14 @@ class Progress(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as shown:
             self.assertEqual(jpeer.to_list(xs, progress=True), list(range(3_000)))
             self.assertEqual(jpeer.to_list(xs.stream(), progress=True), list(range(3_000)))
+            it = java.java.util.ArrayList(range(30)).iterator()
+            self.assertEqual([next(it), next(it), *jpeer.to_list(it, progress=True)], list(range(30)))
+            self.assertEqual(jpeer.to_list(java.java.util.TreeMap({"a": 1, "b": 2}), progress=True), ["a", "b"])
+            self.assertEqual(jpeer.to_list(java.array("int", [1, 2]), progress=True), [1, 2])
         self.assertEqual(jpeer.to_list([1, 2], progress=True), [1, 2])
-        if "tqdm" in sys.modules:
-            self.assertIn("3000/3000", shown.getvalue())
+        if importlib.util.find_spec("tqdm") is None:
+            self.skipTest("no tqdm")
+        self.assertIn("3000/3000", shown.getvalue())
 
 
 if __name__ == "__main__":

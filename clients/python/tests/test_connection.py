@@ -158,6 +158,29 @@ class Imports(unittest.TestCase):
 
         self.assertIs(Mine, java.java.util.ArrayList)
 
+    def test_members_of_classes(self):
+        for _ in range(2):
+            with launch() as other:
+                from jpeer.java.util.Map import Entry
+                from jpeer.java.util.Map.Entry import comparingByKey
+                from jpeer.java.util.concurrent.TimeUnit import SECONDS
+                import jpeer.java.util.Map
+
+                self.assertIs(Entry, other.java.util.Map.Entry)
+                self.assertIs(jpeer.java.util.Map, other.java.util.Map)
+                self.assertEqual(SECONDS.toMillis(2), 2000)
+                self.assertIsInstance(comparingByKey(), other.java.util.Comparator)
+        self.assertIs(jpeer.java.util.Map, java.java.util.Map)
+        from jpeer.java.util import Map
+
+        self.assertIs(Map, java.java.util.Map)
+
+    def test_all_classes_of_a_package(self):
+        found = {}
+        exec("from jpeer.java.util.function import *", found)
+        self.assertIs(found["Function"], java.java.util.function.Function)
+        self.assertGreater(len(found), 40)
+
     def test_mistakes(self):
         with self.assertRaisesRegex(
             ImportError, r"no Java class java.util.ArayList. Did you mean java.util.ArrayList\?"
@@ -166,7 +189,7 @@ class Imports(unittest.TestCase):
         with self.assertRaises(ImportError):
             from jpeer.java.utl import Nothing  # noqa: F401
         with self.assertRaises(ImportError):
-            import jpeer.java.util.ArrayList  # noqa: F401
+            from jpeer.java.util.Map import Nothing  # noqa: F401
         with self.assertRaises(ImportError):
             import jpeer._nothing  # noqa: F401
 
@@ -183,6 +206,19 @@ class Ends(unittest.TestCase):
             with self.assertRaises(ConnectionError):
                 attempt()
         del p
+
+    def test_the_default_is_one_that_lives(self):
+        with launch() as other:
+            newest = launch()
+            self.assertIs(jpeer.default(), newest)
+            os.kill(newest.process_id, signal.SIGKILL)
+            wait_for(lambda: newest.is_closed)
+            self.assertIn("closed", repr(newest))
+            self.assertIs(jpeer.default(), other)
+            from jpeer.java.util import Stack
+
+            self.assertEqual(Stack().size(), 0)
+            newest.close()
 
     def test_a_peer_that_dies(self):
         other = launch()
@@ -223,6 +259,39 @@ class Ends(unittest.TestCase):
             thread.join()
             self.assertEqual(java.java.lang.Math.abs(-1), 1)
             os.close(os.open(pipe, os.O_RDWR))
+
+    def test_keyboard_interrupt_within_callbacks(self):
+        """The Java thread stays inside take: waits that are around the interrupted one cannot wait for it."""
+        main = threading.main_thread().ident
+        queue = java.java.util.concurrent.LinkedTransferQueue()
+
+        def interrupt():
+            wait_for(queue.hasWaitingConsumer)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        def once(function):
+            java.java.util.List.of(1).forEach(lambda _: function())
+
+        def caught():
+            with self.assertRaises(KeyboardInterrupt):
+                queue.take()
+
+        taken = jpeer.cast("java.util.function.Consumer", lambda _: queue.take())
+        for nested in (
+            queue.take,
+            lambda: once(queue.take),
+            caught,
+            lambda: java._connection.batch([("call", "java.lang.Iterable", "forEach", java.java.util.List.of(1), (taken,))]),
+        ):
+            with self.subTest(nested):
+                thread = threading.Thread(target=interrupt)
+                with self.assertRaises(KeyboardInterrupt):
+                    thread.start()
+                    once(nested)
+                thread.join()
+                self.assertTrue(queue.hasWaitingConsumer())
+                queue.put("for the one that waits")
+                self.assertEqual(java.java.lang.Math.abs(-1), 1)
 
     def test_fork(self):
         with self.subTest("the child gets a clear error, and the parent goes on"):

@@ -1,13 +1,16 @@
 """Java's exceptions in Python, and Python's in Java."""
 
+import functools
 import gc
 import pickle
+import threading
+import time
 import traceback
 import unittest
 import weakref
 
 import jpeer
-from support import launch
+from support import SECONDS, launch
 
 java = None
 
@@ -123,6 +126,12 @@ class FromJava(unittest.TestCase):
             nested.hashCode()
         self.assertTrue(caught.exception.java_frames)
 
+    def test_policies_that_deny_the_class(self):
+        with launch(allow=["java.util.ArrayList"]) as small:
+            error = catch(jpeer.JavaException, small.java.util.ArrayList([1]).get, 5)
+        self.assertEqual(error.java_class, "java.lang.IndexOutOfBoundsException")
+        self.assertIn("out of bounds", str(error))
+
     def test_the_connection_works_afterwards(self):
         for _ in range(50):
             catch(ValueError, java.java.lang.Integer.parseInt, "x")
@@ -173,6 +182,26 @@ class FromPython(unittest.TestCase):
         error = catch(java.java.io.UncheckedIOException, java.java.util.ArrayList([1]).forEach, accept)
         self.assertEqual((str(error), str(error.__cause__)), ("from here", "inner"))
 
+    def test_policies_that_deny_the_table(self):
+        for more in ([], ["java.lang.*"]):
+            with launch(allow=["java.util.ArrayList", "java.util.function.*", *more]) as small:
+                for _ in range(2):
+                    thrown = ValueError("same\0")
+
+                    def accept(element, thrown=thrown):
+                        raise thrown
+
+                    self.assertIs(catch(Exception, small.java.util.ArrayList([1]).forEach, accept), thrown)
+
+    def test_exceptions_of_another_connection(self):
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            thrown = catch(ValueError, other.java.lang.Integer.parseInt, "x")
+
+            def accept(element):
+                raise thrown
+
+            self.assertIs(catch(ValueError, java.java.util.ArrayList([1]).forEach, accept), thrown)
+
     def test_java_exceptions_pass_through_python(self):
         def accept(element):
             java.java.lang.Integer.parseInt("x")
@@ -192,6 +221,86 @@ class FromPython(unittest.TestCase):
         self.assertIsInstance(seen[0], java.java.util.concurrent.CompletionException)
         self.assertIsInstance(seen[0].getCause(), java.java.lang.IllegalArgumentException)
         self.assertEqual(seen[0].getCause().getMessage(), "ValueError: bad")
+
+    def test_each_thread_gets_its_own(self):
+        def run():
+            for _ in range(50):
+                thrown = KeyError("same")
+
+                def accept(element, thrown=thrown):
+                    raise thrown
+
+                found.append(catch(Exception, java.java.util.ArrayList([1]).forEach, accept) is thrown)
+
+        found = []
+        threads = [threading.Thread(target=run) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        self.assertEqual(found, [True] * 600)
+
+    def test_causes_of_many_futures(self):
+        def fail(error):
+            raise error
+
+        errors = [KeyError("same") for _ in range(40)]
+        supply = java.java.util.concurrent.CompletableFuture.supplyAsync
+        futures = [supply(functools.partial(fail, error)) for error in errors]
+        for future, error in zip(futures, errors, strict=True):
+            self.assertIs(catch(java.java.util.concurrent.ExecutionException, future.get).__cause__, error)
+
+    def test_texts_come_whole(self):
+        for text in ("a\0b", "\ud800", "", "ü😀"):
+            with self.subTest(text):
+                thrown = ValueError(text)
+
+                def accept(element):
+                    raise thrown
+
+                self.assertIs(catch(ValueError, java.java.util.ArrayList([1]).forEach, accept), thrown)
+                task = java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", lambda: accept(1)))
+                task.run()
+                seen = task.exceptionNow() if hasattr(task, "exceptionNow") else None
+                if seen is not None:
+                    self.assertEqual(str(seen), f"ValueError: {text}" if text else "ValueError")
+        error = catch(ValueError, java.java.lang.Integer.parseInt, "a\0b")
+        self.assertEqual(str(error), 'For input string: "a\0b"')
+
+    def test_what_java_lets_go_of_is_forgotten(self):
+        class Thrown(Exception):
+            pass
+
+        def accept(element):
+            error = Thrown("swallowed")
+            references.append(weakref.ref(error))
+            raise error
+
+        references = []
+        completed = java.java.util.concurrent.CompletableFuture.completedFuture
+        for _ in range(40):
+            completed(1).thenAccept(accept)
+        gc.collect()
+        self.assertEqual(len(references), 40)
+        end = time.monotonic() + SECONDS
+        while any(each() is not None for each in references) and time.monotonic() < end:
+            java.gc()
+            time.sleep(0.01)
+            gc.collect()
+        self.assertEqual([each() for each in references if each() is not None], [])
+
+    def test_no_more_than_so_many_are_kept(self):
+        def fail():
+            raise KeyError("kept by Java")
+
+        task = java.java.util.concurrent.FutureTask
+        tasks = [task(jpeer.cast("java.util.concurrent.Callable", fail)) for _ in range(1100)]
+        for each in tasks:
+            each.run()
+        error = catch(java.java.util.concurrent.ExecutionException, tasks[-1].get)
+        self.assertIsInstance(error.__cause__, KeyError)
+        error = catch(java.java.util.concurrent.ExecutionException, tasks[0].get)
+        self.assertIsInstance(error.__cause__, java.java.util.NoSuchElementException)
 
     def test_nothing_is_kept(self):
         class Thrown(Exception):

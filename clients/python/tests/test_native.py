@@ -204,8 +204,6 @@ class Arrays(unittest.TestCase):
             io.BytesIO(b"xyz").readinto(made)
         with self.assertRaises(PeerFailed):
             made._read(0, 10)
-        with self.assertRaisesRegex(TypeError, r"buffer of the elements of byte\[\] is no int\[\]"):
-            echo(b"abc", "int[]")
 
 
 class Members(unittest.TestCase):

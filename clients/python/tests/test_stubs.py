@@ -13,7 +13,10 @@ import jpeer
 from support import SECONDS
 
 PROGRAM = """
-from jpeer.java.util import ArrayList, HashMap
+import datetime
+from jpeer.java.lang import Integer, NumberFormatException, Throwable
+from jpeer.java.time import Duration, LocalDate
+from jpeer.java.util import ArrayList, HashMap, Optional, OptionalInt
 xs = ArrayList([1, 2])
 reveal_type(xs.size())
 reveal_type(xs.isEmpty())
@@ -21,6 +24,15 @@ reveal_type(xs.iterator())
 reveal_type(HashMap().get("a", 5))
 for x in xs:
     pass
+try:
+    Integer.parseInt("x")
+except NumberFormatException as error:
+    print(error.getMessage(), error.java_frames)
+    raise Throwable("x") from error
+print(Optional.of("x").upper(), LocalDate.of(2024, 1, 1).isoformat())
+print(LocalDate.plusDays(datetime.date(2024, 2, 29), 1).isoformat())
+length: datetime.timedelta = Duration.ofSeconds(5)
+reveal_type(OptionalInt.of(5))
 xs.nothing()
 """
 
@@ -37,7 +49,7 @@ class Stubs(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.done = cls.run_stubs("java.util.*", "java.lang.Exception", "java.lang.Throwable", "java.awt.**", "-o", cls.folder.name)
+        cls.done = cls.run_stubs("java.util.*", "java.lang.*", "java.time.*", "java.awt.**", "-o", cls.folder.name)
 
     @staticmethod
     def run_stubs(*arguments):
@@ -57,10 +69,15 @@ class Stubs(unittest.TestCase):
             "    def size(self) -> builtins.int: ...",
             "    def iterator(self) -> jpeer.java.util.Iterator: ...",
             "    def nextInt(self, origin: builtins.int, bound: builtins.int, /) -> builtins.int: ...",
-            "class NoSuchElementException(jpeer.JavaException):",
+            "class NoSuchElementException(jpeer.java.lang.RuntimeException):",
         ):
             self.assertIn(line, text.splitlines())
         self.assertIn("class Exception(jpeer.java.lang.Throwable):", self.read("java.lang"))
+        self.assertIn("class Throwable(jpeer.JavaException):", self.read("java.lang"))
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_stubs("java.util.NoSuchElementException", "-o", folder)
+            text = Path(folder, "jpeer/java/util/__init__.pyi").read_text(encoding="utf-8")
+        self.assertIn("class NoSuchElementException(jpeer.JavaException):", text)
 
     def test_the_unnamed_package(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -102,8 +119,8 @@ class Stubs(unittest.TestCase):
                 timeout=SECONDS, check=False,
             )  # fmt: skip
         told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
-        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any"):
-            self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}"')
+        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any", r"(int \| None|Union\[builtins.int, None\])"):
+            self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}')
         errors = [line for line in told if line.startswith("error")]
         self.assertEqual(len(errors), 1, done.stdout)
         self.assertIn('"ArrayList" has no attribute "nothing"', errors[0])

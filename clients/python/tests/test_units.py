@@ -223,7 +223,7 @@ class WithoutConnection(unittest.TestCase):
     def test_typed(self):
         moment = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
         made = jpeer.cast("java.time.OffsetDateTime", moment)
-        self.assertEqual((made.type, made.value), ("java.time.OffsetDateTime", "2024-01-01T00:00:00Z"))
+        self.assertEqual((made.type, made.value), ("java.time.OffsetDateTime", "2024-01-01T00:00:00+00:00"))
         self.assertEqual((jpeer.jlong(5).type, jpeer.jlong(5).value), ("long", 5))
 
 

@@ -55,6 +55,12 @@ class Scalars(unittest.TestCase):
                 self.assertEqual(back, value)
                 self.assertIs(type(back), type(value))
 
+    def test_long_integers(self):
+        for value in (10**4999, -(7**9000)):
+            self.assertTrue(there_and_back(value) == value)
+            self.assertTrue(value in java.java.util.ArrayList([value]))
+            self.assertTrue(java.java.math.BigInteger.negate(value) == -value)
+
     def test_not_a_number(self):
         self.assertNotEqual(there_and_back(float("nan")), there_and_back(float("nan")))
 
@@ -113,6 +119,26 @@ class Scalars(unittest.TestCase):
     def test_numbers_that_stay_objects(self):
         counter = java.java.util.concurrent.atomic.AtomicInteger(5)
         self.assertEqual((int(counter), float(counter)), (5, 5.0))
+
+    def test_numbers_that_were_constructed(self):
+        big, exact = java.java.math.BigInteger("5"), java.java.math.BigDecimal("1.50")
+        self.assertTrue(big > 4 and big >= 5.0 and 6 > big and not big < 5 and big < 5.5 and big != 6 and big == 5)
+        self.assertTrue(exact > 1 and exact < decimal.Decimal("1.6") and exact == 1.5 and exact != "1.50")
+        self.assertEqual((hash(big), hash(exact), {5: "found"}[big]), (hash(5), hash(1.5), "found"))
+        self.assertTrue(big < java.java.math.BigInteger("6") and exact != java.java.math.BigDecimal("1.5"))
+        self.assertEqual(int(java.java.math.BigInteger("9" * 30)), int("9" * 30))
+        self.assertEqual((int(exact), float(exact), java.java.lang.Double("1.5") > 1), (1, 1.5, True))
+        self.assertEqual(sorted([big, 7, 3]), [3, 5, 7])
+        for other in (None, "text", object()):
+            with self.assertRaises(TypeError):
+                exact > other
+            self.assertFalse(exact == other)
+
+    def test_null_has_no_order(self):
+        moment = java.java.time.Instant.parse("2024-01-01T00:00:00.000000001Z")
+        with self.assertRaises(TypeError):
+            moment > None
+        self.assertTrue(moment > datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc))
 
     def test_long_strings(self):
         text = "xü😀" * 1_000_000
@@ -194,6 +220,29 @@ class Buffers(unittest.TestCase):
         self.assertEqual(list(java.array("boolean", [True, False])), [True, False])
         self.assertEqual(memoryview(java.array("boolean", [True])).tolist(), [True])
 
+    def test_chars(self):
+        chars = java.array("char", "aü")
+        String = java.java.lang.String
+        self.assertEqual(String(memoryview(chars)), "aü")
+        self.assertEqual(String.copyValueOf(memoryview(chars)), "aü")
+        self.assertEqual(String.valueOf(array.array("H", [97, 98])), "ab")
+        self.assertEqual(java.java.util.stream.IntStream.of(array.array("H", [97, 60_000])).sum(), 60_097)
+
+    def test_the_parameter_is_a_collection(self):
+        ArrayList = java.java.util.ArrayList
+        self.assertEqual(ArrayList(array.array("d", [1.5])), [1.5])
+        made = ArrayList()
+        self.assertTrue(made.addAll(b"ab"))
+        self.assertEqual(made, [97, 98])
+        with self.assertRaisesRegex(TypeError, r"charAt\(byte\[\]\)|of another kind for int"):
+            java.java.lang.String.charAt("text", b"ab")
+
+    def test_elements_of_another_type(self):
+        self.assertEqual(java.array("double", array.array("q", [1, 2])), [1.0, 2.0])
+        self.assertEqual(java.array("int", b"ab"), [97, 98])
+        with self.assertRaises(TypeError):
+            java.array("int", array.array("d", [1.5]))
+
     def test_large_arrays(self):
         values = array.array("d", range(200_000))
         made = java.java.util.Arrays.copyOf(values, len(values))
@@ -209,8 +258,38 @@ class Buffers(unittest.TestCase):
                                  (numpy.str_("x"), "x"), (numpy.float64(2.5), 2.5), (numpy.uint8(200),
                                  200)]:  # fmt: skip
             self.assertEqual(there_and_back(scalar), expected)
-        matrix = java.java.util.Arrays.deepToString(jpeer.cast("double[][]", numpy.ones((2, 2))))
-        self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
+        for kind in ("float64", "float32", "int8"):
+            matrix = java.java.util.Arrays.deepToString(jpeer.cast("double[][]", numpy.ones((2, 2), kind)))
+            self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_arrays_of_numpy(self):
+        self.assertEqual(java.array("double", numpy.ones(3)), [1.0, 1.0, 1.0])
+        self.assertEqual(java.type("double[]")(numpy.ones(3)), [1.0, 1.0, 1.0])
+        self.assertEqual(java.type("double[][]")(numpy.ones((2, 2)))[1], [1.0, 1.0])
+        self.assertEqual(java.array("int", numpy.int64(2)), [0, 0])
+        self.assertEqual(java.array("double", numpy.arange(3)), [0.0, 1.0, 2.0])
+        self.assertEqual(java.java.util.ArrayList(numpy.array([1.5])), [1.5])
+        self.assertEqual(java.java.lang.String.copyValueOf(numpy.asarray(java.array("char", "ab"))), "ab")
+        self.assertEqual(
+            java.java.util.Arrays.deepToString(jpeer.cast("int[][]", numpy.ones((1, 2), "uint16"))), "[[1, 1]]"
+        )
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_other_scalars_of_numpy(self):
+        for text in ("2024-02-29T01:02:03", "2024-02-29T01:02:03.000004", "2024-02-29T01:02:03.000004000"):
+            self.assertEqual(there_and_back(numpy.datetime64(text)), datetime.datetime.fromisoformat(text[:26]))
+        self.assertEqual(there_and_back(numpy.datetime64("2024-02-29")), datetime.date(2024, 2, 29))
+        self.assertEqual(there_and_back(numpy.timedelta64(5, "ms")), datetime.timedelta(milliseconds=5))
+        self.assertIsNone(there_and_back(numpy.datetime64("NaT")))
+        self.assertEqual(there_and_back(numpy.longdouble(1.5)), 1.5)
+        moments = numpy.array(["2024-02-29", "NaT"], "datetime64[ns]")
+        self.assertEqual(there_and_back(moments), [datetime.datetime(2024, 2, 29), None])
+        days = numpy.array(["2024-02-29"], "datetime64[D]")
+        self.assertEqual(list(there_and_back(days)), [datetime.date(2024, 2, 29)])
+        for refused in (numpy.datetime64("2024-02-29T01:02:03.000004001"), numpy.complex128(1j), numpy.clongdouble(1j)):
+            with self.assertRaises(TypeError):
+                there_and_back(refused)
 
 
 def plain(value):

@@ -1,4 +1,4 @@
-"""Has mypy read the stubs of the JDK's main packages and of Lucene, and a program with three faults that it has to find; with
+"""Has mypy read the stubs of the JDK's main packages and of Lucene, and a program with four faults that it has to find; with
 the wheel that tools/build-wheel makes.
 
 usage: check_stubs.py
@@ -19,10 +19,10 @@ PATTERNS = ["java.lang.*", "java.util.**", "java.io.*", "java.nio.**", "java.tim
 CLASSES = 3000
 SECONDS = 600
 PROGRAM = """
-from jpeer.java.lang import Iterable
-from jpeer.java.util import ArrayList, HashMap, List, Map
+from jpeer.java.lang import Integer, Iterable, NumberFormatException, Throwable
+from jpeer.java.util import ArrayList, HashMap, List, Map, Optional
 from jpeer.org.apache.lucene.store import ByteBuffersDirectory, Directory
-
+from jpeer.java.time import LocalDate
 xs: List = ArrayList([3, 1, 2])
 elements: Iterable = xs
 ages: Map = HashMap()
@@ -32,8 +32,13 @@ print(len(xs), xs[0], xs[1:2], 3 in xs, ages["a"], [x for x in xs])
 text: str = xs.size()
 xs.sizee()
 xs.get("a")
+print(LocalDate.of(2024, 1, 1).getYear())
+try:
+    print(LocalDate.of(2024, 1, 1).isoformat(), Optional.of("x").upper())
+except NumberFormatException as error:
+    raise Throwable(error.getMessage()) from error
 """
-FAULTS = {12: "assignment", 13: "attr-defined", 14: "arg-type"}
+FAULTS = {12: "assignment", 13: "attr-defined", 14: "arg-type", 15: "attr-defined"}
 
 
 def run_mypy(python, folder, program):

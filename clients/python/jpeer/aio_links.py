@@ -1,0 +1,227 @@
+"""The links of a connection of jpeer.aio: no call waits behind another one.
+
+A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link
+is open. Calls that give Java functions go over other links than those that give none, so that the latter, which may
+wait in Java for anything, hold up no function that has to go over its own link again.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from ._native import Connection
+
+LINKS_MAX = 256
+OPENINGS_MAX = 4  # at once
+THREADS_MAX = 8  # which open links, and convert answers whose values ask the peer again, such as of a new class
+GROWTH_SECONDS = 0.002  # a call waits that long before a link is opened for it: most are answered by then
+REFUSAL_SECONDS = 1.0  # a link could not be opened: none is tried before
+
+Place = tuple[str, int]
+"""A callback of Java's, as Connection.calling names it."""
+
+
+class Link:
+    def __init__(self, number: int, descriptor: int, is_ours: bool) -> None:
+        self.number, self.descriptor = number, descriptor
+        self.is_ours = is_ours  # else a thread's, by which Java has got a function
+        self.calls = 0  # without an answer
+        self.is_left = False  # nobody waits any more for the call that is inside Java
+        self.gives_callbacks = False
+
+
+class Call(NamedTuple):
+    step: tuple[Any, ...]
+    timeout: float | None
+    future: "asyncio.Future[Any]"
+
+
+class Links:
+    """Used by the loop's thread alone."""
+
+    def __init__(self, connection: Connection, reconnects: bool) -> None:
+        self._connection = connection
+        self._reconnects = reconnects
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._links: dict[int, Link] = {}
+        self._free: tuple[list[Link], list[Link]] = [], []  # for calls without functions, and for those with some
+        self._waiting: deque[Call] = deque()
+        self._opening = 0
+        self._refused_until = 0.0
+        self._growth: asyncio.TimerHandle | None = None
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "jpeer-aio")
+        self._end: BaseException | None = None
+        connection.reserve_link()
+        self._put_back(self._add(0))
+
+    def call(self, step: tuple[Any, ...], timeout: float | None, place: Place | None) -> "asyncio.Future[Any]":
+        """The answer to a step of Connection.batch; place: a callback that the call is part of."""
+        call = Call(step, timeout, self._loop.create_future())
+        if self._end is not None:
+            call.future.set_exception(ConnectionError(str(self._end)))
+        elif place is not None:
+            self._send(call, place[1], place[1], place[0])
+        else:
+            self._waiting.append(call)
+            self._serve()
+        return call.future
+
+    def close(self) -> None:
+        self._finish_all(ConnectionError("the connection is closed"))
+        for link in list(self._links.values()):
+            self._remove(link)
+        self._threads.shutdown(wait=False)
+
+    # ---- calls ----
+
+    def _serve(self) -> None:
+        """Sends what waits, as far as there are links."""
+        while self._waiting:
+            if self._waiting[0].future.done():  # cancelled
+                self._waiting.popleft()
+                continue
+            link = self._take()
+            if link is None:
+                self._plan_growth()
+                return
+            for_callbacks = self._free[True][-1] if self._free[True] else link
+            self._send(self._waiting.popleft(), link.number, for_callbacks.number, None)
+
+    def _take(self) -> Link | None:
+        for is_last_resort in (False, True):
+            if self._free[is_last_resort]:
+                return self._free[is_last_resort][-1]
+            if self._may_grow():
+                return None
+        return min(self._links.values(), key=lambda link: link.calls, default=None)
+
+    def _send(self, call: Call, number: int, for_callbacks: int, within: str | None) -> None:
+        links: list[Link] = []  # the one that it has gone over
+
+        def done(value: Any, error: BaseException | None) -> None:
+            if threading.get_ident() == self._thread and not self._loop.is_closed():
+                self._finish(call, links, value, error)
+                return
+            try:
+                self._loop.call_soon_threadsafe(self._finish, call, links, value, error)
+            except RuntimeError:
+                if not self._loop.is_closed():  # nobody waits any more where it is
+                    raise
+
+        try:
+            used, gives_callbacks = self._connection.send(
+                call.step, call.timeout, done, within, number, for_callbacks, self._threads.submit
+            )
+            link = self._links.get(used) or self._add(used, is_ours=False)
+        except Exception as error:
+            _settle(call.future, None, error)
+            return
+        self._take_out(link)
+        link.gives_callbacks = gives_callbacks
+        link.calls += 1
+        links.append(link)
+        self._loop.call_soon(self._process, link)  # what came at once may have woken nobody
+
+    def _finish(self, call: Call, links: list[Link], value: Any, error: BaseException | None) -> None:
+        _settle(call.future, value, error)
+        for link in links:
+            link.calls -= 1
+            if link.number in self._links:
+                link.is_left |= error is not None
+                self._put_back(link)
+        self._serve()
+
+    def _process(self, link: Link) -> None:
+        if link.number not in self._links:
+            return
+        try:
+            self._connection.process(link.number)
+        except ConnectionError as error:  # whoever waits is told so by the connection
+            self._remove(link)
+            if link.number == 0 and not self._reconnects:
+                self._finish_all(error)
+            return
+        if link.is_left:
+            self._put_back(link)
+            self._serve()
+
+    def _finish_all(self, error: BaseException) -> None:
+        """Of those that were not sent, and of all that come."""
+        self._end = error
+        if self._growth is not None:
+            self._growth.cancel()
+        self._fail_waiting(error)
+
+    # ---- links ----
+
+    def _add(self, number: int, is_ours: bool = True) -> Link:
+        link = Link(number, self._connection.descriptor(number), is_ours)
+        self._links[number] = link
+        self._loop.add_reader(link.descriptor, self._process, link)
+        return link
+
+    def _remove(self, link: Link) -> None:
+        """Its descriptor's number may be another file's soon."""
+        self._take_out(link)
+        if self._links.pop(link.number, None) is not None:
+            self._loop.remove_reader(link.descriptor)
+
+    def _take_out(self, link: Link) -> None:
+        for free in self._free:
+            if link in free:
+                free.remove(link)
+
+    def _put_back(self, link: Link) -> None:
+        """If nothing of it is inside Java any more."""
+        if link.is_left:
+            with contextlib.suppress(ConnectionError):
+                link.is_left = self._connection.unanswered(link.number) > 0
+        free = self._free[link.gives_callbacks]
+        if link.is_ours and link.calls == 0 and not link.is_left and link not in free:
+            free.append(link)
+
+    def _may_grow(self) -> bool:
+        return len(self._links) < LINKS_MAX and self._loop.time() >= self._refused_until
+
+    def _plan_growth(self) -> None:
+        if self._growth is None and self._end is None:
+            self._growth = self._loop.call_later(GROWTH_SECONDS, self._grow)
+
+    def _grow(self) -> None:
+        self._growth = None
+        room = LINKS_MAX - len(self._links) - self._opening
+        for _ in range(min(len(self._waiting), OPENINGS_MAX - self._opening, room)):
+            self._opening += 1
+            opened = self._loop.run_in_executor(self._threads, self._connection.open_link)
+            opened.add_done_callback(self._take_opened)
+
+    def _take_opened(self, opened: "asyncio.Future[int | None]") -> None:
+        self._opening -= 1
+        failure = opened.exception() or (opened.result() is None and ConnectionError("the connection has ended"))
+        if self._end is not None:
+            return
+        if not failure:
+            self._put_back(self._add(opened.result()))  # type: ignore[arg-type]
+        elif self._links:
+            self._refused_until = self._loop.time() + REFUSAL_SECONDS
+        elif self._opening == 0:
+            self._fail_waiting(failure)
+        self._serve()
+
+    def _fail_waiting(self, failure: BaseException) -> None:
+        while self._waiting:
+            _settle(self._waiting.popleft().future, None, ConnectionError(str(failure)))
+
+
+def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
+    else:
+        future.set_result(value)

@@ -1,0 +1,130 @@
+"""Exceptions of Python on their way through Java.
+
+What leaves a callback becomes a new throwable, which a WeakHashMap in the peer keeps beside a number. A throwable that
+comes back, by itself or as a cause, is found there by its identity; one that Java's collector has taken is not there any
+more, and its exception is forgotten. Where the policy denies that, or Java's thread cannot be asked, the number is in the
+message.
+"""
+
+import contextlib
+import itertools
+import re
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ._native import Result, Typed
+from .exceptions import JavaException, PeerError, cause_of_handle, handle_of
+
+if TYPE_CHECKING:
+    from .connection import Java
+
+KEPT_MAX = 1024  # exceptions that are remembered; beyond, the oldest ones are forgotten
+LOOK_MIN = 16  # of so many, those that Java has let go of are looked for
+MAP = "java.util.Map"
+FAILURES = (JavaException, PeerError, OSError, RuntimeError)
+
+Key = tuple[str | None, str]  # the throwable's class, where that is known, and its message
+
+_numbers = itertools.count(1)
+_MARK = re.compile(r" \(Python exception (\d+)\)$")
+
+
+class Thrown:
+    """Of one connection; used by any thread."""
+
+    def __init__(self, java: "Java") -> None:
+        self._java = java
+        self._lock = threading.Lock()
+        self._kept: dict[int, tuple[Key, BaseException]] = {}  # the oldest first
+        self._keys: Counter[Key] = Counter()  # of those that are kept: most throwables need no look into the map
+        self._look_at = LOOK_MIN
+        self._map: Any = None
+        self._is_denied = False
+
+    def throwable_of(self, error: BaseException, java_class: str, message: str) -> Any:
+        """A new throwable that stands for it; None where that cannot be had."""
+        if self._is_denied:
+            return None
+        number = next(_numbers)
+        text = Typed("java.lang.String", message)
+        try:
+            if self._map is None:
+                self._make_map()
+            made, _ = self._java._connection.batch([
+                ("new", java_class, (text,)),
+                ("call", MAP, "put", self._map, (Result(0), Typed("java.lang.Long", number))),
+            ])  # fmt: skip
+        except (PermissionError, AttributeError):
+            self._is_denied = True
+            return None
+        except FAILURES:
+            return None
+        self._keep(number, (java_class, message), error)
+        return handle_of(made)
+
+    def mark(self, error: BaseException, message: str) -> str:
+        """The message with a number, by which the throwable is known."""
+        number = next(_numbers)
+        marked = f"{message} (Python exception {number})"
+        self._keep(number, (None, marked), error)
+        return marked
+
+    def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> BaseException | None:
+        """The exception that a throwable stands for, which is forgotten then. The throwable is the cause of that depth of
+        the outermost one, whose handle is given."""
+        mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
+        if mark is not None:
+            return self._forget(int(mark[1]))
+        if outermost is None or (java_class, message) not in self._keys:
+            return None
+        with contextlib.suppress(*FAILURES):
+            handle = cause_of_handle(outermost, depth)
+            number = None if handle is None else handle._connection.call(MAP, "get", self._map, (handle,))
+            if number is not None:
+                return self._forget(number)
+        return None
+
+    def look(self) -> None:
+        """Forgets those that Java has let go of."""
+        with self._lock:
+            known = list(self._kept)
+        if not known or self._map is None:
+            return
+        with contextlib.suppress(*FAILURES):
+            connection = self._java._connection
+            values = connection.call(MAP, "values", self._map)
+            held = {*connection.call("java.util.Collection", "toArray", values)}
+            for number in known:
+                if number not in held:
+                    self._forget(number)
+
+    def _make_map(self) -> None:
+        connection = self._java._connection
+        weak = connection.new("java.util.WeakHashMap")
+        made = connection.call("java.util.Collections", "synchronizedMap", None, (weak,))
+        with self._lock:  # of two threads that make one at once the first one's counts
+            self._map = made if self._map is None else self._map
+
+    def _keep(self, number: int, key: Key, error: BaseException) -> None:
+        with self._lock:
+            self._kept[number] = key, error
+            self._keys[key] += 1
+            if len(self._kept) < self._look_at:
+                return
+            self._look_at = KEPT_MAX * 2  # the others go on meanwhile
+        self.look()
+        with self._lock:
+            oldest = [*self._kept][: max(0, len(self._kept) - KEPT_MAX // 2)] if len(self._kept) >= KEPT_MAX else []
+            self._look_at = min(max(LOOK_MIN, 2 * (len(self._kept) - len(oldest))), KEPT_MAX)
+        for each in oldest:
+            self._forget(each)
+
+    def _forget(self, number: int) -> BaseException | None:
+        with self._lock:
+            key, error = self._kept.pop(number, (None, None))
+            if key is not None:
+                self._keys[key] -= 1
+                if self._keys[key] == 0:
+                    del self._keys[key]
+        return error

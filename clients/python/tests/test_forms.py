@@ -1,0 +1,253 @@
+"""Values that go as what the parameter is: where the peer refuses one form, the next one is tried."""
+
+import array
+import datetime
+import pathlib
+import select
+import socket
+import tempfile
+import unittest
+import zoneinfo
+
+import jpeer
+from jpeer._native import Forms, Typed
+from support import SECONDS, launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+class Order(unittest.TestCase):
+    def setUp(self):
+        self.asked = []
+
+    def form(self, value):
+        """A form that tells when it is made."""
+
+        def make():
+            self.asked.append(value)
+            return value
+
+        return make
+
+    def forms(self, *values):
+        return Forms(*map(self.form, values))
+
+    def test_the_first_that_is_taken(self):
+        self.assertEqual(java.java.lang.Integer.parseInt(self.forms("5", "6")), 5)
+        self.assertEqual(java.java.lang.Integer.parseInt(self.forms([1], {}, "7", "8")), 7)
+        self.assertEqual(self.asked, ["5", [1], {}, "7"])
+
+    def test_none_is_taken(self):
+        with self.assertRaisesRegex(TypeError, r"parseInt\(java.util.List\)"):
+            java.java.lang.Integer.parseInt(self.forms([1], {}))
+        self.assertEqual(self.asked, [[1], {}])
+
+    def test_java_has_run(self):
+        with self.assertRaises(java.java.lang.NumberFormatException):
+            java.java.lang.Integer.parseInt(self.forms("x", "5"))
+        self.assertEqual(self.asked, ["x"])
+
+    def test_a_form_that_cannot_be_made(self):
+        with self.assertRaisesRegex(TypeError, r"parseInt\(java.util.List\)"):
+            java.java.lang.Integer.parseInt(Forms([1], lambda: 1 // 0))
+
+    def test_several_values(self):
+        forms = Forms([1], 5)
+        self.assertEqual(java.java.lang.Math.addExact(forms, forms), 10)
+        self.assertEqual(java.java.lang.Math.addExact(forms, Forms([], [], 6)), 11)
+        self.assertEqual(java.java.lang.Math.addExact(Forms(7, []), forms), 12)
+        self.assertEqual(java.java.util.Arrays.asList(Forms(Typed("java.util.List", 5), [5]), 3), [[5], 3])
+        self.assertEqual(java.array("int", [forms, 2, forms]), [5, 2, 5])
+
+    def test_fields_constructors_and_receivers(self):
+        point = java.java.awt.Point(Forms([1], 3), 4)
+        point.x = Forms([1], 7)
+        self.assertEqual((point.x, point.y), (7, 4))
+        self.assertEqual(java.java.lang.String.length(Forms(Typed("java.util.List", []), "text")), 4)
+
+    def test_without_forms(self):
+        with self.assertRaises(TypeError):
+            Forms()
+
+
+class Moments(unittest.TestCase):
+    MOMENTS = [
+        datetime.datetime(2024, 7, 1, 12, 30, tzinfo=zone)
+        for zone in (
+            datetime.timezone.utc,
+            datetime.timezone(datetime.timedelta(hours=5, minutes=45)),
+            zoneinfo.ZoneInfo("Europe/Berlin"),
+        )
+    ]
+
+    def test_what_the_parameter_is(self):
+        time = java.java.time
+        for moment in self.MOMENTS:
+            with self.subTest(moment.tzinfo):
+                self.assertEqual(java.java.util.Date.from_(moment).getTime(), moment.timestamp() * 1000)
+                for kind in (time.Instant, time.OffsetDateTime, time.ZonedDateTime):
+                    now = kind.parse("2030-01-01T00:00:00Z")
+                    self.assertTrue(kind.isAfter(now, moment))
+                    self.assertFalse(kind.isAfter(moment, moment))
+                    self.assertTrue(kind.isAfter(now, jpeer.cast(kind, moment)))
+
+    def test_the_first_form(self):
+        kinds = [java.java.util.Objects.toString(moment) for moment in self.MOMENTS]
+        self.assertEqual(
+            kinds, ["2024-07-01T12:30:00Z", "2024-07-01T12:30+05:45", "2024-07-01T12:30+02:00[Europe/Berlin]"]
+        )
+
+    def test_without_a_zone(self):
+        with self.assertRaisesRegex(TypeError, "LocalDateTime"):
+            java.java.util.Date.from_(datetime.datetime(2024, 7, 1))
+
+    def test_the_edges_of_the_calendar(self):
+        edge = datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+        with self.assertRaisesRegex(TypeError, "OffsetDateTime"):
+            java.java.util.Date.from_(edge)
+
+
+class Paths(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name, "lines.txt")
+        self.path.write_text("text")
+
+    def test_files(self):
+        io = java.java.io
+        with io.FileReader(self.path) as reader:
+            self.assertEqual(reader.read(), ord("t"))
+        with io.FileInputStream(self.path) as stream:
+            self.assertEqual(stream.read(), ord("t"))
+        made = io.File.createTempFile("abc", "b", self.path.parent)
+        self.assertEqual(made.getParent(), self.folder.name)
+        builder = java.java.lang.ProcessBuilder("true")
+        builder.directory(self.path.parent)
+        self.assertEqual(builder.directory().getPath(), self.folder.name)
+        self.assertEqual(jpeer.cast(io.File, self.path).type, "java.io.File")
+        self.assertTrue(io.File.exists(jpeer.cast(io.File, self.path)))
+        self.assertEqual(java.array("java.io.File", [self.path])[0].getName(), "lines.txt")
+
+    def test_paths(self):
+        self.assertEqual(java.java.nio.file.Files.readString(self.path), "text")
+        with self.assertRaises(java.java.io.FileNotFoundException):
+            java.java.io.FileReader(self.path.parent / "nothing")
+
+
+class Casts(unittest.TestCase):
+    def test_optionals(self):
+        toString = java.java.util.Objects.toString
+        for name, value, text in [
+            ("", 5, "Optional[5]"),
+            ("", None, "Optional.empty"),
+            ("", datetime.date(2024, 2, 29), "Optional[2024-02-29]"),
+            ("", [1], "Optional[[1]]"),
+            ("", jpeer.cast("java.util.Optional", 5), "Optional[Optional[5]]"),
+            ("", jpeer.jlong(5), "Optional[5]"),
+            ("Int", 5, "OptionalInt[5]"),
+            ("Int", None, "OptionalInt.empty"),
+            ("Long", 5, "OptionalLong[5]"),
+            ("Double", 1.5, "OptionalDouble[1.5]"),
+        ]:
+            with self.subTest(text):
+                made = jpeer.cast(f"java.util.Optional{name}", value)
+                self.assertEqual(toString(made), text)
+        Optional = java.java.util.Optional
+        self.assertTrue(Optional.isPresent(jpeer.cast(Optional, 5)))
+        self.assertEqual(Optional.of(5), 5)
+        with self.assertRaises(TypeError):
+            toString(jpeer.cast("java.util.OptionalInt", "text"))
+
+    def test_optionals_that_python_gives(self):
+        @jpeer.implements("java.util.stream.IntStream")
+        class Numbers:
+            def max(self):
+                return 7
+
+            def min(self):
+                return None
+
+            def findAny(self):
+                return jpeer.cast("java.util.OptionalInt", 8)
+
+            def sum(self):
+                return 9
+
+        numbers = java.java.util.Objects.requireNonNull(Numbers())
+        self.assertEqual((numbers.max(), numbers.min(), numbers.findAny(), numbers.sum()), (7, None, 8, 9))
+
+        @jpeer.implements("java.lang.module.ModuleFinder")
+        class Nothing:
+            def find(self, name):
+                return None
+
+        ModuleFinder = java.java.lang.module.ModuleFinder
+        self.assertIsNone(ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("no.such"))
+        found = ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("java.base")
+        self.assertEqual(found.descriptor().name(), "java.base")
+
+    def test_objects_of_python(self):
+        @jpeer.implements("java.lang.Runnable", "java.lang.Comparable")
+        class Both:
+            ran = 0
+
+            def run(self):
+                self.ran += 1
+
+            def compareTo(self, other):
+                return 0
+
+        both = Both()
+        for kind in ("java.lang.Object", "java.lang.Runnable"):
+            kept = java.array("java.lang.Object", [jpeer.cast(kind, both)])[0]
+            kept.run()
+            self.assertEqual(kept.compareTo(kept), 0)
+        self.assertEqual(both.ran, 2)
+        text = java.java.lang.String.valueOf(jpeer.cast(java.java.lang.Object, both))
+        self.assertEqual(text, str(kept))
+        xs = java.java.util.ArrayList([both])
+        self.assertTrue(xs.remove(jpeer.cast("java.lang.Object", both)))
+
+
+class InALoop(unittest.TestCase):
+    def send(self, *step):
+        connection, found = java._connection, []
+        woken, wakes = socket.socketpair()
+
+        def done(*result):
+            found.append(result)
+            wakes.send(b".")  # a thread that listens for Java's calls may have taken the answer
+
+        with woken, wakes:
+            poll = select.poll()
+            poll.register(connection.descriptor(), select.POLLIN)
+            poll.register(woken, select.POLLIN)
+            connection.send(step, SECONDS, done)
+            while not found:
+                self.assertTrue(poll.poll(SECONDS * 1000))
+                connection.process()
+        return found[0]
+
+    def test_other_forms(self):
+        made, error = self.send("new", "java.util.ArrayList", (array.array("i", [1, 2]),))
+        self.assertEqual((made, error), ([1, 2], None))
+
+    def test_none_is_taken(self):
+        value, error = self.send("call", "java.lang.Integer", "parseInt", None, (Forms([1], {}, lambda: 1 // 0),))
+        self.assertIsNone(value)
+        self.assertIsInstance(error, jpeer.BadArgument)
+        self.assertIn("parseInt(java.util.List)", str(error))
+
+
+if __name__ == "__main__":
+    unittest.main()
