@@ -23,8 +23,9 @@ as x, and in a raw text <x>. A step may also be written short, for one of the si
 
 with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
-the last may be left out. "only" names the transports that a case is for; what is for WebSocket and others is for shared
-memory, too. "contains" beside (or instead of) "reply" is text that has to stand in the reply byte for byte.
+the last may be left out. "only" names the transports that a case is for; what is for WebSocket is for shared memory, too,
+unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that has to stand in the reply
+byte for byte.
 
 Where the peer calls the client, "meanwhile" lists what comes before the reply, in order, and what is sent upon it:
 
@@ -256,7 +257,8 @@ def is_for(case, transport):
         return False
     protocol = next((base.name for base in clients.TRANSPORTS if issubclass(transport, base)), transport.name)
     only = case.get("only", [protocol])
-    return protocol in only or (transport is clients.ShmClient and "websocket" in only)
+    is_shared = transport is clients.ShmClient and "websocket" in only and case.get("happens") != "once"
+    return protocol in only or is_shared
 
 
 def run_on_one_peer(options, cases, transports, verbose, counts):
