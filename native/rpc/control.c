@@ -27,6 +27,8 @@ static enum jp_status delete_object(const struct rpc_run *run, struct rpc_sessio
 static void delete_objects(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_session *session;
+  if (run->client->callbacks != NULL)
+    rpc_callbacks_await_answers(run->client->callbacks);
   if (rpc_run_find_session(run, false, &session, outcome) != JP_OK)
     return;
   for (size_t i = 0; i < operation->arg_count; i++) {

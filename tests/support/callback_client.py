@@ -9,7 +9,7 @@ import struct
 
 import websockets
 
-from support.clients import RpcError, WebSocketClient, plain
+from support.clients import RpcError, ShmClient, WebSocketClient, plain
 
 
 class Call:
@@ -33,8 +33,10 @@ class Call:
                                "error": {"code": -5, "message": message, **({"data": data} if data else {})}})
 
 
-class CallbackClient(WebSocketClient):
+class Callable:
     """
+    Of a client that Java calls, whatever its transport.
+
     give(function) makes an argument of a Python function, which takes a Call and returns the answer's result. Requests
     that it sends are nested in that call. Calls of what was given without a function are kept in `held`.
     """
@@ -146,6 +148,12 @@ class CallbackClient(WebSocketClient):
     def stats(self):
         return json.loads(plain(self.value("control", {"method": "stats"})))
 
+
+class ShmCallbackClient(Callable, ShmClient):
+    pass
+
+
+class CallbackClient(Callable, WebSocketClient):
     # ---- the end ----
 
     @property

@@ -218,12 +218,12 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
 
 /* ---- waiting ---- */
 
-/* Under the lock: what came into the inbox before the answer is seen with that, and served before it. */
+/* Under the lock: what came before the answer is served before that is taken, and what came after it is not. */
 static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
 {
   if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
     return JVM_CALLBACK_ENDED;
-  if (!callback_inbox_is_empty(call->thread))
+  if (callback_inbox_has_turn(call))
     return JVM_CALLBACK_REQUEST;
   if (call->has_answer)
     return JVM_CALLBACK_ANSWER;
@@ -341,6 +341,8 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct jvm_
   if (call->has_answer) {
     callbacks->kept--;
     callbacks->kept_bytes -= call->answer.len;
+    if (callbacks->waiting > 0)
+      pthread_cond_broadcast(&callbacks->was_read);
   }
   struct callback_record *record = callback_records_find(&callbacks->records, call->id);
   if (record != NULL && record->epoch == call->epoch) {

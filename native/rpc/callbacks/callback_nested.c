@@ -17,9 +17,18 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread, struct cal
   return waiter;
 }
 
-bool callback_inbox_is_empty(struct callback_thread *thread)
+bool callback_inbox_has_turn(const struct jvm_callback_call *call)
 {
-  return atomic_load(&thread->count) == 0;
+  struct callback_thread *thread = call->thread;
+  if (atomic_load(&thread->count) == 0)
+    return false;
+  if (!call->has_answer)
+    return true;
+  pthread_mutex_lock(&thread->lock);
+  const struct callback_message *first = thread->first; /* the thread itself, which looks, is who takes it */
+  bool is_earlier = first->callbacks != call->callbacks || first->answers < call->answer_number;
+  pthread_mutex_unlock(&thread->lock);
+  return is_earlier;
 }
 
 /* Under the inbox's lock. */
@@ -175,7 +184,10 @@ void callback_nested_serve(struct jvm_callback_call *call, struct callback_messa
     refuse_unserved(message, "out of memory");
   } else {
     struct callback_thread *before = callback_thread_set(call->thread);
+    const struct callback_message *outer = call->thread->served;
+    call->thread->served = message;
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
+    call->thread->served = outer;
     callback_thread_set(before);
     nested_workers_return(pool, serving.nested);
   }

@@ -1,4 +1,5 @@
 /* What a transport hands over: the messages that come for open calls, room, and the end. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/callbacks/callback_calls.h"
 #include "rpc/callbacks/callbacks_state.h"
@@ -34,6 +35,14 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 {
   callbacks->kept++;
   callbacks->kept_bytes += length;
+}
+
+/* Under the lock: what comes later waits for this answer (callback_order.c). */
+static void note_answer(struct rpc_callbacks *callbacks, struct jvm_callback_call *call, size_t length)
+{
+  note_kept(callbacks, length);
+  call->answer_number = ++callbacks->answers;
+  call->answered_ms = clock_coarse_ms();
 }
 
 /* ---- answers ---- */
@@ -80,7 +89,7 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
     size_t length = answer.len;
     call->has_answer = has_place(callbacks, length) && take_bytes(&call->answer, answer, message);
     if (call->has_answer)
-      note_kept(callbacks, length);
+      note_answer(callbacks, call, length);
     else
       call->ending = CALLBACK_ANSWER_TOO_LONG;
     kept = call->has_answer ? KEPT : KEPT_TOO_LONG;
@@ -180,6 +189,7 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
         has_place(callbacks, length) ? make_message(callbacks, number, message) : NULL;
     kept = made == NULL ? KEPT_TOO_LONG : KEPT;
     if (made != NULL) {
+      made->answers = callbacks->answers;
       note_kept(callbacks, length);
       waiter = callback_inbox_add(call->thread, made);
     }

@@ -54,6 +54,15 @@ static void leave_list(struct rpc_callbacks_list *list, struct rpc_callbacks *ca
 
 /* ---- the beginning ---- */
 
+static void init_condition(pthread_cond_t *condition)
+{
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+}
+
 static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct rpc_client *client,
                                             const struct rpc_codec *codec)
 {
@@ -70,9 +79,11 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->session = client->session;
   made->is_client_open = true;
   pthread_mutex_init(&made->lock, NULL);
+  init_condition(&made->was_read);
   made->duplex = client->push->open(client->connection, made);
   if (made->duplex != NULL)
     return made;
+  pthread_cond_destroy(&made->was_read);
   pthread_mutex_destroy(&made->lock);
   free(made);
   return NULL;
@@ -108,6 +119,7 @@ void callbacks_release(struct rpc_callbacks *callbacks)
   callback_records_fini(&callbacks->records);
   free(callbacks->releases.ids);
   free(callbacks->releases.given);
+  pthread_cond_destroy(&callbacks->was_read);
   pthread_mutex_destroy(&callbacks->lock);
   free(callbacks);
 }

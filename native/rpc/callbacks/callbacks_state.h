@@ -49,6 +49,9 @@ struct rpc_callbacks {
   uint64_t last_number; /* of a call that expects an answer; 0: there was none */
   size_t kept;          /* nested requests that wait, and answers that nobody has read */
   size_t kept_bytes;
+  uint64_t answers; /* that were kept for their calls, so far */
+  size_t waiting;   /* threads, until answers were read: callback_order.c */
+  pthread_cond_t was_read;
   bool has_dropped; /* an answer; a line in the log says so */
   bool has_misfit;  /* in an answer, likewise */
   struct callback_releases releases;
@@ -59,6 +62,7 @@ struct callback_message {
   struct callback_message *next;
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
+  uint64_t answers;                /* that the client had sent before it */
   struct buffer text;
 };
 
@@ -75,9 +79,10 @@ struct callback_thread {
   pthread_mutex_t lock; /* guards the inbox and `innermost`; behind the callbacks' lock */
   struct callback_message *first;
   struct callback_message **last;
-  _Atomic size_t count;                /* of the inbox; changed under the lock */
-  struct jvm_callback_call *innermost; /* in which it waits, if it does */
-  size_t depth;                        /* calls that are open; the thread's own */
+  _Atomic size_t count;                  /* of the inbox; changed under the lock */
+  struct jvm_callback_call *innermost;   /* in which it waits, if it does */
+  size_t depth;                          /* calls that are open; the thread's own */
+  const struct callback_message *served; /* the innermost nested request in hand; likewise. NULL: none */
 };
 
 /* How long a call is still waited for, and why it ended. */
@@ -113,9 +118,11 @@ struct jvm_callback_call {
   bool was_woken; /* of its ending */
   bool expects;   /* an answer: its message was sent */
   bool has_answer;
-  struct buffer answer; /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
-  bool wants_room;      /* until it is sent */
-  bool may_send;        /* since room was wanted */
+  struct buffer answer;   /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
+  uint64_t answer_number; /* of rpc_callbacks.answers */
+  int64_t answered_ms;    /* clock_coarse_ms */
+  bool wants_room;        /* until it is sent */
+  bool may_send;          /* since room was wanted */
 
   _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
 
@@ -189,7 +196,9 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread,
                                       struct callback_message *message) JP_MUST_CHECK;
 /* The first message, which is the caller's then; NULL: there is none. */
 struct callback_message *callback_inbox_take(struct callback_thread *thread);
-bool callback_inbox_is_empty(struct callback_thread *thread);
+/* Under the callbacks' lock: the next thing to do for the call's thread is to serve its inbox, because that has a message
+ * which came before the call's answer, or there is none. A later one is of an outer call, and that serves it. */
+bool callback_inbox_has_turn(const struct jvm_callback_call *call);
 void callback_message_free(struct callback_message *message);
 /* The messages of a call that has ended: they are answered with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);

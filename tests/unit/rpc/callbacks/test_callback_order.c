@@ -1,0 +1,281 @@
+/* A delete_object comes behind the answers that its client has sent before it. */
+#include "base/clock.h"
+#include "callback_bench.h"
+#include "rpc/callbacks/callbacks_state.h"
+#include "tests/unit/unit.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#define ANSWER(number) "{\"jsonrpc\":\"2.0\",\"id\":\"cb-" number "\",\"result\":{\"ref\":1}}"
+#define DELETE         CONTROL("delete_object", "{\"ref\":1}")
+#define DELETE_TOLD    CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
+#define NESTED_DELETE(number)                                                                                \
+  "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"  \
+  "[{\"ref\":1,\"told\":1}]},\"options\":{\"within\":\"cb-" number "\"}}"
+
+enum { NO_WAIT_MS = 1500 /* less than an answer is waited for */ };
+
+static struct stub_member members[] = {
+    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
+    STUB_MEMBER_CONSTRUCTOR,
+};
+
+struct fixture {
+  struct service_bench *bench;
+  struct rpc_duplex *duplex;
+  uint64_t proxy; /* of the callback 7 */
+};
+
+static int set_up(void **state)
+{
+  struct fixture *f = test_calloc(1, sizeof *f);
+  f->bench = service_bench_create(
+      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
+  f->duplex = bench_connect(f->bench);
+  f->proxy = bench_give(f->duplex, 7);
+  *state = f;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct fixture *f = *state;
+  struct jvm_callbacks *callbacks = bench_callbacks(f->duplex);
+  bench_close_client(f->duplex);
+  stub_callbacks.hooks->released(callbacks, 7, f->proxy);
+  bench_disconnect(f->duplex);
+  bool is_clean = service_bench_destroy(f->bench);
+  test_free(f);
+  return is_clean ? 0 : -1;
+}
+
+/* The session's object 1. */
+static void make_object(struct fixture *f)
+{
+  jvm_objects_begin_after(rpc_session_objects(f->duplex->callbacks->session), 0);
+  assert_int_equal(bench_serve_from(f->duplex, REQUEST("new", "\"type\":\"C\"")), RPC_REPLY);
+}
+
+static size_t count_objects(const struct fixture *f)
+{
+  return jvm_objects_count(rpc_session_objects(f->duplex->callbacks->session));
+}
+
+/* A call that was sent, and whose thread looks for its answer when the test does. */
+static struct jvm_callback_call *open_call(struct fixture *f)
+{
+  static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
+  const struct jvm_callback_given given = {.id = 7};
+  struct jvm_callback_call *call;
+  struct jvm_callback_failure failure;
+  struct jvm_request request;
+  assert_int_equal(stub_callbacks.hooks->open(bench_callbacks(f->duplex), &given, f->proxy, &method, NULL,
+                                              &call, &failure),
+                   JP_OK);
+  assert_int_equal(stub_callbacks.hooks->enter(call, &request), JP_OK);
+  assert_int_equal(stub_callbacks.hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
+  stub_callbacks.hooks->leave(call);
+  free(bench_take_sent(f->duplex));
+  return call;
+}
+
+/* One on the thread of another. */
+static struct jvm_callback_call *open_inner_call(struct fixture *f, struct jvm_callback_call *outer)
+{
+  struct jvm_request request;
+  assert_int_equal(stub_callbacks.hooks->enter(outer, &request), JP_OK);
+  struct jvm_callback_call *inner = open_call(f);
+  stub_callbacks.hooks->leave(outer);
+  return inner;
+}
+
+static void assert_sight(struct jvm_callback_call *call, enum jvm_callback_sight sight)
+{
+  struct jvm_callback_failure failure;
+  assert_int_equal(stub_callbacks.hooks->look(call, &failure), sight);
+}
+
+/* Java reads the answer, and goes on. */
+static void read_answer(struct jvm_callback_call *call)
+{
+  struct jvm_request request;
+  struct jvm_callback_answer answer;
+  struct outcome outcome;
+  assert_sight(call, JVM_CALLBACK_ANSWER);
+  assert_int_equal(stub_callbacks.hooks->enter(call, &request), JP_OK);
+  assert_int_equal(stub_callbacks.hooks->take_answer(call, &request, &answer, &outcome), JP_OK);
+  stub_callbacks.hooks->leave(call);
+  stub_callbacks.hooks->close(call);
+}
+
+/* ---- another thread ---- */
+
+struct server {
+  struct fixture *fixture;
+  const char *message; /* NULL: the call's thread serves its inbox */
+  struct jvm_callback_call *call;
+  pthread_t thread;
+  atomic_bool is_done;
+};
+
+static void *run_server(void *argument)
+{
+  struct server *server = argument;
+  if (server->message != NULL)
+    (void)bench_serve_from(server->fixture->duplex, server->message);
+  else
+    stub_callbacks.hooks->serve(server->call);
+  atomic_store(&server->is_done, true);
+  return NULL;
+}
+
+static bool is_waiting(const struct fixture *f)
+{
+  struct rpc_callbacks *callbacks = f->duplex->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_waiting = callbacks->waiting > 0;
+  pthread_mutex_unlock(&callbacks->lock);
+  return is_waiting;
+}
+
+/* Fails where it does not wait. */
+static void begin_server(struct server *server)
+{
+  assert_int_equal(pthread_create(&server->thread, NULL, run_server, server), 0);
+  while (!atomic_load(&server->is_done) && !is_waiting(server->fixture))
+    sched_yield();
+  assert_false(atomic_load(&server->is_done));
+}
+
+static void end_server(struct server *server)
+{
+  assert_int_equal(pthread_join(server->thread, NULL), 0);
+}
+
+/* ---- */
+
+static void test_requests_wait_until_answers_are_read(void **state)
+{
+  static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
+  static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
+  struct fixture *f = *state;
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    struct server server = {.fixture = f, .message = messages[i]};
+    make_object(f);
+    struct jvm_callback_call *call = open_call(f);
+    assert_int_equal(bench_come(f->duplex, answers[i]), RPC_TAKEN);
+    begin_server(&server);
+    assert_int_equal(count_objects(f), 1);
+    read_answer(call);
+    end_server(&server);
+    assert_int_equal(count_objects(f), 0);
+  }
+}
+
+/* A call that is not answered, and answers that come behind the request, hold up nothing. */
+static void test_other_calls_are_not_waited_for(void **state)
+{
+  struct fixture *f = *state;
+  struct server server = {.fixture = f, .message = DELETE};
+  make_object(f);
+  struct jvm_callback_call *unanswered = open_call(f);
+  struct jvm_callback_call *answered = open_call(f);
+  struct jvm_callback_call *late = open_call(f);
+  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
+  begin_server(&server);
+  assert_int_equal(bench_come(f->duplex, ANSWER("3")), RPC_TAKEN);
+  stub_callbacks.hooks->close(answered); /* it ends otherwise */
+  end_server(&server);
+  assert_int_equal(count_objects(f), 0);
+  stub_callbacks.hooks->close(late);
+  stub_callbacks.hooks->close(unanswered);
+}
+
+/* Each of two threads has to serve a delete_object before its own answer. */
+static void test_threads_do_not_wait_for_each_other(void **state)
+{
+  struct fixture *f = *state;
+  make_object(f);
+  struct jvm_callback_call *one = open_call(f);
+  struct jvm_callback_call *other = open_call(f);
+  struct server server = {.fixture = f, .call = other};
+  int64_t begin_ms = clock_now_ms();
+  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("1")), RPC_TAKEN);
+  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN);
+  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("2")), RPC_TAKEN);
+  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
+  assert_sight(one, JVM_CALLBACK_REQUEST);
+  assert_sight(other, JVM_CALLBACK_REQUEST);
+  begin_server(&server);
+  stub_callbacks.hooks->serve(one);
+  read_answer(one);
+  end_server(&server);
+  read_answer(other);
+  assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
+}
+
+/* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
+static void test_requests_of_the_same_thread_come_behind_its_answer(void **state)
+{
+  struct fixture *f = *state;
+  make_object(f);
+  struct jvm_callback_call *outer = open_call(f);
+  struct jvm_callback_call *inner = open_inner_call(f, outer);
+  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
+  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("1")), RPC_TAKEN);
+  read_answer(inner);
+  assert_int_equal(count_objects(f), 1);
+  assert_sight(outer, JVM_CALLBACK_REQUEST);
+  stub_callbacks.hooks->serve(outer);
+  assert_int_equal(count_objects(f), 0);
+  stub_callbacks.hooks->close(outer);
+}
+
+static void test_a_thread_does_not_wait_for_itself(void **state)
+{
+  struct fixture *f = *state;
+  make_object(f);
+  struct jvm_callback_call *outer = open_call(f);
+  struct jvm_callback_call *inner = open_inner_call(f, outer);
+  int64_t begin_ms = clock_now_ms();
+  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN); /* before the request nested in it ends */
+  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("2")), RPC_TAKEN);
+  assert_sight(inner, JVM_CALLBACK_REQUEST);
+  stub_callbacks.hooks->serve(inner);
+  assert_int_equal(count_objects(f), 0);
+  stub_callbacks.hooks->close(inner);
+  stub_callbacks.hooks->close(outer);
+  assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
+}
+
+/* Nobody reads it: all requests together wait as long as one. */
+static void test_the_wait_is_bounded(void **state)
+{
+  struct fixture *f = *state;
+  make_object(f);
+  struct jvm_callback_call *call = open_call(f);
+  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN);
+  int64_t begin_ms = clock_now_ms();
+  assert_int_equal(bench_serve_from(f->duplex, DELETE), RPC_REPLY);
+  assert_int_equal(count_objects(f), 0);
+  int64_t waited_ms = clock_now_ms() - begin_ms;
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(bench_serve_from(f->duplex, DELETE_TOLD), RPC_REPLY);
+  assert_true(waited_ms >= NO_WAIT_MS);
+  stub_callbacks.hooks->close(call);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_requests_wait_until_answers_are_read),
+      TEST(test_other_calls_are_not_waited_for),
+      TEST(test_threads_do_not_wait_for_each_other),
+      TEST(test_requests_of_the_same_thread_come_behind_its_answer),
+      TEST(test_a_thread_does_not_wait_for_itself),
+      TEST(test_the_wait_is_bounded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
