@@ -1,6 +1,6 @@
 /*
  * The refs of answers to Java's calls. Java's thread reads an answer when it comes to run, and the peer may let go of an
- * object before that, if the message that says so is served by another thread. So its handle stays for a moment.
+ * object before that, if the message that says so came over another link. So its handle stays for a moment.
  */
 #include "native.h"
 
