@@ -218,7 +218,7 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
 
 /* ---- waiting ---- */
 
-/* Under the lock: what came before the answer is served before that is taken, and what came after it is not. */
+/* Under the lock: what came before the answer is served before it, and what came after it is not. */
 static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
 {
   if (call->ending != CALLBACK_GOES_ON && !call->has_answer)

@@ -1,27 +1,28 @@
 /*
- * Messages of a client look as though they ran in their order. Answers are read by the threads that have called, while
- * other threads serve what came behind them. A delete_object among that takes away refs, which an answer may name. So it
- * waits until the answers that came before it were read.
+ * Messages of a client look as though they ran in their order. Answers are read by the threads that have
+ * called, while other threads serve what came behind them. A delete_object among that takes away refs, which
+ * an answer may name. So it waits until the answers that came before it were read.
  *
- * Who waits for whom: the thread that serves a delete_object waits for threads that have an answer in hand. These serve
- * what was nested in their calls before it, and convert it. Both may run Java and call the client, and need nothing of
- * the thread that waits: it holds no lock of ours, and its connection is read as in any call.
+ * Who waits for whom: the thread that serves a delete_object waits for threads that have an answer in hand.
+ * These serve what was nested in their calls before it, and convert it. Both may run Java, which may call the
+ * client. The thread that waits holds no lock of ours, and its connection is read as in any call.
  *
- * - A thread never waits for itself: an outer call of its own may have an answer already, which it reads when the nested
- *   request has come to its end.
- * - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
- *   waits for answers that came before it alone, and one of the two came first. A request that is not nested is served
- *   by a thread for whose answers nobody waits.
- * - What is left is Java that waits for Java, as a conversion does for a monitor that the waiting thread has, and a client
- *   that answers an inner call only after the delete_object. So an answer is waited for at most WAITED_MAX_MS after it
- *   came, however many delete_object come behind it. Its ref may be gone then.
+ * - A thread never waits for itself: an outer call of its own may have an answer already, which it reads when
+ *   the nested request has come to its end.
+ * - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested
+ *   request waits for answers that came before it alone, and one of the two came first. A request that is not
+ *   nested is served by a thread for whose answers nobody waits.
+ * - What is left is Java that waits for Java, as a conversion does for a monitor that the waiting thread has;
+ *   threads of two connections, whose answers have no common order; and a client that answers an inner call
+ *   only after the delete_object. So an answer is waited for at most WAITED_MAX_MS after it came, whatever
+ *   number of delete_object come behind it. Its ref may be gone then.
  */
 #include "base/clock.h"
 #include "rpc/callbacks/callbacks_state.h"
 
 enum { WAITED_MAX_MS = 2000 };
 
-/* Under the lock: until when the answers up to this number are waited for, as long as they are not read; 0: they are. */
+/* Under the lock: until when the answers up to this number are waited for; 0: they were read. */
 static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t answers,
                              const struct callback_thread *own)
 {

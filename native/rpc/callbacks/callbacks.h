@@ -52,9 +52,9 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks);
 void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *session);
 
 /*
- * The message in hand is about to take away what answers of the client may name: returns when those that came before it
- * were read, or have waited for that for two seconds. Those of the calling thread's own calls are not waited for. On
- * the thread that serves the client, without a lock.
+ * The message in hand is about to take away what answers of the client may name: returns when those that came
+ * before it were read, or two seconds after the last of them came. Those of the calling thread's own calls are
+ * not waited for. On the thread that serves the message, without a lock.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks);
 

@@ -196,8 +196,8 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread,
                                       struct callback_message *message) JP_MUST_CHECK;
 /* The first message, which is the caller's then; NULL: there is none. */
 struct callback_message *callback_inbox_take(struct callback_thread *thread);
-/* Under the callbacks' lock: the next thing to do for the call's thread is to serve its inbox, because that has a message
- * which came before the call's answer, or there is none. A later one is of an outer call, and that serves it. */
+/* Under the callbacks' lock: the call's thread is to serve its inbox next, because that has a message, and the
+ * call no answer that came before it. A message behind the answer is of an outer call, and that serves it. */
 bool callback_inbox_has_turn(const struct jvm_callback_call *call);
 void callback_message_free(struct callback_message *message);
 /* The messages of a call that has ended: they are answered with an error. */
