@@ -5,8 +5,8 @@
  *
  * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
- * they say otherwise. While the owner's thread is inside the service (in_call), the watcher may, under the
- * lock, send the output or seize the connection. The owner then finds `seized`, drops its answer and ends the
+ * they say otherwise. While the owner's thread is inside the service (net/connection/in_call.h), the watcher may visit it:
+ * it sends the output or seizes the connection. The owner then finds `seized`, drops its answer and ends the
  * connection. A connection whose client has given callbacks is also read meanwhile, and any thread may send
  * (net/connection/connection_duplex.h).
  *
@@ -18,6 +18,7 @@
  * event finds a valid source. A connection owns buffers only while there is something in them.
  */
 #include "net/admission/input_budget.h"
+#include "net/connection/in_call.h"
 #include "net/connection/protocol.h"
 #include "net/workers/crew.h"
 
@@ -54,12 +55,13 @@ struct connection {
   const struct connection_limits *limits; /* the table's */
   struct connection *next_free;           /* in the table's list of free places */
 
-  pthread_mutex_t lock; /* guards state, in_call, seized; and fd and out during in_call */
+  pthread_mutex_t lock; /* guards state; and fd and out while the owner is in call */
   enum connection_state state;
-  bool seized;
-  bool is_paused;             /* guarded by the lock, too: it waits until the watcher submits it */
-  bool is_armed;              /* under the lock: an event of the descriptor is still to come */
-  struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
+  in_call_word in_call;
+  struct rpc_worker *worker; /* the one whose thread is in call; its owner writes it before */
+  bool seized;               /* by a visitor */
+  bool is_paused;            /* under the lock: it waits until the watcher submits it */
+  bool is_armed;             /* under the lock: an event of the descriptor is still to come */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
@@ -111,7 +113,7 @@ void connection_cut(struct connection *connection, struct crew_member *watcher);
  * refuses all. */
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher);
 /* Answers in the place of the owner, who is inside the service and finds the connection seized when it comes
- * back. The watcher, under the lock. */
+ * back. The watcher, as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
 /* Sends as much as the socket takes now. */
 void connection_flush(struct connection *connection);

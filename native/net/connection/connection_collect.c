@@ -208,7 +208,7 @@ static enum collected end_input(struct connection *connection, enum step last)
  * input together is too much. */
 static bool must_give_way(struct connection *connection)
 {
-  return connection->in_call != NULL && connection_must_pause(connection) &&
+  return in_call_is_inside(&connection->in_call) && connection_must_pause(connection) &&
          input_budget_is_full(connection->table->input);
 }
 

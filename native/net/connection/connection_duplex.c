@@ -82,7 +82,7 @@ void connection_duplex_watch(struct connection *connection, bool for_input)
   struct connection_duplex *duplex = connection->duplex;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   bool for_room = connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room);
-  bool is_ready = for_input && connection->in_call != NULL && has_buffered(connection);
+  bool is_ready = for_input && in_call_is_inside(&connection->in_call) && has_buffered(connection);
   uint32_t events = carrier != NULL ? EPOLLIN : (for_input ? EPOLLIN : 0) | (for_room ? EPOLLOUT : 0);
   if (!is_ready && carrier != NULL)
     is_ready = !carrier->sleep(connection, for_input, for_room);
@@ -312,7 +312,7 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
   if (duplex == NULL)
     return;
   pthread_mutex_lock(&connection->lock);
-  if (connection->in_call == member->worker) {
+  if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker) {
     take_input_back(connection);
     duplex->reader = DUPLEX_WAITER;
     duplex->waiter = member;
@@ -410,8 +410,8 @@ static bool take_role(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
-  bool is_taken = duplex != NULL && connection->in_call != NULL && duplex->reader == DUPLEX_ARMED &&
-                  !atomic_load(&duplex->is_wanted);
+  bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) &&
+                  duplex->reader == DUPLEX_ARMED && !atomic_load(&duplex->is_wanted);
   if (is_taken) {
     duplex->reader = DUPLEX_MEMBER;
     duplex->awaits_member = false;

@@ -7,12 +7,12 @@
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
  * protocol_state, at_end, is_drained, began_ms, counted. The output: out, out_sent, has_sent, stalled_ms. The owner of the
- * turn has both. While its thread is inside the service (in_call)
+ * turn has both. While its thread is inside the service (in call: net/connection/in_call.h)
  *   - the output and is_broken belong to the thread that holds the connection's lock,
  *   - the input belongs to the thread that has the reading role, `reader`, which changes under the lock.
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
- * Roles, while in_call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
+ * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
  * else by an event.
  *   DUPLEX_NOBODY  no call is open, or only those of the owner's thread, which runs a nested request and looks when it waits
  *                  again
@@ -117,8 +117,8 @@ size_t connection_duplex_held(const struct connection_duplex *duplex);
 
 /* Shows the message that is to be served to the service; true: that has taken it. */
 bool connection_duplex_offer(struct connection *connection);
-/* Around a message that is served. begin: under the lock, when in_call is set. end: under the lock, before in_call is
- * cleared, and waits for a thread that reads; was_served: else the message is put back to wait. */
+/* Around a message that is served. begin: under the lock, inside the service. end: under the lock, before the
+ * owner leaves it, and waits for a thread that reads; was_served: else the message is put back to wait. */
 void connection_duplex_begin_call(struct connection *connection);
 void connection_duplex_end_call(struct connection *connection, bool was_served);
 

@@ -35,7 +35,7 @@ static size_t bytes_left(const struct connection *connection, size_t held)
 /* True while it collects a message: a whole one is not cut and needs no licence. Under its lock. */
 static bool is_collecting(const struct connection *connection)
 {
-  if (connection->state == CONNECTION_FREE || connection->in_call != NULL)
+  if (connection->state == CONNECTION_FREE || in_call_is_inside(&connection->in_call))
     return false;
   return connection->state == CONNECTION_OWNED || (!connection->has_message && !connection->is_lingering);
 }

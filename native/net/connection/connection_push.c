@@ -45,13 +45,13 @@ static void unlock_connection(struct connection_duplex *duplex, struct connectio
 
 static bool is_own(const struct connection *connection, const struct rpc_worker *worker)
 {
-  return worker != NULL && connection->in_call == worker;
+  return worker != NULL && in_call_is_inside(&connection->in_call) && connection->worker == worker;
 }
 
 /* `out` may be used: nobody owns the connection, or its owner is inside the service. */
 static bool may_write(const struct connection *connection)
 {
-  return connection->in_call != NULL || connection->state == CONNECTION_ARMED;
+  return in_call_is_inside(&connection->in_call) || connection->state == CONNECTION_ARMED;
 }
 
 static size_t count_unsent(const struct push *push)
@@ -101,7 +101,7 @@ static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
   struct connection_duplex *duplex = push->duplex;
-  if (connection->in_call == NULL) {
+  if (!in_call_is_inside(&connection->in_call)) {
     connection_duplex_watch(connection, (duplex->armed_events & EPOLLIN) != 0);
     return;
   }
@@ -148,7 +148,7 @@ static void free_idle_output(struct connection *connection)
 
 static void flush_out(struct connection *connection)
 {
-  if (connection->in_call != NULL)
+  if (in_call_is_inside(&connection->in_call))
     connection_flush(connection);
   else
     connection_duplex_flush_idle(connection);
@@ -190,7 +190,7 @@ static void count_call(const struct push *push)
   atomic_fetch_add(&duplex->open_calls, 1);
   if (push->is_own) {
     duplex->own_calls++;
-  } else if (push->connection->in_call != NULL && duplex->reader == DUPLEX_NOBODY) {
+  } else if (in_call_is_inside(&push->connection->in_call) && duplex->reader == DUPLEX_NOBODY) {
     arm(push, true);
   }
 }

@@ -39,13 +39,25 @@ static void tell_of_refusal(const struct connection *connection, const struct cr
     service->refused(service->context, message->client, message->text);
 }
 
-static void enter_service(struct connection *connection, struct crew_member *member, size_t unsent)
+/* A member without a worker, the watcher, never waits in the service. */
+static void begin_call(struct connection *connection, struct crew_member *member, size_t unsent)
 {
-  pthread_mutex_lock(&connection->lock);
-  connection->in_call = member->worker;
+  connection->worker = member->worker;
   atomic_store_explicit(connection->deadline_ms, unsent > 0 ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
-  if (connection->duplex != NULL && member->worker != NULL)
+  if (member->worker != NULL)
+    in_call_begin(&connection->in_call);
+}
+
+static void enter_service(struct connection *connection, struct crew_member *member, size_t unsent)
+{
+  if (connection->duplex == NULL) {
+    begin_call(connection, member, unsent);
+    return;
+  }
+  pthread_mutex_lock(&connection->lock);
+  begin_call(connection, member, unsent);
+  if (member->worker != NULL)
     connection_duplex_begin_call(connection);
   pthread_mutex_unlock(&connection->lock);
 }
@@ -53,10 +65,14 @@ static void enter_service(struct connection *connection, struct crew_member *mem
 /* The client's first callback may have come meanwhile. True: it was seized. */
 static bool leave_service(struct connection *connection, enum crew_served served)
 {
+  bool is_alone = connection->duplex == NULL;
+  if (is_alone && (connection->worker == NULL || in_call_end(&connection->in_call)))
+    return connection->seized;
   pthread_mutex_lock(&connection->lock);
-  if (connection->duplex != NULL)
+  if (!is_alone)
     connection_duplex_end_call(connection, served != CREW_WAIT);
-  connection->in_call = NULL;
+  if (connection->worker != NULL)
+    (void)in_call_end(&connection->in_call); /* nobody visits without the lock */
   bool seized = connection->seized;
   pthread_mutex_unlock(&connection->lock);
   return seized;

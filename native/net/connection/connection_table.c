@@ -179,7 +179,7 @@ static bool must_be_seized(struct connection_table *table, struct connection *co
   const struct rpc_service *service = crew_service(table->crew);
   return atomic_load(&table->is_draining) && !connection->seized &&
          (now_ms >= atomic_load(&table->grace_end_ms) ||
-          service->is_exiting(service->context, connection->in_call));
+          service->is_exiting(service->context, connection->worker));
 }
 
 static void count_seized(struct connection_table *table)
@@ -189,7 +189,7 @@ static void count_seized(struct connection_table *table)
   pthread_mutex_unlock(&table->lock);
 }
 
-/* A connection that is inside the service. True: the watcher has to call the service for it, without the lock. */
+/* A connection whose owner is inside the service, as its visitor. True: the watcher has to call the service for it, without the lock. */
 static bool look_in_call(struct connection_table *table, struct connection *connection,
                          struct crew_member *watcher, bool is_late, int64_t now_ms)
 {
@@ -226,8 +226,9 @@ static void look_at_connection(struct connection_table *table, struct connection
   bool draining = atomic_load(&table->is_draining);
   pthread_mutex_lock(&connection->lock);
   bool is_late = atomic_load(connection->deadline_ms) <= now_ms;
-  if (connection->in_call != NULL) {
+  if (in_call_visit(&connection->in_call)) {
     calls = look_in_call(table, connection, watcher, is_late, now_ms);
+    in_call_leave(&connection->in_call);
   } else if (connection->state == CONNECTION_ARMED &&
              (is_late || (draining && !is_awaited(table, connection, now_ms)))) {
     connection_own(connection);

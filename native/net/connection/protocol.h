@@ -44,7 +44,7 @@ struct connection_carrier {
   /* True if some of the input that `receive` has found is not taken yet. Under the lock, while nobody reads. */
   bool (*has_untaken)(const struct connection *connection);
   /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. The owner, or the watcher
-   * under the lock while in_call. */
+   * under the lock while the owner is in call. */
   void (*flush)(struct connection *connection);
   /* The connection will be armed: says to the client that nobody looks for input, or for room for unsent output.
    * False: there is some already, and nothing was said. Nobody owns the connection. */
