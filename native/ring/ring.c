@@ -226,14 +226,33 @@ static bool write_pieces(struct ring_writer *writer, struct text payload, const 
   return write_part(writer, payload.data, payload.len, rest);
 }
 
+/* False: it has to go around the end of the ring, to be shown in pieces, or to wait for room. The padding is in the last
+ * word, of which the head or the payload may be a part. */
+static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text payload)
+{
+  const uint64_t last = 0;
+  size_t size = ring_frame_size(payload.len);
+  if (payload.len > RING_PIECE || size > writer->size - writer->offset || size > count_room(writer))
+    return false;
+  char *frame = writer->bytes + writer->offset;
+  memcpy(frame + size - sizeof last, &last, sizeof last);
+  memcpy(frame, &head, sizeof head);
+  if (payload.len > 0)
+    memcpy(frame + sizeof head, payload.data, payload.len);
+  advance_writer(writer, size);
+  return true;
+}
+
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
                       const struct ring_rope *rope, struct buffer *rest)
 {
   static const char zeros[8] = {0};
   uint64_t head = make_head(kind, payload.len);
   size_t padding = count_padding(payload.len);
+  go_home(writer, ring_frame_size(payload.len));
+  if (write_at_once(writer, head, payload))
+    return;
   writer->left = ring_frame_size(payload.len);
-  go_home(writer, writer->left);
   if (!write_part(writer, (const char *)&head, sizeof head, rest)) {
     buffer_append_text(rest, payload);
     buffer_append(rest, zeros, padding);

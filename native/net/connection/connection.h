@@ -84,6 +84,7 @@ struct connection {
   struct buffer message;
   struct buffer out;
   size_t out_sent;
+  size_t unshown; /* bytes that the carrier has and the client does not see before the next flush */
 
   struct rpc_client *client;
   struct rpc_address address;       /* the client's */

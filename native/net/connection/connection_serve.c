@@ -43,7 +43,8 @@ static void tell_of_refusal(const struct connection *connection, const struct cr
 static void begin_call(struct connection *connection, struct crew_member *member, size_t unsent)
 {
   connection->worker = member->worker;
-  atomic_store_explicit(connection->deadline_ms, unsent > 0 ? CONNECTION_FLUSH_SOON : INT64_MAX,
+  bool is_held_back = unsent > 0 || connection->unshown > 0;
+  atomic_store_explicit(connection->deadline_ms, is_held_back ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
   if (member->worker != NULL)
     in_call_begin(&connection->in_call);

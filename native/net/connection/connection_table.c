@@ -128,6 +128,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->fd = fd;
   connection->is_lingering = connection->at_end = connection->is_broken = connection->is_drained = false;
   connection->has_said_all = connection->has_message = connection->has_sent = false;
+  connection->unshown = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
   connection_speak(connection, protocol);

@@ -9,7 +9,6 @@
 
 enum {
   CHUNK_SIZE = 128 * 1024, /* bytes of a message that are read before the bound on all input is asked again */
-  DIRECT_SIZE = 4096,      /* an answer as long as this goes into the ring at once, not by way of `out` */
   SHOW_SIZE = 1024, /* answers are shown when they are so long together, though more requests are there */
   TAKEN_SHARE = 4   /* room is shown at the latest when it is one part in four of the ring */
 };
@@ -92,6 +91,13 @@ static bool has_untaken(const struct connection *connection)
   return ring_reader_available(&state->in) > 0 && !state->is_stuck;
 }
 
+static void show_written(struct connection *connection)
+{
+  connection->unshown = 0;
+  if (ring_writer_publish(&state_of(connection)->out))
+    ring_client(connection);
+}
+
 static void flush_frames(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
@@ -104,8 +110,7 @@ static void flush_frames(struct connection *connection)
                          unsent < RING_PIECE ? unsent : RING_PIECE);
     connection->out_sent += count;
     connection->has_sent |= count > 0;
-    if (ring_writer_publish(&state->out))
-      ring_client(connection);
+    show_written(connection);
   } while (count == RING_PIECE);
   /* A client that has gone takes no more. */
   if (state->out.is_broken || (connection_unsent(connection) > 0 && connection->at_end))
@@ -191,22 +196,20 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-static void write_directly(struct connection *connection, enum ring_kind kind, struct text payload)
-{
-  struct shm_state *state = state_of(connection);
-  const struct ring_rope rope = {pull_rope, connection};
-  ring_write_frame(&state->out, kind, payload, &rope, &connection->out);
-  connection->has_sent |= state->out.position != state->out.published;
-  if (ring_writer_publish(&state->out))
-    ring_client(connection);
-}
-
+/* Straight into the ring, as far as there is room. The client sees it when it is shown: a word of its own that changes
+ * with each answer costs both sides a line of their caches. */
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
-  if (payload.len < DIRECT_SIZE || connection_unsent(connection) > 0)
+  struct ring_writer *out = &state_of(connection)->out;
+  const struct ring_rope rope = {pull_rope, connection};
+  if (connection_unsent(connection) > 0) {
     ring_append_frame(&connection->out, kind, payload);
-  else
-    write_directly(connection, kind, payload);
+    return;
+  }
+  uint64_t before = out->position;
+  ring_write_frame(out, kind, payload, &rope, &connection->out);
+  connection->has_sent |= out->position != before;
+  connection->unshown = (size_t)(out->position - out->published);
 }
 
 /* True if the client waits for the answer: it has sent nothing more. */
@@ -218,15 +221,18 @@ static bool is_awaited(struct connection *connection)
 
 static void write_answer(struct connection *connection, struct text answer)
 {
-  if (connection_unsent(connection) == 0 && is_awaited(connection))
-    write_directly(connection, RING_JSON, answer);
-  else
-    write_frame(connection, RING_JSON, answer);
+  write_frame(connection, RING_JSON, answer);
+  if (connection->unshown + connection_unsent(connection) >= SHOW_SIZE)
+    connection_flush(connection);
+  else if (connection->unshown > 0 && is_awaited(connection))
+    show_written(connection);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
   write_frame(connection, is_last ? RING_JSON : RING_JSON_PART, part);
+  if (connection->unshown >= SHOW_SIZE)
+    show_written(connection);
   return STEP_SERVED;
 }
 
@@ -247,8 +253,6 @@ static enum step serve_message(struct connection *connection, struct crew_member
   state->has_rested = false;
   if (crew_has_replied(served))
     write_answer(connection, buffer_text(answer));
-  if (connection_unsent(connection) >= SHOW_SIZE)
-    connection_flush(connection);
   if (served == CREW_STREAM) {
     write_frame(connection, RING_JSON_PART, buffer_text(answer));
     if (!connection_begin_stream(connection, &stream))

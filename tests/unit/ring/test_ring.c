@@ -359,6 +359,45 @@ static void makes_frames_where_they_are_written(void **state)
   buffer_fini(&whole);
 }
 
+static void ring_nobody(void *context)
+{
+  (void)context;
+  fail_msg("nobody sleeps");
+}
+
+/* Over what an earlier round has left in the ring, whose end each round passes. */
+static void writes_the_same_frames_at_once(void **state)
+{
+  (void)state;
+  enum { ROUNDS = 200 };
+  const struct ring_rope rope = {ring_nobody, NULL};
+  char bytes[64];
+  struct pair pair;
+  struct buffer whole;
+  struct buffer rest;
+  buffer_init(&rest);
+  pair_open(&pair, RING_SIZE_MIN);
+  memset(pair.client_out.bytes, 0xff, RING_SIZE_MIN);
+  memset(bytes, 'x', sizeof bytes);
+  for (int i = 0; i < ROUNDS; i++) {
+    for (size_t length = 0; length <= sizeof bytes; length += 3) {
+      struct text payload = {length > 0 ? bytes : NULL, length};
+      size_t at = pair.client_out.offset;
+      ring_write_frame(&pair.client_out, RING_JSON, payload, &rope, &rest);
+      buffer_init(&whole);
+      ring_append_frame(&whole, RING_JSON, payload);
+      for (size_t j = 0; j < whole.len; j++)
+        assert_int_equal(pair.client_out.bytes[(at + j) % RING_SIZE_MIN], whole.data[j]);
+      buffer_fini(&whole);
+      assert_false(ring_writer_publish(&pair.client_out));
+      pair_receive(&pair.peer_in, payload);
+      assert_true(ring_writer_is_empty(&pair.client_out));
+    }
+  }
+  assert_int_equal(rest.len, 0);
+  pair_close(&pair);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -376,6 +415,7 @@ int main(void)
       cmocka_unit_test(sleeps_have_numbers_that_are_never_awake),
       cmocka_unit_test(tells_processors),
       cmocka_unit_test(makes_frames_where_they_are_written),
+      cmocka_unit_test(writes_the_same_frames_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,26 @@ static void a_slow_call_delays_nobody(void **state)
   leave(&slow);
 }
 
+/* Answers are held back while more requests are there, but not behind one that stays inside Java. */
+static void an_answer_does_not_wait_for_the_next_one(void **state)
+{
+  struct fixture *f = *state;
+  struct buffer frames;
+  buffer_init(&frames);
+  begin_sharing(f);
+  for (int i = 0; i < 3; i++)
+    ring_append_frame(&frames, RING_JSON, TEXT("first"));
+  ring_append_frame(&frames, RING_JSON, TEXT("block"));
+  assert_int_equal(ring_write(&f->out, frames.data, frames.len), frames.len);
+  show_written(f);
+  for (int i = 0; i < 3; i++)
+    expect_answer(f, TEXT("first"));
+  stub_wait_inside(&f->stub, 1);
+  stub_let_go(&f->stub);
+  expect_answer(f, TEXT("block"));
+  buffer_fini(&frames);
+}
+
 /* A client that floods one connection does not keep the others waiting. */
 static void a_flood_delays_nobody(void **state)
 {
@@ -168,11 +188,9 @@ int main(void)
 {
 #define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, shm_fixture_open_large, shm_fixture_close)
   const struct CMUnitTest tests[] = {
-      SHM_TEST(nobody_is_forgotten),
-      SHM_TEST(many_take_turns),
-      SHM_TEST(a_slow_call_delays_nobody),
-      SHM_TEST(a_flood_delays_nobody),
-      SHM_TEST(an_idle_connection_gives_memory_back),
+      SHM_TEST(nobody_is_forgotten),       SHM_TEST(many_take_turns),
+      SHM_TEST(a_slow_call_delays_nobody), SHM_TEST(an_answer_does_not_wait_for_the_next_one),
+      SHM_TEST(a_flood_delays_nobody),     SHM_TEST(an_idle_connection_gives_memory_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
