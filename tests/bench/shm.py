@@ -4,7 +4,8 @@ Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's 
 requests are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for
 each connection (transport "shm-library"). The echo (tests/bench/ring_echo.c) shares no code with the peer or with
 either. It runs once as it is, and once burning what the peer takes in the process for a call, "whole" of the part
-`stages`, before each answer.
+`stages`, before each answer. All take turns, and what is compared with an echo is compared turn by turn: a host may move
+a virtual machine's processors at any time to where they share no cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
 "unix", and of `add` "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as those of `process`.
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import time
 from functools import partial
+from operator import sub, truediv
 from pathlib import Path
 
 from bench import soak
@@ -40,6 +42,7 @@ TEXT = "text"  # 1 MiB there and back
 CANNED_TEXT = "text-canned"
 SHAPES = ((1, 1), (1, 64), (16, 1))
 TEXT_BYTES = 1 << 20
+WHOLE_ROUNDS = 31
 TEXT_WARM_UP = 20
 WARM_CALLS = 20000
 WARM_SECONDS = 0.5
@@ -56,9 +59,9 @@ def address(server, scheme):
     return f"{scheme}:{server.address('ws+unix').partition(':')[2]}"
 
 
-def whole_ns(options):
+def whole_ns():
     """A call of `add` in the process, bytes in and bytes out."""
-    workload, = run_stages(only=(ADD,), rounds=options.runs * 21)["workloads"]
+    workload, = run_stages(only=(ADD,), rounds=WHOLE_ROUNDS)["workloads"]
     return workload["stages"]["whole"]["median_ns"]
 
 
@@ -71,6 +74,11 @@ def run_echo(shape, placement, burn_ns, options):
         raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
     made = json.loads(done.stdout)
     return {figure: made[figure] for figure in TIMED}
+
+
+def run_echo_whole(shape, placement, options):
+    burn_ns = whole_ns()
+    return {**run_echo(shape, placement, burn_ns, options), "whole_ns": burn_ns}
 
 
 def run_generator(server, scheme, workload, shape, core, options, canned):
@@ -94,8 +102,7 @@ CLIENTS = {GENERATOR: run_generator, LIBRARY: run_library}
 
 def run_clients(server, placement, workload, shape, options, canned=False, floors=None):
     """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: functions whose figures go
-    into the lists of their names; they take turns with the clients, because a host may move a virtual machine's
-    processors at any time to where they share no cache."""
+    into the lists of their names, in turns with the clients."""
     floors = floors or {}
     made = {transport: {name: [] for name in (*SCHEMES, *floors)} for transport in CLIENTS}
     for _ in range(options.runs):
@@ -117,33 +124,49 @@ def rows_of(placement, workload, shape, runs):
                "in_flight": shape[1], "figures": figures}
 
 
-def add_rows(peer, placement, whole, options):
+def add_rows(peer, placement, options):
     for shape in SHAPES:
         floors = {"echo": partial(run_echo, shape, placement, 0, options),
-                  "echo-whole": partial(run_echo, shape, placement, whole, options)}
+                  "echo-whole": partial(run_echo_whole, shape, placement, options)}
         runs = run_clients(peer, placement, ADD, shape, options, floors=floors)
         yield from rows_of(placement, ADD, shape, runs)
-        if shape == (1, 1) and placement[0] == "apart":
+        if shape in OVER_ECHO and placement[0] == "apart":
             for transport, made in runs.items():
-                yield over_echo(transport, made, whole)
+                yield OVER_ECHO[shape](transport, made)
 
 
-def over_echo(transport, runs, whole):
-    """What a call takes beside the echo's round trip and the call in the process: the median of the runs' differences."""
-    pairs = [(jpeer["p50_us"], echo["p50_us"] + whole / 1e3) for jpeer, echo in zip(runs["jpeer"], runs["echo"])]
-    measured, floor = sorted(pairs, key=lambda pair: pair[0] - pair[1])[len(pairs) // 2]
-    what = f"{transport}, add, 1x1, apart: p50 over the echo's and whole ({whole:.0f} ns)"
+def middle(pairs, figure):
+    """The pair of the median figure, which is made of a pair."""
+    return sorted(pairs, key=lambda pair: figure(*pair))[len(pairs) // 2]
+
+
+def latency_over_echo(transport, runs):
+    """What a call takes beside the echo's round trip and the call in the process."""
+    pairs = [(jpeer["p50_us"], echo["p50_us"] + burning["whole_ns"] / 1e3)
+             for jpeer, echo, burning in zip(runs["jpeer"], runs["echo"], runs["echo-whole"])]
+    measured, floor = middle(pairs, sub)
+    what = f"{transport}, add, 1x1, apart: p50 over the echo's and whole"
     return row(f"{transport}-over-echo-us", what, measured, "us", floor, measured - floor)
 
 
+def rate_over_echo(transport, runs):
+    pairs = [(jpeer["calls_per_second"], burning["calls_per_second"])
+             for jpeer, burning in zip(runs["jpeer"], runs["echo-whole"])]
+    measured, floor = middle(pairs, truediv)
+    what = f"{transport}, add, 1x64, apart: calls over those of the echo that burns whole"
+    return row(f"{transport}-over-echo-rate", what, measured, "/s", floor)
+
+
+OVER_ECHO = {(1, 1): latency_over_echo, (1, 64): rate_over_echo}
+
+
 def call_rows(placement, options):
-    whole = whole_ns(options)
     with pinned(placement[1]):
         peer = quiet_peer(sockets=True)
     with peer:
         for scheme in SCHEMES.values():
             run_client(address(peer, scheme), peer.pid, 16, placement[2], WARM_SECONDS, WARM_CALLS)
-        yield from add_rows(peer, placement, whole, options)
+        yield from add_rows(peer, placement, options)
         yield from rows_of(placement, TEXT, (1, 1), run_clients(peer, placement, TEXT, (1, 1), options))
     with Floor(TEXT, placement[1]) as floor:
         yield from rows_of(placement, CANNED_TEXT, (1, 1), run_clients(floor, placement, TEXT, (1, 1), options, True))
