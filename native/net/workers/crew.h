@@ -89,6 +89,7 @@ struct crew_member {
   struct crew_source *found;    /* an awake source that a look has found work in: served next */
   struct spin_policy spin;      /* of crew_stay */
   int64_t looked_ns;            /* the last reading of the clock in crew_look.c: its work has begun then */
+  bool was_slow;                /* its last work for a source with a lookout took long */
   int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
