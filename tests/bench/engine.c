@@ -371,11 +371,20 @@ static void pause_processor(void)
 #endif
 }
 
+/* Tells each of them where we run. True if the server runs there, too. */
+static bool meet_server(struct engine *engine)
+{
+  bool is_near = false;
+  for (unsigned i = 0; i < engine->config->connections; i++)
+    is_near |= engine->kind->meet(engine->connections[i].link);
+  return is_near;
+}
+
 /* Serves what comes without a descriptor, until nothing has come for a while. */
 static enum jp_status look_awake(struct engine *engine, struct jp_error *error)
 {
   enum { PAUSING_NS = 2000, LOOKING_NS = 50000, LOOKS_A_CLOCK = 8 };
-  bool is_near = engine->kind->meet(engine->connections[0].link);
+  bool is_near = meet_server(engine);
   int64_t since_ns = clock_now_ns();
   int64_t waited_ns = 0;
   enum jp_status status = JP_OK;
