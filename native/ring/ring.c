@@ -226,8 +226,8 @@ static bool write_pieces(struct ring_writer *writer, struct text payload, const 
   return write_part(writer, payload.data, payload.len, rest);
 }
 
-/* False: it has to go around the end of the ring, to be shown in pieces, or to wait for room. The padding is in the last
- * word, of which the head or the payload may be a part. */
+/* False: it has to go around the end of the ring, to be shown in pieces, or to wait for room. The padding is in the
+ * last word, of which the head or the payload may be a part. */
 static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text payload)
 {
   const uint64_t last = 0;

@@ -4,8 +4,8 @@ Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's 
 requests are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for
 each connection (transport "shm-library"). The echo (tests/bench/ring_echo.c) shares no code with the peer or with
 either. It runs once as it is, and once burning what the peer takes in the process for a call, "whole" of the part
-`stages`, before each answer. All take turns, and what is compared with an echo is compared turn by turn: a host may move
-a virtual machine's processors at any time to where they share no cache.
+`stages`, before each answer. All take turns, and what is compared with an echo is compared turn by turn: a host may
+move a virtual machine's processors at any time to where they share no cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
 "unix", and of `add` "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as those of `process`.

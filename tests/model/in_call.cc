@@ -1,7 +1,7 @@
 // Model check of native/net/connection/in_call.h: the header itself, with relacy's word and accesses in place of C11's.
 //
-// An owner goes in and out of the service twice, and writes the output between. A visitor comes twice, with the lock, and
-// writes the output if the owner is inside. relacy tells of two accesses of the output that nothing orders.
+// An owner goes in and out of the service twice, and writes the output between. A visitor comes twice, with the lock,
+// and writes the output if the owner is inside. relacy tells of two accesses of the output that nothing orders.
 //
 // The protocol as it is has to pass. Then each order is weakened and each step is split or left out, one at a time,
 // and relacy has to find each of that.

@@ -5,8 +5,8 @@
  *
  * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
- * they say otherwise. While the owner's thread is inside the service (net/connection/in_call.h), the watcher may visit it:
- * it sends the output or seizes the connection. The owner then finds `seized`, drops its answer and ends the
+ * they say otherwise. While the owner's thread is inside the service (net/connection/in_call.h), the watcher may
+ * visit the connection: it sends the output, or seizes the connection. The owner then finds `seized`, drops its answer and ends the
  * connection. A connection whose client has given callbacks is also read meanwhile, and any thread may send
  * (net/connection/connection_duplex.h).
  *
@@ -58,7 +58,7 @@ struct connection {
   pthread_mutex_t lock; /* guards state; and fd and out while the owner is in call */
   enum connection_state state;
   in_call_word in_call;
-  struct rpc_worker *worker; /* the one whose thread is in call; its owner writes it before */
+  struct rpc_worker *worker; /* whose thread is in call; the owner writes it before it goes in */
   bool seized;               /* by a visitor */
   bool is_paused;            /* under the lock: it waits until the watcher submits it */
   bool is_armed;             /* under the lock: an event of the descriptor is still to come */
@@ -116,11 +116,16 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
 /* Answers in the place of the owner, who is inside the service and finds the connection seized when it comes
  * back. The watcher, as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
-/* Sends as much as the socket takes now. */
+/* Sends as much as the socket or the carrier takes now, and shows it. */
 void connection_flush(struct connection *connection);
 static inline size_t connection_unsent(const struct connection *connection)
 {
   return connection->out.len - connection->out_sent;
+}
+/* True if there is something that a flush may bring to the client. */
+static inline bool connection_holds_back(const struct connection *connection)
+{
+  return connection_unsent(connection) > 0 || connection->unshown > 0;
 }
 
 /* --- connection_rest.c: between turns --- */

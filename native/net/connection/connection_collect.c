@@ -250,7 +250,7 @@ static enum collected collect_input(struct connection *connection)
 static enum collected look_at_output(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
-  if (connection_unsent(connection) > 0)
+  if (connection_holds_back(connection))
     connection_flush(connection);
   bool is_blocked =
       is_full(connection, 0) && connection_unsent(connection) > connection_unsent_mark(connection);

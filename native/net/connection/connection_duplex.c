@@ -81,7 +81,7 @@ void connection_duplex_watch(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
   const struct connection_carrier *carrier = connection->protocol->carrier;
-  bool for_room = connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room);
+  bool for_room = connection_holds_back(connection) || atomic_load(&duplex->wants_room);
   bool is_ready = for_input && in_call_is_inside(&connection->in_call) && has_buffered(connection);
   uint32_t events = carrier != NULL ? EPOLLIN : (for_input ? EPOLLIN : 0) | (for_room ? EPOLLOUT : 0);
   if (!is_ready && carrier != NULL)
@@ -338,7 +338,7 @@ static void end_waiting(struct crew_source *source, struct crew_member *member)
   duplex->reader = DUPLEX_NOBODY;
   if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex->has_ended)
     arm_for_others(connection, true);
-  else if (connection_unsent(connection) > 0)
+  else if (connection_holds_back(connection))
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
   pthread_mutex_unlock(&connection->lock);
 }
@@ -387,7 +387,7 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
     return true;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   pthread_mutex_lock(&connection->lock);
-  bool for_room = connection_unsent(connection) > 0;
+  bool for_room = connection_holds_back(connection);
   bool sleeps = carrier == NULL || carrier->sleep(connection, true, for_room);
   pthread_mutex_unlock(&connection->lock);
   connection->duplex->has_slept = true;
@@ -454,7 +454,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
 static enum collected flush_in_turn(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
-  if (connection_unsent(connection) > 0)
+  if (connection_holds_back(connection))
     connection_flush(connection);
   pthread_mutex_unlock(&connection->lock);
   return COLLECTED_ALL;

@@ -39,25 +39,25 @@ static void tell_of_refusal(const struct connection *connection, const struct cr
     service->refused(service->context, message->client, message->text);
 }
 
-/* A member without a worker, the watcher, never waits in the service. */
-static void begin_call(struct connection *connection, struct crew_member *member, size_t unsent)
+/* The watcher has no worker, and is not marked as inside: nobody else would visit. */
+static void begin_call(struct connection *connection, struct crew_member *member)
 {
   connection->worker = member->worker;
-  bool is_held_back = unsent > 0 || connection->unshown > 0;
-  atomic_store_explicit(connection->deadline_ms, is_held_back ? CONNECTION_FLUSH_SOON : INT64_MAX,
+  atomic_store_explicit(connection->deadline_ms,
+                        connection_holds_back(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
   if (member->worker != NULL)
     in_call_begin(&connection->in_call);
 }
 
-static void enter_service(struct connection *connection, struct crew_member *member, size_t unsent)
+static void enter_service(struct connection *connection, struct crew_member *member)
 {
   if (connection->duplex == NULL) {
-    begin_call(connection, member, unsent);
+    begin_call(connection, member);
     return;
   }
   pthread_mutex_lock(&connection->lock);
-  begin_call(connection, member, unsent);
+  begin_call(connection, member);
   if (member->worker != NULL)
     connection_duplex_begin_call(connection);
   pthread_mutex_unlock(&connection->lock);
@@ -98,7 +98,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 
-  enter_service(connection, member, unsent);
+  enter_service(connection, member);
   *served = crew_serve(member, &message, answer, stream);
   tell_of_refusal(connection, member, &message, *served);
   bool seized = leave_service(connection, *served);

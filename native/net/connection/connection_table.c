@@ -190,7 +190,7 @@ static void count_seized(struct connection_table *table)
   pthread_mutex_unlock(&table->lock);
 }
 
-/* A connection whose owner is inside the service, as its visitor. True: the watcher has to call the service for it, without the lock. */
+/* Of a visitor. True: the watcher has to call the service for it, without the lock. */
 static bool look_in_call(struct connection_table *table, struct connection *connection,
                          struct crew_member *watcher, bool is_late, int64_t now_ms)
 {

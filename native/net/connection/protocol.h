@@ -43,8 +43,8 @@ struct connection_carrier {
   bool (*receive)(struct connection *connection);
   /* True if some of the input that `receive` has found is not taken yet. Under the lock, while nobody reads. */
   bool (*has_untaken)(const struct connection *connection);
-  /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. The owner, or the watcher
-   * under the lock while the owner is in call. */
+  /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. Shows the client all that the
+   * carrier has, so that nothing is `unshown`. The owner, or the watcher as a visitor. */
   void (*flush)(struct connection *connection);
   /* The connection will be armed: says to the client that nobody looks for input, or for room for unsent output.
    * False: there is some already, and nothing was said. Nobody owns the connection. */

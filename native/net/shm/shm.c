@@ -196,8 +196,8 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-/* Straight into the ring, as far as there is room. The client sees it when it is shown: a word of its own that changes
- * with each answer costs both sides a line of their caches. */
+/* Straight into the ring, as far as there is room. To show it moves a position, which costs both sides a line of their
+ * caches, so that several answers are shown together. */
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
   struct ring_writer *out = &state_of(connection)->out;
@@ -254,7 +254,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   if (crew_has_replied(served))
     write_answer(connection, buffer_text(answer));
   if (served == CREW_STREAM) {
-    write_frame(connection, RING_JSON_PART, buffer_text(answer));
+    write_part(connection, buffer_text(answer), false);
     if (!connection_begin_stream(connection, &stream))
       return STEP_DROPS;
   }

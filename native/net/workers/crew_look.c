@@ -8,12 +8,11 @@
 static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
 
 enum {
-  PAUSE_NS = 2000,   /* a source with a lookout is looked at for so long before the first yield */
-  LOOKS_A_CLOCK = 4, /* in that time, between two looks at the clock */
-  LOST_NS = 50000,   /* a few looks that take longer were interrupted */
-  LOST_MAX = 4,      /* in one look: so often it goes on */
-  QUICK_NS =
-      20000, /* a member that works for longer, twice after it has found something, looks at no others */
+  PAUSE_NS = 2000,    /* a source with a lookout is looked at for so long before the first yield */
+  LOOKS_A_CLOCK = 4,  /* in that time, between two looks at the clock */
+  LOST_NS = 50000,    /* a few looks that take longer were interrupted */
+  LOST_MAX = 4,       /* in one look: so often it goes on */
+  QUICK_NS = 20000,   /* a member whose work takes longer, twice in a row, looks at no others */
   AWAKE_NS = 2000000, /* how long a source that nothing comes from stays among those that are looked at */
   BRISK_NS =
       400000 /* a client whose next call takes longer is not looked for; to wake both takes half of it */
@@ -389,9 +388,9 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
   return stay->has_more;
 }
 
-/* True if the member can go on, but not yet: ready work waits, or it holds an event that it has just found. The source may
- * stay awake meanwhile: the member goes on to such sources, and looks at all that are awake between them. Without that,
- * clients that were all sent to sleep would each ring for each call as long as there is always another bell. */
+/* True if the member can look, but not yet: ready work waits, or it has just taken an event. The source may stay awake
+ * meanwhile: the member goes on to such sources, and looks at all that are awake between them. Without that, clients
+ * that were all sent to sleep would each ring for each call as long as there is always another bell. */
 static bool may_look_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -401,11 +400,13 @@ static bool may_look_later(struct crew_member *member, bool is_quick)
   if (((has_ready && member->held == NULL) || has_bell) &&
       atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING && become_looker(member))
     set_awake(member, is_quick);
+  if (has_bell && !member->has_found)
+    (void)find_awake(member); /* it is served before the event, and the next one after that */
   return has_ready || has_bell;
 }
 
-/* Since its last look the member has worked for the source. Once it may take long: where members share a processor, one that
- * was interrupted for another would otherwise send all sources to sleep, and each of them would have to ring. */
+/* Since its last look the member has worked for the source. Once it may take long: where members share a processor, one
+ * that was interrupted for another would otherwise send all sources to sleep, and each of them would have to ring. */
 static void look_at_clock_after_work(struct crew_member *member, struct stay *stay)
 {
   struct crew_source *source = stay->source;
