@@ -389,8 +389,9 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 }
 
 /* True if the member can look, but not yet: ready work waits, or it has just taken an event. The source may stay awake
- * meanwhile: the member goes on to such sources, and looks at all that are awake between them. Without that, clients
- * that were all sent to sleep would each ring for each call as long as there is always another bell. */
+ * meanwhile: the member goes on to such sources, and looks at all that are awake when it has served them. Without
+ * that, clients that were all sent to sleep would each ring for each call as long as there is always another bell. The
+ * event comes first, because no other member can take it: a call that is found by a look may be a long one. */
 static bool may_look_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -400,8 +401,6 @@ static bool may_look_later(struct crew_member *member, bool is_quick)
   if (((has_ready && member->held == NULL) || has_bell) &&
       atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING && become_looker(member))
     set_awake(member, is_quick);
-  if (has_bell && !member->has_found)
-    (void)find_awake(member); /* it is served before the event, and the next one after that */
   return has_ready || has_bell;
 }
 
