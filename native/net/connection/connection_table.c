@@ -190,7 +190,7 @@ static void count_seized(struct connection_table *table)
   pthread_mutex_unlock(&table->lock);
 }
 
-/* Of a visitor. True: the watcher has to call the service for it, without the lock. */
+/* The watcher visits a connection in call. True: it has to call the service for it afterwards, without the lock. */
 static bool look_in_call(struct connection_table *table, struct connection *connection,
                          struct crew_member *watcher, bool is_late, int64_t now_ms)
 {

@@ -404,8 +404,9 @@ static bool may_look_later(struct crew_member *member, bool is_quick)
   return has_ready || has_bell;
 }
 
-/* Since its last look the member has worked for the source. Once it may take long: where members share a processor, one
- * that was interrupted for another would otherwise send all sources to sleep, and each of them would have to ring. */
+/* Since its last look the member has worked for the source. One slow piece of work alone changes nothing: where members
+ * share a processor, one that was interrupted for another would otherwise send all sources to sleep, and each of their
+ * clients would have to ring. */
 static void look_at_clock_after_work(struct crew_member *member, struct stay *stay)
 {
   struct crew_source *source = stay->source;
