@@ -97,7 +97,8 @@ struct crew_member {
   _Atomic int wait_fd; /* an eventfd, made by the first wait; -1 before */
   wake_word waking;    /* of crew_wait */
   _Atomic uint64_t steps;
-  bool alternate;
+  bool alternate;  /* the next is to be an event, though work is ready */
+  bool asks_epoll; /* that event is to be one of epoll's, though awake sources have work */
   bool taken;
 };
 
@@ -129,7 +130,8 @@ struct crew_source {
 
   /* The crew's own, of a source with a lookout. They belong to the owner. */
   int64_t answered_ns; /* when crew_stay was called last */
-  bool is_brisk;       /* its message had come soon after the answer before */
+  bool is_brisk;       /* its message had come soon after the answer before: its client is looked for */
+  bool may_be_awake;   /* it is brisk, or calls often enough while the looker has other work */
 };
 
 static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)
@@ -220,8 +222,8 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
 
 /*
  * At the end of a turn, for a source with a lookout that has nothing to do: true if a member looks at it from now on, so
- * that it need not ask its client to ring. Its descriptor is armed in either case. A client that lets time pass between
- * its calls is not looked at. Any thread: the source's owner, or one that holds its lock.
+ * that it need not ask its client to ring. Its descriptor is armed in either case. A client that lets much time pass
+ * between its calls is not looked at. Any thread: the source's owner, or one that holds its lock.
  */
 bool crew_keep_awake(struct crew *crew, struct crew_source *source);
 /* The source has an owner from now on and is not looked at any more. Before a turn of a source with a lookout. */

@@ -13,9 +13,8 @@ enum {
   LOST_NS = 50000,    /* a few looks that take longer were interrupted */
   LOST_MAX = 4,       /* in one look: so often it goes on */
   QUICK_NS = 20000,   /* a member whose work takes longer, twice in a row, looks at no others */
-  AWAKE_NS = 2000000, /* how long a source that nothing comes from stays among those that are looked at */
-  BRISK_NS =
-      400000 /* a client whose next call takes longer is not looked for; to wake both takes half of it */
+  AWAKE_NS = 2000000, /* how long a source that nothing comes from stays awake; one that is slower never is */
+  BRISK_NS = 400000   /* a client that is slower is not looked for; to wake both takes half of it */
 };
 
 static bool has_no_work(struct crew *crew)
@@ -69,6 +68,8 @@ static void remove_awake(struct crew *crew, size_t index)
   crew->awake[index] = crew->awake[count];
   crew->awake[index].source->awake_at = index;
   atomic_store_explicit(&crew->awake_count, count, memory_order_relaxed);
+  if (source->is_brisk)
+    atomic_fetch_sub_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
   atomic_store_explicit(&source->is_awake, false, memory_order_release);
 }
 
@@ -115,7 +116,7 @@ static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
 
 bool crew_keep_awake(struct crew *crew, struct crew_source *source)
 {
-  if (!source->is_brisk || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+  if (!source->may_be_awake || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
     return false;
   pthread_mutex_lock(&crew->look_lock);
   size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
@@ -126,7 +127,10 @@ bool crew_keep_awake(struct crew *crew, struct crew_source *source)
     source->awake_at = count;
     atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
     atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
+    if (source->is_brisk) {
+      atomic_fetch_add_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
+      atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
+    }
   }
   pthread_mutex_unlock(&crew->look_lock);
   return is_kept;
@@ -207,6 +211,12 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch)
 static bool may_find_awake(const struct crew_member *member)
 {
   return atomic_load_explicit(&member->crew->awake_count, memory_order_relaxed) > 0 && is_looker(member);
+}
+
+/* Clients are awake that are worth looking for, though no other work is there. */
+static bool may_find_brisk(const struct crew_member *member)
+{
+  return atomic_load_explicit(&member->crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member);
 }
 
 /* Of a member that looks: by its last look at the clock. */
@@ -320,8 +330,9 @@ struct stay {
   struct crew_member *member;
   struct crew_source *source;
   bool (*look)(struct crew_source *source);
-  bool is_quick; /* the member's last piece of work, or the one before, took no longer than QUICK_NS */
-  bool has_more; /* the source itself has */
+  int64_t pause_ns; /* of the client, between the last answer and this call */
+  bool is_quick;    /* the member's last piece of work, or the one before, took no longer than QUICK_NS */
+  bool has_more;    /* the source itself has */
 };
 
 static bool look_at_source(void *context)
@@ -399,7 +410,8 @@ static bool may_look_later(struct crew_member *member, bool is_quick)
   bool has_bell =
       !has_ready && !can_go_on(member) && member->held != NULL && crew_lookout_of(member->held) != NULL;
   if (((has_ready && member->held == NULL) || has_bell) &&
-      atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING && become_looker(member))
+      atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING &&
+      (is_quick ? become_looker(member) : is_looker(member)))
     set_awake(member, is_quick);
   return has_ready || has_bell;
 }
@@ -414,20 +426,27 @@ static void look_at_clock_after_work(struct crew_member *member, struct stay *st
   member->looked_ns = clock_now_ns();
   bool is_slow = member->looked_ns - began_ns >= QUICK_NS;
   stay->is_quick = !is_slow || !member->was_slow;
+  stay->pause_ns = began_ns - source->answered_ns;
   member->was_slow = is_slow;
-  source->is_brisk = began_ns - source->answered_ns < BRISK_NS;
+  source->is_brisk = stay->pause_ns < BRISK_NS;
+  source->may_be_awake = source->is_brisk;
   source->answered_ns = member->looked_ns;
 }
 
+/* A client that is not brisk may be awake as long as the looker has other work; then its calls need no bell. */
 static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
 {
   if (member->crew->config.look_ns == 0)
     return false;
   look_at_clock_after_work(member, stay);
-  if (!stay->source->is_brisk && !may_find_awake(member))
+  bool looks = stay->source->is_brisk || may_find_brisk(member);
+  if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;
-  return !may_look_later(member, stay->is_quick) && can_go_on(member) &&
-         spin_policy_takes_chance(&member->look_spin) && become_looker(member);
+  if (may_look_later(member, stay->is_quick)) {
+    stay->source->may_be_awake = stay->pause_ns < AWAKE_NS;
+    return false;
+  }
+  return looks && can_go_on(member) && spin_policy_takes_chance(&member->look_spin) && become_looker(member);
 }
 
 static bool may_stay_with_socket(struct crew_member *member, const struct stay *stay)

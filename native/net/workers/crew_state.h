@@ -32,14 +32,15 @@ struct crew {
   /* The one member that looks: it is in crew_stay, or waits awake, or has a turn of a source that it found by
    * looking. NULL: none. */
   struct crew_member *_Atomic looker;
-  _Atomic unsigned awake_arrivals; /* how many sources have become awake so far */
+  _Atomic unsigned awake_arrivals; /* how many brisk sources have become awake so far */
 
   /* The sources that are awake: their clients were told that somebody looks at them. Some are there only while the
    * looker does nothing but look and have turns of such sources; before it takes anything else, and when a turn
    * takes long, all are put to sleep. Nobody owns a source that is among them. */
   pthread_mutex_t look_lock; /* guards them, awake_next and awake_at; no other but `lock` is taken under it */
   _Atomic size_t awake_count;
-  size_t awake_next; /* where the next look begins */
+  _Atomic unsigned awake_brisk; /* how many of them are brisk */
+  size_t awake_next;            /* where the next look begins */
   struct {
     struct crew_source *source;
     int64_t until_ns; /* it is put to sleep then; 0: nobody has looked at it yet */
