@@ -273,14 +273,20 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   return source;
 }
 
-/* Sources that are awake count as events. */
+/* Sources that are awake count as events. They and those of epoll take turns, too. */
 static struct crew_source *take_event(struct crew_member *member)
 {
-  member->has_found = crew_find_awake(member);
-  if (!member->has_found)
-    return crew_take_event(member->crew, 0);
-  struct crew_source *source = member->found;
-  member->found = NULL;
+  struct crew_source *source = NULL;
+  member->asks_epoll = !member->asks_epoll;
+  if (member->asks_epoll)
+    source = crew_take_event(member->crew, 0);
+  member->has_found = source == NULL && crew_find_awake(member);
+  if (member->has_found) {
+    source = member->found;
+    member->found = NULL;
+  }
+  if (source == NULL && !member->asks_epoll)
+    source = crew_take_event(member->crew, 0);
   return source;
 }
 

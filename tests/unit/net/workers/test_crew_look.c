@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -90,12 +91,12 @@ struct fixture {
   struct crew *crew;
 };
 
-static void open_fixture(struct fixture *f, bool may_pause)
+static void open_crew(struct fixture *f, unsigned threads, bool may_pause)
 {
   struct jp_error error;
   stub_open(&f->stub, 10, &f->service);
-  const struct crew_config config = {.threads = 2,
-                                     .threads_max = 2,
+  const struct crew_config config = {.threads = threads,
+                                     .threads_max = threads,
                                      .linger_ms = 100,
                                      .busy_timeout_ms = 60000,
                                      .tick_ms = 10,
@@ -103,6 +104,11 @@ static void open_fixture(struct fixture *f, bool may_pause)
                                      .may_pause = may_pause};
   assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
   assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
+}
+
+static void open_fixture(struct fixture *f, bool may_pause)
+{
+  open_crew(f, 2, may_pause);
 }
 
 static void close_fixture(struct fixture *f)
@@ -209,6 +215,140 @@ static void a_look_that_is_slow_ends(void **state)
   close_fixture(&f);
 }
 
+/* A source whose client lets time pass, and another one that is ready when its turn ends. */
+struct paced {
+  struct crew_source source;
+  struct crew *crew;
+  struct ring next;
+  int64_t pause_ns;
+  int looks;
+  bool is_kept;
+};
+
+static struct paced *paced_of(struct crew_source *source)
+{
+  return (struct paced *)(void *)source;
+}
+
+static bool has_nothing(struct crew_source *source)
+{
+  (void)source;
+  return false;
+}
+
+static bool look_in_vain(struct crew_source *source)
+{
+  paced_of(source)->looks++;
+  return false;
+}
+
+static void paced_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct paced *paced = paced_of(source);
+  crew_submit(paced->crew, &paced->next.source);
+  source->answered_ns = member->looked_ns - paced->pause_ns;
+  bool found = crew_stay(member, source, look_in_vain);
+  paced->is_kept = !found && crew_keep_awake(paced->crew, source);
+}
+
+static void plain_turn(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  atomic_fetch_add(&ring_of(source)->turns, 1);
+}
+
+static bool is_kept_awake(int64_t pause_ns)
+{
+  static const struct crew_lookout lookout = {has_nothing, sleep_on, meet};
+  struct fixture f;
+  open_crew(&f, 1, true);
+  struct paced paced = {.source = {.turn = paced_turn, .lookout = &lookout},
+                        .crew = f.crew,
+                        .next = {.source = {.turn = plain_turn}},
+                        .pause_ns = pause_ns};
+  crew_submit(f.crew, &paced.source);
+  while (atomic_load(&paced.next.turns) == 0 || atomic_load(&paced.source.is_awake)) /* not for good */
+    usleep(100);
+  close_fixture(&f);
+  assert_int_equal(paced.looks, 0);
+  return paced.is_kept;
+}
+
+static void a_client_that_calls_often_stays_awake_while_there_is_other_work(void **state)
+{
+  (void)state;
+  for (int64_t pause_ns = 100000; pause_ns < 2000000; pause_ns += 700000) {
+    bool is_kept = false;
+    for (int i = 0; i < 100 && !is_kept; i++) /* not where the watcher has taken the work */
+      is_kept = is_kept_awake(pause_ns);
+    assert_true(is_kept);
+  }
+  assert_false(is_kept_awake(2500000));
+}
+
+/* One that is always ready, and awake besides: each of its looks finds something. */
+struct busy {
+  struct crew_source source;
+  struct crew *crew;
+  _Atomic bool ends;
+  _Atomic int turns;
+};
+
+static bool has_more(struct crew_source *source)
+{
+  return !atomic_load(&((struct busy *)(void *)source)->ends);
+}
+
+static bool sleep_with_nothing(struct crew_source *source)
+{
+  return !has_more(source);
+}
+
+static void ready_turn(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  struct busy *busy = (struct busy *)(void *)source;
+  if (has_more(source))
+    crew_submit(busy->crew, source);
+  atomic_fetch_add(&busy->turns, 1);
+}
+
+static void awake_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct busy *busy = (struct busy *)(void *)source;
+  crew_take_awake(busy->crew, source);
+  source->answered_ns = member->looked_ns;
+  bool found = crew_stay(member, source, has_more);
+  atomic_fetch_add(&busy->turns, 1);
+  if ((found || !crew_keep_awake(busy->crew, source)) && has_more(source))
+    crew_submit(busy->crew, source);
+}
+
+static void an_event_is_served_beside_ready_work_and_looks_that_find_some(void **state)
+{
+  static const struct crew_lookout lookout = {has_more, sleep_with_nothing, meet};
+  (void)state;
+  struct fixture f;
+  open_crew(&f, 1, true);
+  struct busy ready = {.source = {.turn = ready_turn, .lookout = &lookout}, .crew = f.crew};
+  struct busy awake = {.source = {.turn = awake_turn, .lookout = &lookout}, .crew = f.crew};
+  struct ring bell = {.source = {.turn = plain_turn, .lookout = &lookout}};
+  crew_submit(f.crew, &ready.source);
+  crew_submit(f.crew, &awake.source);
+  while (atomic_load(&awake.turns) < 1000 || atomic_load(&ready.turns) < 1000)
+    usleep(100);
+  int fds[2];
+  assert_int_equal(pipe(fds), 0);
+  close(fds[1]);
+  assert_int_equal(crew_watch(f.crew, &bell.source, fds[0], EPOLLIN, NULL), JP_OK);
+  while (atomic_load(&bell.turns) == 0)
+    usleep(100);
+  atomic_store(&ready.ends, true);
+  atomic_store(&awake.ends, true);
+  close_fixture(&f);
+  close(fds[0]);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -218,6 +358,8 @@ int main(void)
       cmocka_unit_test(a_client_that_names_no_processor_is_where_it_may_be),
       cmocka_unit_test(a_member_that_lost_its_processor_looks_on),
       cmocka_unit_test(a_look_that_is_slow_ends),
+      cmocka_unit_test(a_client_that_calls_often_stays_awake_while_there_is_other_work),
+      cmocka_unit_test(an_event_is_served_beside_ready_work_and_looks_that_find_some),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
