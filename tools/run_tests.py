@@ -1,7 +1,7 @@
 """Runs the test suites one after another, shows each runner's own output, and closes with one line of counts.
 
-More tests run at once than there are cores, since many wait, and a command that does not end is ended. What
-they leave idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
+More tests run at once than there are cores, since many wait, and a command that does not end is ended. What they leave
+idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
 
 usage: run_tests.py [--release] [--list] [STEP...]
 

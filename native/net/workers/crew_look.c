@@ -13,8 +13,8 @@ enum {
   LOST_NS = 50000,    /* a few looks that take longer were interrupted */
   LOST_MAX = 4,       /* in one look: so often it goes on */
   QUICK_NS = 20000,   /* a member whose work takes longer, twice in a row, looks at no others */
-  AWAKE_NS = 2000000, /* how long a source that nothing comes from stays awake; one that is slower never is */
-  BRISK_NS = 400000   /* a client that is slower is not looked for; to wake both takes half of it */
+  AWAKE_NS = 2000000, /* a source without work for so long is put to sleep, or is not kept awake at all */
+  BRISK_NS = 400000   /* nobody waits for a call that comes later: to wake both sides takes half of it */
 };
 
 static bool has_no_work(struct crew *crew)
@@ -402,7 +402,8 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 /* True if the member can look, but not yet: ready work waits, or it has just taken an event. The source may stay awake
  * meanwhile: the member goes on to such sources, and looks at all that are awake when it has served them. Without
  * that, clients that were all sent to sleep would each ring for each call as long as there is always another bell. The
- * event comes first, because no other member can take it: a call that is found by a look may be a long one. */
+ * event comes first, because no other member can take it: a call that is found by a look may be a long one. A member whose
+ * work is slow does not begin to look, and closes the set where it looked already. */
 static bool may_look_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;

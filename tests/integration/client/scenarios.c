@@ -381,7 +381,8 @@ static bool has_whole_connection(void)
 }
 
 /* The memory is still there: the peer that looks at it serves it, until somebody asks the socket. One call may find
- * both its answer and the end. Then it succeeds, the next call opens a connection, and no call fails. */
+ * both its answer and the end. Then it succeeds, the next call opens a connection, and no call fails: the new
+ * connection shows that the client has seen the end, and the result is the same. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {
   for (int i = 0; i < POLLS_MAX && status == JP_CLIENT_OK; i++) {

@@ -267,7 +267,7 @@ static bool is_kept_awake(int64_t pause_ns)
                         .next = {.source = {.turn = plain_turn}},
                         .pause_ns = pause_ns};
   crew_submit(f.crew, &paced.source);
-  while (atomic_load(&paced.next.turns) == 0 || atomic_load(&paced.source.is_awake)) /* not for good */
+  while (atomic_load(&paced.next.turns) == 0 || atomic_load(&paced.source.is_awake)) /* it falls asleep */
     usleep(100);
   close_fixture(&f);
   assert_int_equal(paced.looks, 0);
@@ -279,14 +279,14 @@ static void a_client_that_calls_often_stays_awake_while_there_is_other_work(void
   (void)state;
   for (int64_t pause_ns = 100000; pause_ns < 2000000; pause_ns += 700000) {
     bool is_kept = false;
-    for (int i = 0; i < 100 && !is_kept; i++) /* not where the watcher has taken the work */
+    for (int i = 0; i < 100 && !is_kept; i++) /* the watcher may have taken the turn, and does not look */
       is_kept = is_kept_awake(pause_ns);
     assert_true(is_kept);
   }
   assert_false(is_kept_awake(2500000));
 }
 
-/* One that is always ready, and awake besides: each of its looks finds something. */
+/* A source that has work until the test ends it: each look at it finds some. */
 struct busy {
   struct crew_source source;
   struct crew *crew;
