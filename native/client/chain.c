@@ -32,6 +32,9 @@ void chain_clear_answers(struct jp_chain *chain)
 {
   for (size_t i = 0; i < chain->answer_count; i++)
     jp_answer_free(chain->answers[i].answer);
+  jp_answer_free(chain->failure_owned);
+  chain->failure = NULL;
+  chain->failure_owned = NULL;
   free(chain->answers);
   chain->answers = NULL;
   chain->answer_count = 0;
@@ -52,11 +55,11 @@ void jp_chain_destroy(struct jp_chain *chain)
   free(chain);
 }
 
-/* ---- what was wrong ---- */
+/* ---- what was wrong; of NULL, there was no memory for the chain ---- */
 
 static bool is_good(const struct jp_chain *chain)
 {
-  return chain->fault.status == JP_CLIENT_OK;
+  return chain != NULL && chain->fault.status == JP_CLIENT_OK;
 }
 
 static void fail_memory(struct jp_chain *chain)
@@ -252,10 +255,10 @@ static struct chain_step *find_step(const struct jp_chain *chain, const char *na
 
 void jp_chain_with(struct jp_chain *chain, const char *name, const char *type)
 {
-  struct chain_step *step = name == NULL ? NULL : find_step(chain, name);
-  const char *known = type != NULL || step == NULL ? type : step->type;
   if (!is_good(chain))
     return;
+  struct chain_step *step = name == NULL ? NULL : find_step(chain, name);
+  const char *known = type != NULL || step == NULL ? type : step->type;
   if (name == NULL || known == NULL) {
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with: %s%s", name == NULL ? "the name" : name,
                 name == NULL ? " is missing" : ": its class is not known");
@@ -372,6 +375,8 @@ static void append_callback(struct jp_chain *chain, const struct jp_callback *ca
 
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
+  if (is_good(chain) && steps == NULL)
+    fail_memory(chain);
   if (is_good(chain) && !is_good(steps))
     chain->fault = steps->fault;
   if (is_good(chain) && chain == steps)
@@ -380,7 +385,8 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
     append_step(chain, steps, i);
   for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)
     append_callback(chain, steps->callbacks.items[i]);
-  chain->is_nested |= chain != steps && steps->is_nested;
-  if (chain != steps)
+  if (is_good(chain))
+    chain->is_nested |= steps->is_nested;
+  if (steps != NULL && chain != steps)
     chain_clear(steps);
 }

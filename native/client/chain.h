@@ -55,6 +55,8 @@ struct jp_chain {
   struct chain_answer *answers;
   size_t answer_count;
   struct arena answer_arena;
+  const struct jp_answer *failure; /* the error that the send has failed with; NULL: none */
+  struct jp_answer *failure_owned; /* the same, of a step without a name; else NULL */
 };
 
 /* Forgets the steps. */

@@ -158,15 +158,24 @@ static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *an
 static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answer **answers,
                                           struct jp_client_error *error)
 {
-  enum jp_client_status status =
-      is_refused(chain, answers) ? client_report_remote(answers[0], error) : JP_CLIENT_OK;
+  enum jp_client_status status = JP_CLIENT_OK;
+  if (is_refused(chain, answers)) {
+    status = client_report_remote(answers[0], error);
+    chain->failure = answers[0];
+  }
   chain->answers = calloc(chain->step_count, sizeof *chain->answers);
   bool has_memory = chain->answers != NULL;
   for (size_t i = 0; i < chain->step_count; i++) {
     struct jp_answer *answer = answers[i];
-    if (status == JP_CLIENT_OK && jp_answer_kind(answer) == JP_ANSWER_ERROR)
+    if (status == JP_CLIENT_OK && jp_answer_kind(answer) == JP_ANSWER_ERROR) {
       status = report_step(chain, i, answer, error);
-    if (!has_memory || !chain->steps[i].is_told || !keep_answer(chain, &chain->steps[i], answer))
+      chain->failure = answer;
+    }
+    if (has_memory && chain->steps[i].is_told && keep_answer(chain, &chain->steps[i], answer))
+      continue;
+    if (answer == chain->failure)
+      chain->failure_owned = answer;
+    else
       jp_answer_free(answer);
   }
   return has_memory ? status : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain's answers");
@@ -200,6 +209,8 @@ static enum jp_client_status send_steps(struct sending *sending, int timeout_ms,
 
 enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, struct jp_client_error *error)
 {
+  if (chain == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "the chain is NULL: there was no memory for it");
   chain_clear_answers(chain);
   struct step_names names;
   enum jp_client_status status = check_chain(chain, &names, error);
@@ -220,9 +231,14 @@ enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, stru
 
 struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name)
 {
-  for (size_t i = 0; i < chain->answer_count; i++) {
+  for (size_t i = 0; chain != NULL && name != NULL && i < chain->answer_count; i++) {
     if (text_equal(chain->answers[i].name, text_of(name)))
       return chain->answers[i].answer;
   }
   return NULL;
+}
+
+const struct jp_answer *jp_chain_failure(const struct jp_chain *chain)
+{
+  return chain == NULL ? NULL : chain->failure;
 }

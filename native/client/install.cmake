@@ -60,6 +60,7 @@ set(client_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/jpeer-client)
 install(TARGETS jpeer-client jpeer-client-static jpeer-client-jansson EXPORT jpeer-client-targets COMPONENT client)
 install(EXPORT jpeer-client-targets NAMESPACE jpeer:: DESTINATION ${client_package_dir} COMPONENT client)
 install(FILES ${PROJECT_SOURCE_DIR}/native/include/jpeer/client.h ${PROJECT_SOURCE_DIR}/native/include/jpeer/request.h
+              ${PROJECT_SOURCE_DIR}/native/include/jpeer/client.hpp
               ${PROJECT_SOURCE_DIR}/native/include/jpeer/client_jansson.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/jpeer COMPONENT client)
 

@@ -24,10 +24,10 @@ void jp_ref_release(struct jp_ref *ref)
 
 uint32_t jp_ref_number(const struct jp_ref *ref)
 {
-  return ref->number;
+  return ref == NULL ? 0 : ref->number;
 }
 
 const char *jp_ref_type(const struct jp_ref *ref)
 {
-  return ref->type;
+  return ref == NULL ? "" : ref->type;
 }

@@ -61,24 +61,32 @@ void jp_answer_free(struct jp_answer *answer)
 
 /* ---- what it says ---- */
 
+/* jp_chain_answer gives NULL for a name that no step has: that is an answer without anything. */
+static const struct jp_answer NO_ANSWER = {.kind = JP_ANSWER_VOID, .type = ""};
+
+static const struct jp_answer *or_none(const struct jp_answer *answer)
+{
+  return answer == NULL ? &NO_ANSWER : answer;
+}
+
 enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer)
 {
-  return answer->kind;
+  return or_none(answer)->kind;
 }
 
 const char *jp_answer_type(const struct jp_answer *answer)
 {
-  return answer->type;
+  return or_none(answer)->type;
 }
 
 struct jp_text jp_answer_text(const struct jp_answer *answer)
 {
-  return answer->text;
+  return or_none(answer)->text;
 }
 
 bool jp_answer_boolean(const struct jp_answer *answer, bool *out)
 {
-  if (answer->kind != JP_ANSWER_BOOLEAN)
+  if (answer == NULL || answer->kind != JP_ANSWER_BOOLEAN)
     return false;
   *out = answer->scalar.boolean;
   return true;
@@ -86,7 +94,7 @@ bool jp_answer_boolean(const struct jp_answer *answer, bool *out)
 
 bool jp_answer_integer(const struct jp_answer *answer, int64_t *out)
 {
-  if (answer->kind != JP_ANSWER_INTEGER)
+  if (answer == NULL || answer->kind != JP_ANSWER_INTEGER)
     return false;
   *out = answer->scalar.integer;
   return true;
@@ -94,7 +102,7 @@ bool jp_answer_integer(const struct jp_answer *answer, int64_t *out)
 
 bool jp_answer_number(const struct jp_answer *answer, double *out)
 {
-  if (answer->kind != JP_ANSWER_NUMBER && answer->kind != JP_ANSWER_INTEGER)
+  if (answer == NULL || (answer->kind != JP_ANSWER_NUMBER && answer->kind != JP_ANSWER_INTEGER))
     return false;
   *out = answer->kind == JP_ANSWER_NUMBER ? answer->scalar.number : (double)answer->scalar.integer;
   return true;
@@ -102,12 +110,12 @@ bool jp_answer_number(const struct jp_answer *answer, double *out)
 
 struct jp_ref *jp_answer_ref(const struct jp_answer *answer)
 {
-  return answer->ref;
+  return or_none(answer)->ref;
 }
 
 struct jp_json jp_answer_json(const struct jp_answer *answer)
 {
-  return answer->json;
+  return or_none(answer)->json;
 }
 
 /* The value's own `ref`; 0: it has none. */
@@ -121,7 +129,7 @@ static uint32_t read_ref(struct jp_json value)
 struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value)
 {
   uint32_t number = read_ref(value);
-  for (size_t i = 0; number != 0 && i < answer->told_count; i++) {
+  for (size_t i = 0; answer != NULL && number != 0 && i < answer->told_count; i++) {
     struct jp_ref *ref = answer->told[i];
     if (ref == NULL || jp_ref_number(ref) != number)
       continue;
@@ -133,15 +141,18 @@ struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value
 
 int jp_answer_error_code(const struct jp_answer *answer)
 {
-  return answer->code;
+  return or_none(answer)->code;
 }
 
 const char *jp_answer_error_message(const struct jp_answer *answer)
 {
-  return answer->message;
+  const char *message = or_none(answer)->message;
+  return message == NULL ? "" : message;
 }
 
 const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)
 {
-  return answer->throwable;
+  static const struct jp_throwable none = {0};
+  const struct jp_throwable *throwable = or_none(answer)->throwable;
+  return throwable == NULL ? &none : throwable;
 }

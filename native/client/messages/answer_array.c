@@ -103,6 +103,8 @@ static size_t read_list(struct text value, const struct primitive *primitive, vo
 
 size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count)
 {
+  if (answer == NULL)
+    return SIZE_MAX;
   const struct primitive *wanted = find_element(type);
   const struct primitive *element = find_element(answer->type);
   struct text value = {answer->text.data, answer->text.len};

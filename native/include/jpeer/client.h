@@ -60,7 +60,8 @@ enum jp_answer_kind {
   JP_ANSWER_ERROR
 };
 
-/* All that an answer gives is borrowed until it is freed. */
+/* All that an answer gives is borrowed until it is freed. NULL is an answer without anything, of the kind
+ * JP_ANSWER_VOID, for all functions here. */
 JP_API enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer);
 /* The Java type: "int", "java.util.ArrayList"; "" where there is none. NUL-terminated. */
 JP_API const char *jp_answer_type(const struct jp_answer *answer);
@@ -96,10 +97,11 @@ struct jp_throwable {
 };
 
 /* Of JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message, and what happened.
- * Binary replies have the code -32000, or that of what their type says. */
+ * Binary replies have the code -32000, or that of what their type says. Of another answer 0, "" and a throwable
+ * without a type. */
 JP_API int jp_answer_error_code(const struct jp_answer *answer);
 JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
-/* Never NULL for an error. */
+/* Never NULL. */
 JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer);
 
 /* ---- refs ---- */
@@ -111,8 +113,9 @@ JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *an
  */
 JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
+/* Of NULL 0. */
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
-/* The object's class; "" where it was told first without it, as inside lists. */
+/* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
 /* ---- a connection ---- */
@@ -248,7 +251,7 @@ JP_API size_t jp_client_ref_count(const struct jp_client *client);
  */
 struct jp_chain;
 
-/* NULL: no memory. Borrows the client. */
+/* NULL: no memory. Steps may be added to NULL all the same: jp_chain_send says it. Borrows the client. */
 JP_API struct jp_chain *jp_chain_create(struct jp_client *client);
 /* Frees its answers, too. */
 JP_API void jp_chain_destroy(struct jp_chain *chain);
@@ -286,6 +289,8 @@ JP_API enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_m
 /* The answer of the step of that name, borrowed until the next send or the end of the chain; NULL: none. Of a
  * step that failed it is the error. */
 JP_API struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name);
+/* The error of the step that jp_chain_send has failed with, also of one without a name; borrowed likewise. NULL: none. */
+JP_API const struct jp_answer *jp_chain_failure(const struct jp_chain *chain);
 
 /* ---- a peer of one's own ---- */
 
@@ -433,6 +438,28 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
                                                       struct jp_client_error *error);
 
 #ifdef __cplusplus
+} /* extern "C" */
+
+/* For JP_ARGUMENTS in C++: a chain copies what it is given. */
+template <size_t COUNT>
+inline void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
+                                   const jp_arguments<COUNT> &args)
+{
+  jp_chain_create_object(chain, name, type, args.items, COUNT);
+}
+
+template <size_t COUNT>
+inline void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
+                          const jp_arguments<COUNT> &args)
+{
+  jp_chain_call(chain, name, method, args.items, COUNT);
+}
+
+template <size_t COUNT>
+inline void jp_chain_call_static(struct jp_chain *chain, const char *name, const char *type,
+                                 const char *method, const jp_arguments<COUNT> &args)
+{
+  jp_chain_call_static(chain, name, type, method, args.items, COUNT);
 }
 #endif
 

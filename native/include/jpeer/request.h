@@ -97,135 +97,193 @@ struct jp_entry {
 };
 
 /* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. The
- * list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. */
+ * list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it.
+ * In C++ such a list would end with its statement; the end of this file says what the macro is there. */
+#ifndef __cplusplus
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
       (sizeof((const struct jp_argument[]){__VA_ARGS__}) / sizeof(struct jp_argument))
+#endif
 #define JP_NO_ARGUMENTS NULL, 0
 
-#define JP_MAKE_ARGUMENT(kind_, type_, member, value)                                                        \
-  ((struct jp_argument){.kind = (kind_), .type = (type_), .as = {.member = (value)}})
+/* Initialises a struct with zeros, in C and in C++. */
+/* clang-format off */
+#ifdef __cplusplus
+#define JP_ZEROS {}
+#else
+#define JP_ZEROS {0}
+#endif
+/* clang-format on */
+
+static inline struct jp_argument jp_make_argument(enum jp_argument_kind kind, const char *type)
+{
+  struct jp_argument made = JP_ZEROS;
+  made.kind = kind;
+  made.type = type;
+  return made;
+}
 
 static inline struct jp_text jp_text_of(const char *utf8)
 {
-  return (struct jp_text){utf8, __builtin_strlen(utf8)};
+  struct jp_text text = JP_ZEROS;
+  text.data = utf8;
+  text.len = __builtin_strlen(utf8);
+  return text;
 }
 
 static inline struct jp_argument jp_boolean(bool value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_BOOLEAN, "boolean", boolean, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_BOOLEAN, "boolean");
+  made.as.boolean = value;
+  return made;
 }
 
 static inline struct jp_argument jp_byte(int8_t value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "byte", integer, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "byte");
+  made.as.integer = value;
+  return made;
 }
 
 static inline struct jp_argument jp_short(int16_t value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "short", integer, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "short");
+  made.as.integer = value;
+  return made;
 }
 
 static inline struct jp_argument jp_int(int32_t value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "int", integer, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "int");
+  made.as.integer = value;
+  return made;
 }
 
 static inline struct jp_argument jp_long(int64_t value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "long", integer, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "long");
+  made.as.integer = value;
+  return made;
 }
 
 /* NaN and the infinities travel, too. */
 static inline struct jp_argument jp_float(float value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NUMBER, "float", number, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_NUMBER, "float");
+  made.as.number = value;
+  return made;
 }
 
 static inline struct jp_argument jp_double(double value)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NUMBER, "double", number, value);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_NUMBER, "double");
+  made.as.number = value;
+  return made;
 }
 
 /* One character of UTF-8, which is one UTF-16 unit in Java. */
 static inline struct jp_argument jp_char(const char *utf8)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "char", text, jp_text_of(utf8));
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, "char");
+  made.as.text = jp_text_of(utf8);
+  return made;
 }
 
 static inline struct jp_argument jp_string(const char *utf8)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "java.lang.String", text, jp_text_of(utf8));
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, "java.lang.String");
+  made.as.text = jp_text_of(utf8);
+  return made;
 }
 
 /* UTF-8 of a length, NULs included. */
 static inline struct jp_argument jp_text_argument(struct jp_text utf8)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "java.lang.String", text, utf8);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, "java.lang.String");
+  made.as.text = utf8;
+  return made;
 }
 
 /* What Java takes as text: an enum constant, a BigDecimal, a java.time value, a UUID, a Class. */
 static inline struct jp_argument jp_text_of_type(const char *type, const char *utf8)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, type, text, jp_text_of(utf8));
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, type);
+  made.as.text = jp_text_of(utf8);
+  return made;
 }
 
 /* null; the type chooses among overloads and may be NULL. */
 static inline struct jp_argument jp_null(const char *type)
 {
-  return (struct jp_argument){.kind = JP_ARGUMENT_NULL, .type = type};
+  return jp_make_argument(JP_ARGUMENT_NULL, type);
 }
 
 /* An object of the peer; it stays the caller's. */
 static inline struct jp_argument jp_object(const struct jp_ref *ref)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_REF, NULL, ref, ref);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_REF, NULL);
+  made.as.ref = ref;
+  return made;
 }
 
 static inline struct jp_argument jp_object_number(uint32_t number)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_REF_NUMBER, NULL, ref_number, number);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_REF_NUMBER, NULL);
+  made.as.ref_number = number;
+  return made;
 }
 
 /* In a chain: what the step of that name gives. */
 static inline struct jp_argument jp_named(const char *name)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NAMED, NULL, text, jp_text_of(name));
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_NAMED, NULL);
+  made.as.text = jp_text_of(name);
+  return made;
 }
 
 /* A collection of that class, or an array ("java.lang.String[]"); NULL: a List. */
 static inline struct jp_argument jp_list(const char *type, const struct jp_argument *items, size_t count)
 {
-  return (struct jp_argument){
-      .kind = JP_ARGUMENT_LIST, .type = type, .as = {.list = {.items = items, .count = count}}};
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_LIST, type);
+  made.as.list.items = items;
+  made.as.list.count = count;
+  return made;
 }
 
 /* NULL: a Map. */
 static inline struct jp_argument jp_map(const char *type, const struct jp_entry *entries, size_t count)
 {
-  return (struct jp_argument){
-      .kind = JP_ARGUMENT_MAP, .type = type, .as = {.map = {.entries = entries, .count = count}}};
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_MAP, type);
+  made.as.map.entries = entries;
+  made.as.map.count = count;
+  return made;
 }
 
 /* type: "byte[]", "int[]", "double[]" or another array of primitives; elements: its elements as C has them
  * (char: uint16_t; boolean: one byte, 0 or 1). They go as they are (base64), not one by one. */
 static inline struct jp_argument jp_array(const char *type, const void *elements, size_t count)
 {
-  return (struct jp_argument){
-      .kind = JP_ARGUMENT_ARRAY, .type = type, .as = {.array = {.elements = elements, .count = count}}};
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, type);
+  made.as.array.elements = elements;
+  made.as.array.count = count;
+  return made;
 }
 
 /* Any argument of docs/protocol.md, as it stands there. Not for binary messages. */
 static inline struct jp_argument jp_json_argument(struct jp_text json)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_JSON, NULL, text, json);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_JSON, NULL);
+  made.as.text = json;
+  return made;
 }
 
 /* An object of the caller's that Java can call (jpeer/client.h, "callbacks"). jp_as_type names its interface
  * here. */
 static inline struct jp_argument jp_callback_argument(const struct jp_callback *callback)
 {
-  return JP_MAKE_ARGUMENT(JP_ARGUMENT_CALLBACK, NULL, callback, callback);
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_CALLBACK, NULL);
+  made.as.callback = callback;
+  return made;
 }
 
 /* The same argument with another declared type: chooses among overloads, as a cast does. */
@@ -284,17 +342,32 @@ struct jp_request {
   uintptr_t reserved[4];
 };
 
+static inline struct jp_request jp_make_request(enum jp_operation operation, const char *type,
+                                                const char *member)
+{
+  struct jp_request made = JP_ZEROS;
+  made.operation = operation;
+  made.type = type;
+  made.member = member;
+  return made;
+}
+
 static inline struct jp_request jp_build_constructor_call(const char *type, const struct jp_argument *args,
                                                           size_t arg_count)
 {
-  return (struct jp_request){.operation = JP_NEW, .type = type, .args = args, .arg_count = arg_count};
+  struct jp_request made = jp_make_request(JP_NEW, type, NULL);
+  made.args = args;
+  made.arg_count = arg_count;
+  return made;
 }
 
 static inline struct jp_request jp_build_class_method_call(const char *type, const char *method,
                                                            const struct jp_argument *args, size_t arg_count)
 {
-  return (struct jp_request){
-      .operation = JP_CALL, .type = type, .member = method, .args = args, .arg_count = arg_count};
+  struct jp_request made = jp_make_request(JP_CALL, type, method);
+  made.args = args;
+  made.arg_count = arg_count;
+  return made;
 }
 
 /* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type
@@ -304,44 +377,46 @@ static inline struct jp_request jp_build_instance_method_call(const char *type, 
                                                               const struct jp_argument *args,
                                                               size_t arg_count)
 {
-  return (struct jp_request){.operation = JP_CALL,
-                             .type = type,
-                             .member = method,
-                             .instance = instance,
-                             .args = args,
-                             .arg_count = arg_count};
+  struct jp_request made = jp_make_request(JP_CALL, type, method);
+  made.instance = instance;
+  made.args = args;
+  made.arg_count = arg_count;
+  return made;
 }
 
 static inline struct jp_request jp_build_static_field_get(const char *type, const char *field)
 {
-  return (struct jp_request){.operation = JP_GET, .type = type, .member = field};
+  return jp_make_request(JP_GET, type, field);
 }
 
 /* field: a name, or of an array "[3]", "[-1]", "[10:20]". */
 static inline struct jp_request jp_build_instance_field_get(const char *type, struct jp_argument instance,
                                                             const char *field)
 {
-  return (struct jp_request){.operation = JP_GET, .type = type, .member = field, .instance = instance};
+  struct jp_request made = jp_make_request(JP_GET, type, field);
+  made.instance = instance;
+  return made;
 }
 
 /* *value is borrowed as arguments are. */
 static inline struct jp_request jp_build_static_field_put(const char *type, const char *field,
                                                           const struct jp_argument *value)
 {
-  return (struct jp_request){
-      .operation = JP_PUT, .type = type, .member = field, .args = value, .arg_count = 1};
+  struct jp_request made = jp_make_request(JP_PUT, type, field);
+  made.args = value;
+  made.arg_count = 1;
+  return made;
 }
 
 static inline struct jp_request jp_build_instance_field_put(const char *type, struct jp_argument instance,
                                                             const char *field,
                                                             const struct jp_argument *value)
 {
-  return (struct jp_request){.operation = JP_PUT,
-                             .type = type,
-                             .member = field,
-                             .instance = instance,
-                             .args = value,
-                             .arg_count = 1};
+  struct jp_request made = jp_make_request(JP_PUT, type, field);
+  made.instance = instance;
+  made.args = value;
+  made.arg_count = 1;
+  return made;
 }
 
 /* include_classes, exclude_prefixes: NULL-terminated, or NULL. The answer is a String: with compress the
@@ -350,65 +425,75 @@ static inline struct jp_request jp_build_fetch_classes_info(const char *const *i
                                                             const char *const *exclude_prefixes,
                                                             bool compress, bool merge_ancestry)
 {
-  return (struct jp_request){.operation = JP_META,
-                             .member = "fetch_classes_info",
-                             .compress = compress,
-                             .merge_ancestry = merge_ancestry,
-                             .include_classes = include_classes,
-                             .exclude_prefixes = exclude_prefixes};
+  struct jp_request made = jp_make_request(JP_META, NULL, "fetch_classes_info");
+  made.compress = compress;
+  made.merge_ancestry = merge_ancestry;
+  made.include_classes = include_classes;
+  made.exclude_prefixes = exclude_prefixes;
+  return made;
 }
 
 /* objects: jp_object or jp_object_number, one or more. Handles are better let go of by jp_ref_release. */
 static inline struct jp_request jp_build_delete_object(const struct jp_argument *objects, size_t count)
 {
-  return (struct jp_request){
-      .operation = JP_CONTROL, .member = "delete_object", .args = objects, .arg_count = count};
+  struct jp_request made = jp_make_request(JP_CONTROL, NULL, "delete_object");
+  made.args = objects;
+  made.arg_count = count;
+  return made;
 }
 
 static inline struct jp_request jp_build_delete_session(void)
 {
-  return (struct jp_request){.operation = JP_CONTROL, .member = "delete_session"};
+  return jp_make_request(JP_CONTROL, NULL, "delete_session");
 }
 
 static inline struct jp_request jp_build_gc(void)
 {
-  return (struct jp_request){.operation = JP_CONTROL, .member = "gc"};
+  return jp_make_request(JP_CONTROL, NULL, "gc");
 }
 
 static inline struct jp_request jp_build_ping(void)
 {
-  return (struct jp_request){.operation = JP_CONTROL, .member = "ping"};
+  return jp_make_request(JP_CONTROL, NULL, "ping");
 }
 
 static inline struct jp_request jp_build_stats(void)
 {
-  return (struct jp_request){.operation = JP_CONTROL, .member = "stats"};
+  return jp_make_request(JP_CONTROL, NULL, "stats");
 }
 
 /* The next elements of an iterator, collection, map, array, String or stream, at most max; from is for arrays
  * and Strings, else 0. The answer is JSON: {"elements": [...], "done": false, "ref": N}. */
 static inline struct jp_request jp_build_fetch(struct jp_argument instance, int64_t max, int64_t from)
 {
-  return (struct jp_request){.operation = JP_FETCH, .instance = instance, .from = from, .max = max};
+  struct jp_request made = jp_make_request(JP_FETCH, NULL, NULL);
+  made.instance = instance;
+  made.from = from;
+  made.max = max;
+  return made;
 }
 
 /* What an object is and has. The answer is JSON. */
 static inline struct jp_request jp_build_describe(struct jp_argument instance)
 {
-  return (struct jp_request){.operation = JP_DESCRIBE, .instance = instance};
+  struct jp_request made = jp_make_request(JP_DESCRIBE, NULL, NULL);
+  made.instance = instance;
+  return made;
 }
 
 /* The same of a class by its name, with its static members. */
 static inline struct jp_request jp_build_describe_type(const char *type)
 {
-  return (struct jp_request){.operation = JP_DESCRIBE, .type = type};
+  return jp_make_request(JP_DESCRIBE, type, NULL);
 }
 
 /* A member by its own name ("java.lang.Math.max"), rpc.discover, or whatever the peer will have. The answer
  * is JSON. params: the JSON of an array or object; data NULL: none. */
 static inline struct jp_request jp_build_method(const char *method, struct jp_text params)
 {
-  return (struct jp_request){.operation = JP_METHOD, .member = method, .params = params};
+  struct jp_request made = jp_make_request(JP_METHOD, NULL, method);
+  made.params = params;
+  return made;
 }
 
 /* The same request with options, which are borrowed. */
@@ -437,6 +522,87 @@ JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *re
                                                      struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 #ifdef __cplusplus
+} /* extern "C" */
+
+/*
+ * The arguments of a call in C++: JP_ARGUMENTS(...) is one parameter there, an array that functions of requests copy.
+ *
+ *   auto add = jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(5), jp_int(3)));
+ *   jp_client_call(client, &add, ...);
+ *
+ * Such a request has its arguments in itself, and is copied and returned with them. It is no struct jp_request, which
+ * would borrow them from an array that has ended: `struct jp_request add = ...` does not compile. What the arguments
+ * themselves point to (texts, the items of lists) is borrowed as in C. (jpeer/client.hpp is the library for C++.)
+ */
+#define JP_ARGUMENTS(...) (jp_make_arguments(__VA_ARGS__))
+
+template <size_t COUNT> struct jp_arguments {
+  struct jp_argument items[COUNT];
+};
+
+template <class... ARGUMENT>
+inline jp_arguments<sizeof...(ARGUMENT)> jp_make_arguments(const ARGUMENT &...arguments)
+{
+  return {{arguments...}};
+}
+
+template <size_t COUNT> class jp_request_with
+{
+public:
+  jp_request_with(const struct jp_request &made, const jp_arguments<COUNT> &copied)
+      : request(made), arguments(copied)
+  {
+  }
+  /* Borrowed from this object. */
+  const struct jp_request *operator&() const
+  {
+    request.args = arguments.items;
+    request.arg_count = COUNT;
+    return &request;
+  }
+  operator struct jp_request() const = delete;
+  jp_request_with with_options(const struct jp_options *options) const
+  {
+    return jp_request_with(jp_with_options(request, options), arguments);
+  }
+
+private:
+  mutable struct jp_request request; /* an object of this class may be const, and moves */
+  jp_arguments<COUNT> arguments;
+};
+
+template <size_t COUNT>
+inline jp_request_with<COUNT> jp_build_constructor_call(const char *type, const jp_arguments<COUNT> &args)
+{
+  return {jp_build_constructor_call(type, JP_NO_ARGUMENTS), args};
+}
+
+template <size_t COUNT>
+inline jp_request_with<COUNT> jp_build_class_method_call(const char *type, const char *method,
+                                                         const jp_arguments<COUNT> &args)
+{
+  return {jp_build_class_method_call(type, method, JP_NO_ARGUMENTS), args};
+}
+
+template <size_t COUNT>
+inline jp_request_with<COUNT> jp_build_instance_method_call(const char *type, const char *method,
+                                                            struct jp_argument instance,
+                                                            const jp_arguments<COUNT> &args)
+{
+  return {jp_build_instance_method_call(type, method, instance, JP_NO_ARGUMENTS), args};
+}
+
+template <size_t COUNT>
+inline jp_request_with<COUNT> jp_build_delete_object(const jp_arguments<COUNT> &objects)
+{
+  return {jp_build_delete_object(JP_NO_ARGUMENTS), objects};
+}
+
+template <size_t COUNT>
+inline jp_request_with<COUNT> jp_with_options(const jp_request_with<COUNT> &request,
+                                              const struct jp_options *options)
+{
+  return request.with_options(options);
 }
 #endif
 

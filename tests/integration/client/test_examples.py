@@ -5,6 +5,7 @@ usage: test_examples.py BUILD_FOLDER PAGE
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,13 @@ BUILD = Path(sys.argv[1])
 PAGE = Path(sys.argv[2])
 SECONDS = 60
 SESSION_LINES_MAX = 60
+SESSION_IN_CXX = """\
+max: 5
+result: 9
+[fig, pear, banana]
+first: a
+java.lang.NumberFormatException: For input string: "seven"
+"""
 
 
 def run(*command, **options):
@@ -36,13 +44,18 @@ class Examples(unittest.TestCase):
         packages = next((root / "prefix").rglob("pkgconfig"))
         cls.environment = {**environment(), "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
         flags = run("pkg-config", "--cflags", "--libs", "jpeer-client-jansson", env=cls.environment).split()
-        cls.sources = dict(re.findall(r"<!-- example: (\S+)\.c -->\n```c\n(.*?)```", PAGE.read_text(encoding="utf-8"),
-                                      re.DOTALL))
+        cls.sources = dict(re.findall(r"<!-- example: (\S+\.(?:c|cpp)) -->\n```(?:c|cpp)\n(.*?)```",
+                                      PAGE.read_text(encoding="utf-8"), re.DOTALL))
+        compilers = {".c": ("cc", "-std=c11"), ".cpp": (next(filter(shutil.which, ("g++", "clang++")), None), "-std=c++17")}
         cls.programs = {}
         for name, source in cls.sources.items():
-            (root / f"{name}.c").write_text(source, encoding="utf-8")
-            run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", root / f"{name}.c", "-o", root / name, *flags)
-            cls.programs[name] = root / name
+            compiler, standard = compilers[Path(name).suffix]
+            if compiler is None:
+                continue
+            (root / name).write_text(source, encoding="utf-8")
+            program = root / f"{name}.program"
+            run(compiler, standard, "-Wall", "-Wextra", "-Werror", root / name, "-o", program, *flags)
+            cls.programs[name] = program
         cls.peer = Peer()
 
     @classmethod
@@ -54,31 +67,36 @@ class Examples(unittest.TestCase):
         return run(self.programs[name], argument, env=self.environment)
 
     def test_all_are_run_here(self):
-        self.assertEqual({"session", "loop", "chain", "comparator", "launch", "trees"}, set(self.sources))
+        self.assertEqual({f"{name}.c" for name in ("session", "loop", "chain", "comparator", "launch", "trees")} |
+                         {"session.cpp"}, set(self.sources))
 
     def test_session(self):
-        self.assertEqual("result: 8\n", self.output("session", self.peer.address("ws")))
-        self.assertLess(len(self.sources["session"].splitlines()), SESSION_LINES_MAX)
+        self.assertEqual("result: 8\n", self.output("session.c", self.peer.address("ws")))
+        self.assertLess(len(self.sources["session.c"].splitlines()), SESSION_LINES_MAX)
 
     def test_session_with_nobody_there(self):
-        done = subprocess.run([self.programs["session"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
+        done = subprocess.run([self.programs["session.c"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
                               timeout=SECONDS, check=False, env=self.environment)
         self.assertEqual((1, "ws+unix:/nonexistent/peer: No such file or directory\n"), (done.returncode, done.stderr))
 
     def test_loop(self):
-        self.assertEqual("sum: 500500\n", self.output("loop", self.peer.address("ws")))
+        self.assertEqual("sum: 500500\n", self.output("loop.c", self.peer.address("ws")))
 
     def test_chain(self):
-        self.assertEqual("[a, b]\n", self.output("chain", self.peer.address("ws")))
+        self.assertEqual("[a, b]\n", self.output("chain.c", self.peer.address("ws")))
 
     def test_comparator(self):
-        self.assertEqual("[fig, pear, banana]\n", self.output("comparator", self.peer.address("ws")))
+        self.assertEqual("[fig, pear, banana]\n", self.output("comparator.c", self.peer.address("ws")))
 
     def test_trees(self):
-        self.assertEqual("2 elements, three\n", self.output("trees", self.peer.address("ws")))
+        self.assertEqual("2 elements, three\n", self.output("trees.c", self.peer.address("ws")))
+
+    @unittest.skipUnless(shutil.which("g++") or shutil.which("clang++"), "there is no C++ compiler")
+    def test_session_in_cxx(self):
+        self.assertEqual(SESSION_IN_CXX, self.output("session.cpp", self.peer.address("ws")))
 
     def test_launch(self):
-        self.assertRegex(self.output("launch", BINARY), r"^Java \d+\n$")
+        self.assertRegex(self.output("launch.c", BINARY), r"^Java \d+\n$")
 
 
 if __name__ == "__main__":

@@ -281,6 +281,48 @@ static void carries_many_steps(void **state)
   leave(&room);
 }
 
+/* The step has no name, and its error is asked for all the same. */
+static void keeps_the_error_that_it_failed_with(void **state)
+{
+  (void)state;
+  struct room room;
+  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-7,\"message\":\"no\"}},"
+               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-8,\"message\":\"later\"}}]");
+  jp_chain_call_static(room.chain, NULL, "A", "f", JP_NO_ARGUMENTS);
+  jp_chain_call_static(room.chain, "b", "A", "g", JP_NO_ARGUMENTS);
+  assert_null(jp_chain_failure(room.chain));
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_REMOTE);
+  assert_int_equal(jp_answer_error_code(jp_chain_failure(room.chain)), -7);
+  assert_int_equal(jp_answer_error_code(jp_chain_answer(room.chain, "b")), -8);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
+  assert_null(jp_chain_failure(room.chain));
+  leave(&room);
+}
+
+static void takes_null_for_a_chain_without_memory(void **state)
+{
+  (void)state;
+  struct jp_client_error error;
+  jp_chain_create_object(NULL, "a", "A", JP_NO_ARGUMENTS);
+  jp_chain_with(NULL, "a", NULL);
+  jp_chain_with_object(NULL, NULL, NULL);
+  jp_chain_call(NULL, NULL, "f", JP_ARGUMENTS(jp_int(1)));
+  jp_chain_get(NULL, "b", "x");
+  jp_chain_put(NULL, "x", jp_int(1));
+  jp_chain_put_static(NULL, "A", "x", jp_int(1));
+  jp_chain_append(NULL, NULL);
+  assert_int_equal(jp_chain_send(NULL, 1000, &error), JP_CLIENT_NO_MEMORY);
+  assert_null(jp_chain_answer(NULL, "a"));
+  assert_null(jp_chain_failure(NULL));
+  jp_chain_destroy(NULL);
+  struct room room;
+  enter(&room, NULL);
+  jp_chain_append(room.chain, NULL);
+  assert_int_equal(jp_chain_send(room.chain, 1000, NULL), JP_CLIENT_NO_MEMORY);
+  assert_null(jp_chain_answer(room.chain, NULL));
+  leave(&room);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -293,6 +335,8 @@ int main(void)
       cmocka_unit_test(sends_nothing_of_a_chain_with_a_fault),
       cmocka_unit_test(ends_its_objects_with_its_answers),
       cmocka_unit_test(carries_many_steps),
+      cmocka_unit_test(keeps_the_error_that_it_failed_with),
+      cmocka_unit_test(takes_null_for_a_chain_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

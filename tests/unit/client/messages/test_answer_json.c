@@ -353,6 +353,40 @@ static void says_that_memory_is_short(void **state)
   leave(&reading);
 }
 
+static void takes_null_for_an_empty_answer(void **state)
+{
+  (void)state;
+  struct jp_json json = {.kind = JP_JSON_OBJECT, .text = {"{\"ref\":1}", 9}};
+  int64_t integer = 7;
+  double number = 7;
+  bool boolean = true;
+  assert_int_equal(jp_answer_kind(NULL), JP_ANSWER_VOID);
+  assert_string_equal(jp_answer_type(NULL), "");
+  assert_null(jp_answer_text(NULL).data);
+  assert_false(jp_answer_boolean(NULL, &boolean));
+  assert_false(jp_answer_integer(NULL, &integer));
+  assert_false(jp_answer_number(NULL, &number));
+  assert_true(boolean && integer == 7 && number == 7);
+  assert_true(jp_answer_array(NULL, "int[]", NULL, 0) == SIZE_MAX);
+  assert_null(jp_answer_ref(NULL));
+  assert_int_equal(jp_answer_json(NULL).kind, JP_JSON_ABSENT);
+  assert_null(jp_answer_take_ref(NULL, json));
+  assert_int_equal(jp_answer_error_code(NULL), 0);
+  assert_string_equal(jp_answer_error_message(NULL), "");
+  assert_null(jp_answer_throwable(NULL)->type);
+  jp_answer_free(NULL);
+}
+
+static void has_no_throwable_unless_it_is_an_error(void **state)
+{
+  (void)state;
+  struct reading reading;
+  const struct jp_answer *answer = read_result(&reading, "{\"type\":\"int\",\"null\":false,\"value\":\"5\"}");
+  assert_string_equal(jp_answer_error_message(answer), "");
+  assert_null(jp_answer_throwable(answer)->message);
+  leave(&reading);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -370,6 +404,8 @@ int main(void)
       cmocka_unit_test(refuses_what_is_no_answer),
       cmocka_unit_test(keeps_memory_from_one_answer_to_the_next),
       cmocka_unit_test(says_that_memory_is_short),
+      cmocka_unit_test(takes_null_for_an_empty_answer),
+      cmocka_unit_test(has_no_throwable_unless_it_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
