@@ -29,7 +29,7 @@ endif()
 if(JPEER_CLIENT_ZEROMQ)
   target_link_libraries(jpeer-client PRIVATE PkgConfig::ZMQ)
   set(client_zmq zmq)
-  set(client_zmq_package libzmq)
+  set(client_zmq_flag -lzmq)
 endif()
 
 # In the archive the internal names are made local: native/jsonrpc/install.cmake says why.
@@ -42,7 +42,10 @@ add_custom_command(OUTPUT ${merged}
 add_library(jpeer-client-static STATIC ${merged})
 set_target_properties(jpeer-client-static PROPERTIES
   LINKER_LANGUAGE C OUTPUT_NAME jpeer-client EXPORT_NAME client-static)
-target_link_libraries(jpeer-client-static INTERFACE jpeer-jsonrpc-static ${client_zmq} OpenSSL::Crypto Threads::Threads m)
+# By name: others may have these libraries without the packages that describe them to CMake and pkg-config, which with the
+# shared library nobody needs.
+target_link_libraries(jpeer-client-static INTERFACE
+  jpeer-jsonrpc-static ${client_zmq} $<BUILD_INTERFACE:OpenSSL::Crypto> $<INSTALL_INTERFACE:crypto> Threads::Threads m)
 
 add_library(jpeer-client-jansson SHARED jansson/client_trees.c)
 set_target_properties(jpeer-client-jansson PROPERTIES

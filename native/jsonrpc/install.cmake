@@ -33,7 +33,8 @@ target_link_libraries(jpeer-jsonrpc-static INTERFACE m)
 
 add_library(jpeer-jsonrpc-jansson SHARED jansson/jansson_codec.c)
 set_target_properties(jpeer-jsonrpc-jansson PROPERTIES
-  VERSION ${jsonrpc_version} SOVERSION 1 EXPORT_NAME jsonrpc-jansson)
+  VERSION ${jsonrpc_version} SOVERSION 1 EXPORT_NAME jsonrpc-jansson
+  INSTALL_RPATH $ORIGIN) # libjpeer-jsonrpc lies beside it
 target_include_directories(jpeer-jsonrpc-jansson PRIVATE ${PROJECT_SOURCE_DIR}/native)
 target_link_libraries(jpeer-jsonrpc-jansson PUBLIC jpeer-jsonrpc PRIVATE jpeer_flags PkgConfig::JANSSON)
 

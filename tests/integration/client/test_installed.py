@@ -73,10 +73,31 @@ class Installed(unittest.TestCase):
         run("cc", "-Wall", "-Wextra", "-Werror", self.root / "program.c", "-o", program, *flags)
         self.assertEqual(OUTPUT, run(program, env=self.environment))
 
+    def test_pkg_config_needs_no_package_of_another_library(self):
+        alone = {**os.environ, "PKG_CONFIG_LIBDIR": self.environment["PKG_CONFIG_PATH"]}
+        self.assertEqual([f"-I{self.libraries}/pkgconfig/../../include"],
+                         run("pkg-config", "--cflags", "jpeer-client", env=alone).split())
+        shared = run("pkg-config", "--libs", "jpeer-client", env=alone).split()
+        self.assertEqual(["-ljpeer-client", "-ljpeer-jsonrpc"], [flag for flag in shared if flag.startswith("-l")])
+
+    def test_pkg_config_of_the_archive(self):
+        flags = run("pkg-config", "--static", "--cflags", "--libs", "jpeer-client", env=self.environment).split()
+        archives = [str(self.libraries / f"lib{flag[2:]}.a") if flag.startswith("-ljpeer") else flag for flag in flags]
+        program = self.root / "by-pkg-config-static"
+        run("cc", self.root / "program.c", "-o", program, *archives)
+        self.assertEqual(OUTPUT, run(program))
+
+    def test_libraries_find_each_other(self):
+        for library in sorted(self.libraries.glob("*.so")):
+            dynamic = run("readelf", "-d", library)
+            if "[libjpeer-" in dynamic.split("(SONAME)")[0]:
+                self.assertIn("[$ORIGIN]", dynamic, library.name)
+
     def test_the_cmake_package_with_c_and_cxx(self):
         (self.root / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
         build = self.root / "build"
-        run("cmake", "-G", "Ninja", "-S", self.root, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-G", "Ninja", "-S", self.root, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON")  # those who have the shared library need none
         run("cmake", "--build", build)
         for program in ("c-client", "c-client-static", "cxx"):
             self.assertEqual(OUTPUT, run(build / program))
