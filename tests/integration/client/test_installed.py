@@ -1,15 +1,21 @@
-"""The installed client library: programs are built with it, by pkg-config and by CMake, in C and in C++.
+"""What is installed: programs are built with the client library, by pkg-config and by CMake, in C and in C++, and the
+program `jpeer` is run where `cmake --install` has put it.
 
 usage: test_installed.py BUILD_FOLDER
 """
 
+import fnmatch
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+
+from support.peer import START_SECONDS, STOP_SECONDS, environment
 
 BUILD = Path(sys.argv[1])
 SECONDS = 60
@@ -40,6 +46,20 @@ add_executable(cxx program.cpp)
 target_compile_options(cxx PRIVATE -Wall -Wextra -Werror)
 target_link_libraries(cxx PRIVATE jpeer::client)
 """
+
+
+# All that a plain `cmake --install` puts into a prefix; the last part of a name may vary.
+LIBRARIES = ("jsonrpc", "jsonrpc-jansson", "client", "client-jansson")
+TREE = {
+    "bin/jpeer",
+    *(f"include/jpeer/{name}" for name in ("client.h", "client.hpp", "client_jansson.h", "jsonrpc.h", "jsonrpc_jansson.h",
+                                           "request.h")),
+    *(f"lib/libjpeer-{name}.{kind}" for name in LIBRARIES for kind in ("so", "so.1", "so.1.0")),
+    "lib/libjpeer-jsonrpc.a", "lib/libjpeer-client.a",
+    *(f"lib/pkgconfig/jpeer-{name}.pc" for name in LIBRARIES),
+    *(f"lib/cmake/jpeer-{name}/jpeer-{name}-{part}.cmake" for name in ("jsonrpc", "client")
+      for part in ("config", "config-version", "targets", "targets-*")),
+}
 
 
 def run(*command, **options):
@@ -121,6 +141,48 @@ class Installed(unittest.TestCase):
             if name.endswith(".so"):
                 plain = [each.split("@@")[0] for each in names if each.split("@")[-1] != "jp_client_1"]
                 self.assertEqual([], [each for each in plain if each != "jp_client_1"])
+
+
+class InstalledAsAWhole(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="jpeer-prefix-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = Path(folder.name)
+        cls.prefix = cls.root / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    def test_nothing_else_is_there(self):
+        found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if not path.is_dir()}
+        library = next(self.prefix.rglob("libjpeer-client.a")).parent.relative_to(self.prefix)  # lib64, lib/TRIPLET
+        found = {re.sub(f"^{library}/", "lib/", path) for path in found}
+        self.assertEqual(set(), {path for path in found if not any(fnmatch.fnmatch(path, each) for each in TREE)})
+        self.assertEqual(set(), {each for each in TREE if not fnmatch.filter(found, each)})
+
+    def test_the_program_runs(self):
+        ready = self.root / "ready.json"
+        with subprocess.Popen([self.prefix / "bin/jpeer", "run", "--json-rpc", f"unix:{self.root}/socket", "--ready-file", ready,
+                               "--rpc-allow", "java.lang.Math", "--as-service"], env=environment(),
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as peer:
+            try:
+                deadline = time.monotonic() + START_SECONDS
+                while not ready.exists():
+                    self.assertIsNone(peer.poll(), "the program has ended")
+                    self.assertLess(time.monotonic(), deadline, "the program is not ready")
+                    time.sleep(0.01)
+                peer.send_signal(signal.SIGTERM)
+                peer.communicate(timeout=STOP_SECONDS)
+            finally:
+                peer.kill()
+        self.assertIn(peer.returncode, (0, 128 + signal.SIGTERM))
+
+    def test_a_program_is_built_with_it(self):
+        (self.root / "program.c").write_text(PROGRAM, encoding="utf-8")
+        packages = next(self.prefix.rglob("pkgconfig"))
+        variables = {**os.environ, "PKG_CONFIG_LIBDIR": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
+        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=variables).split()
+        run("cc", self.root / "program.c", "-o", self.root / "program", *flags)
+        self.assertEqual(OUTPUT, run(self.root / "program", env=variables))
 
 
 if __name__ == "__main__":
