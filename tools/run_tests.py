@@ -116,6 +116,8 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
     ("generators", "clients that generators write from the documents, where their registries are reached", "release",
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
+    ("foreign", "the client library by foreign functions from Node and Ruby, where koffi's registry is reached", "release",
+     [[PYTHON, "tests/release/foreign.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
     ("shm-hostile", "hostile clients of shared memory, under ASan and UBSan", "dev",

@@ -202,8 +202,9 @@ static enum jp_json_kind public_kind(enum json_kind kind)
 static bool keep_json(struct jp_answer *answer, struct json_value value)
 {
   buffer_append_text(&answer->bytes, value.span);
+  buffer_append_char(&answer->bytes, '\0'); /* behind its end */
   answer->json =
-      (struct jp_json){.kind = public_kind(value.kind), .text = {answer->bytes.data, answer->bytes.len}};
+      (struct jp_json){.kind = public_kind(value.kind), .text = {answer->bytes.data, value.span.len}};
   bool good = !answer->bytes.failed;
   answer->bytes.failed = false;
   return good;

@@ -437,6 +437,42 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
                                                       const struct jp_ref *throwable,
                                                       struct jp_client_error *error);
 
+/* ---- for other languages ---- */
+
+/*
+ * The library by foreign functions (ctypes, koffi, fiddle): of numbers, pointers and NUL-terminated texts alone, with
+ * requests and configurations as JSON. With these go the functions above that take no struct by value: jp_answer_kind,
+ * _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _release, jp_client_close, jp_peer_client, _stop.
+ * docs/c-client.md, "Other languages", has programs.
+ */
+
+/* For the parameter `error` of all functions; it can be used again and again. NULL: no memory. */
+JP_API struct jp_client_error *jp_client_error_create(void);
+JP_API void jp_client_error_destroy(struct jp_client_error *error);
+/* Of the last function that failed with it. */
+JP_API enum jp_client_status jp_client_error_status(const struct jp_client_error *error);
+JP_API const char *jp_client_error_text(const struct jp_client_error *error);
+
+/* As jp_client_open and jp_launch. config: the JSON of an object with the members of struct jp_client_config and struct
+ * jp_launch_config that are no functions, {"reconnects": true}; NULL: {}. */
+JP_API enum jp_client_status jp_client_open_json(const char *url, const char *config,
+                                                 struct jp_client **client,
+                                                 struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer **peer,
+                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * As jp_client_call, of a request as docs/protocol.md has it, {"method": "call", "params": {...}, "options": {...}}; its id
+ * is the library's. Objects are named by jp_ref_number, as long as there is a handle: {"ref": 42}. Not for binary
+ * messages.
+ */
+JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
+                                                 int timeout_ms, struct jp_answer **answer,
+                                                 struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* jp_answer_text and the text of jp_answer_json: NULL where there is none. *length, which may be NULL, is without the NUL
+ * that follows. */
+JP_API const char *jp_answer_text_of(const struct jp_answer *answer, size_t *length);
+JP_API const char *jp_answer_json_of(const struct jp_answer *answer, size_t *length);
+
 #ifdef __cplusplus
 } /* extern "C" */
 

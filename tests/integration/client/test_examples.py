@@ -1,5 +1,7 @@
 """The programs of docs/c-client.md: taken out of the page, built with the installed library, and run against a peer.
 
+Those that call the library by foreign functions from Node and Ruby are run by tests/release/foreign.py.
+
 usage: test_examples.py BUILD_FOLDER PAGE
 """
 
@@ -12,6 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from support.examples import foreign_examples
 from support.peer import BINARY, Peer, environment
 
 BUILD = Path(sys.argv[1])
@@ -56,6 +59,8 @@ class Examples(unittest.TestCase):
             program = root / f"{name}.program"
             run(compiler, standard, "-Wall", "-Wextra", "-Werror", root / name, "-o", program, *flags)
             cls.programs[name] = program
+        (root / "calculator.py").write_text(foreign_examples(PAGE)["calculator.py"], encoding="utf-8")
+        cls.foreign = root / "calculator.py"
         cls.peer = Peer()
 
     @classmethod
@@ -94,6 +99,9 @@ class Examples(unittest.TestCase):
     @unittest.skipUnless(shutil.which("g++") or shutil.which("clang++"), "there is no C++ compiler")
     def test_session_in_cxx(self):
         self.assertEqual(SESSION_IN_CXX, self.output("session.cpp", self.peer.address("ws")))
+
+    def test_foreign_functions_from_python(self):
+        self.assertEqual("result: 8\n", run("/usr/bin/python3", self.foreign, self.peer.address("ws"), env=self.environment))
 
     def test_launch(self):
         self.assertRegex(self.output("launch.c", BINARY), r"^Java \d+\n$")

@@ -22,6 +22,39 @@ static void test_value(void **state)
   fake_peer_stop(peer);
 }
 
+/* As a program does that calls the library by foreign functions. */
+static void test_json(void **state)
+{
+  (void)state;
+  static const char text[] = "{\"method\":\"call\",\"params\":{\"type\":\"A\",\"method\":\"m\"}}";
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client_error *error = jp_client_error_create();
+  struct jp_client *client = NULL;
+  struct jp_answer *answer = NULL;
+  size_t length = 99;
+  assert_int_equal(jp_client_open_json(fake_peer_url(peer), "{\"size\":1}", &client, error),
+                   JP_CLIENT_INVALID);
+  assert_null(client);
+  assert_int_equal(jp_client_error_status(error), JP_CLIENT_INVALID);
+  assert_string_equal(jp_client_error_text(error), "a configuration has no member \"size\"");
+  assert_int_equal(jp_client_open_json(fake_peer_url(peer), "{\"pending_max\":5}", &client, error),
+                   JP_CLIENT_OK);
+  assert_int_equal(jp_client_call_json(client, text, sizeof text - 1, 60000, &answer, error), JP_CLIENT_OK);
+  assert_string_equal(jp_answer_text_of(answer, &length), "8");
+  assert_int_equal(length, 1);
+  assert_null(jp_answer_json_of(answer, &length));
+  assert_int_equal(length, 0);
+  jp_answer_free(answer);
+  assert_int_equal(jp_client_call_json(client, text, 5, 60000, &answer, error), JP_CLIENT_INVALID);
+  assert_null(answer);
+  jp_client_close(client);
+  jp_client_error_destroy(error);
+  jp_client_error_destroy(NULL);
+  assert_string_equal(jp_client_error_text(NULL), "");
+  assert_null(jp_answer_text_of(NULL, NULL));
+  fake_peer_stop(peer);
+}
+
 static void answer_with_error(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -379,6 +412,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_value),
+      cmocka_unit_test(test_json),
       cmocka_unit_test(test_error),
       cmocka_unit_test(test_request_that_is_wrong),
       cmocka_unit_test(test_late_answer),

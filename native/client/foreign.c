@@ -1,0 +1,122 @@
+/* The library for programs that call it by foreign functions: numbers, pointers and texts alone. */
+#include "client/foreign.h"
+#include "client/client_state.h"
+#include "client/messages/request_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PLACE(member) offsetof(struct jp_client_config, member)
+
+const struct json_config CLIENT_JSON_CONFIG = {
+    .size = sizeof(struct jp_client_config),
+    .members =
+        (const struct json_config_member[]){
+            {"peer_id", JSON_CONFIG_TEXT, PLACE(peer_id), NULL},
+            {"binary", JSON_CONFIG_BOOLEAN, PLACE(binary), NULL},
+            {"reconnects", JSON_CONFIG_BOOLEAN, PLACE(reconnects), NULL},
+            {"connect_timeout_ms", JSON_CONFIG_INT, PLACE(connect_timeout_ms), NULL},
+            {"message_max", JSON_CONFIG_SIZE, PLACE(message_max), NULL},
+            {"pending_max", JSON_CONFIG_SIZE, PLACE(pending_max), NULL},
+        },
+    .member_count = 6};
+
+enum jp_client_status jp_client_open_json(const char *url, const char *config, struct jp_client **client,
+                                          struct jp_client_error *error)
+{
+  struct jp_client_config read;
+  struct arena arena;
+  *client = NULL;
+  arena_init(&arena);
+  enum jp_client_status status = json_config_read(config, &CLIENT_JSON_CONFIG, &arena, &read, error);
+  if (status == JP_CLIENT_OK)
+    status = jp_client_open(url, &read, client, error);
+  arena_fini(&arena);
+  return status;
+}
+
+/* ---- calls ---- */
+
+struct text_call {
+  struct exchange exchange; /* first: an exchange is its call */
+  const struct request_text *request;
+};
+
+static enum jp_client_status write_text_call(struct exchange *exchange, uint64_t first_id, struct buffer *out,
+                                             struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  char id[24];
+  int length = snprintf(id, sizeof id, "%llu", (unsigned long long)first_id);
+  const struct message_json how = {.id = {id, (size_t)length},
+                                   .peer_id = client_name_in_messages(client),
+                                   .within = callback_within(client)};
+  (void)callbacks_begin_message(client); /* of which it gives none */
+  (void)error;
+  request_text_write(((const struct text_call *)exchange)->request, &how, out);
+  return JP_CLIENT_OK;
+}
+
+enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
+                                          int timeout_ms, struct jp_answer **answer,
+                                          struct jp_client_error *error)
+{
+  struct request_text request;
+  *answer = NULL;
+  if (client->options.binary)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no requests as JSON");
+  enum jp_client_status status = request_text_read((struct text){text, length}, &request, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  struct text_call call = {.exchange = {.write = write_text_call,
+                                        .client = client,
+                                        .forms = &request.form,
+                                        .count = 1,
+                                        .answers = answer},
+                           .request = &request};
+  status = client_exchange(&call.exchange, timeout_ms, error);
+  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
+    return client_report_remote(*answer, error);
+  return status;
+}
+
+/* ---- texts ---- */
+
+static const char *give_text(struct jp_text text, size_t *length)
+{
+  if (length != NULL)
+    *length = text.data == NULL ? 0 : text.len;
+  return text.data;
+}
+
+const char *jp_answer_text_of(const struct jp_answer *answer, size_t *length)
+{
+  return give_text(jp_answer_text(answer), length);
+}
+
+const char *jp_answer_json_of(const struct jp_answer *answer, size_t *length)
+{
+  return give_text(jp_answer_json(answer).text, length);
+}
+
+/* ---- errors ---- */
+
+struct jp_client_error *jp_client_error_create(void)
+{
+  return calloc(1, sizeof(struct jp_client_error));
+}
+
+void jp_client_error_destroy(struct jp_client_error *error)
+{
+  free(error);
+}
+
+enum jp_client_status jp_client_error_status(const struct jp_client_error *error)
+{
+  return error == NULL ? JP_CLIENT_OK : error->status;
+}
+
+const char *jp_client_error_text(const struct jp_client_error *error)
+{
+  return error == NULL ? "" : error->text;
+}

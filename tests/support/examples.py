@@ -1,0 +1,14 @@
+"""The programs of docs/c-client.md that call the library by foreign functions."""
+
+import re
+
+LINES_MAX = 40
+
+
+def foreign_examples(page):
+    """Their texts by their names, which end in .py, .cjs and .rb; each is short, as the page promises."""
+    found = dict(re.findall(r"<!-- example: (\S+\.(?:py|cjs|rb)) -->\n```\w+\n(.*?)```", page.read_text(encoding="utf-8"),
+                            re.DOTALL))
+    for name, text in found.items():
+        assert len(text.splitlines()) <= LINES_MAX, name
+    return found
