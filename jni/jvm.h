@@ -56,7 +56,7 @@ struct jvm_hooks {
   /* Called last before _exit, on a thread that may not use Java, to flush what needs it. Where a signal ends
    * the process, it has one second. */
   void (*exiting)(void *context, int status);
-  /* SIGHUP has come, any time after `started`. Called on a thread that may not use Java; must return soon.
+  /* SIGHUP has come, any time after jvm_run was called. Called on a thread that may not use Java; must return soon.
    * NULL: SIGHUP stops the JVM as SIGTERM does. */
   void (*hangup)(void *context);
 };
@@ -68,11 +68,10 @@ struct jvm_hooks {
  * ends with that status, and jvm_run does not return. Call it once, from main's thread, before another thread
  * touches signals.
  *
- * Signals (docs/architecture.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is created.
- * After that HUP calls hooks.hangup, if there is one. The first of the others (and of HUP, if there is no
- * hook) lets a thread of the peer call System.exit(0), which waits for the application's shutdown hooks. One
- * that comes grace_ms later, or more, ends the process with 143, and a line in the log names the hook that
- * still ran. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java prints it;
+ * Signals (docs/architecture.md, "Start and stop"): HUP calls hooks.hangup, if there is one. The first of TERM
+ * and INT (and of HUP, if there is no hook) lets a thread of the peer call System.exit(0), as soon as the JVM
+ * is up; System.exit waits for the application's shutdown hooks. A signal that comes grace_ms later, or more,
+ * ends the process with 143, and a line in the log names the hook that still ran. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java prints it;
  * the status is then 1.
  */
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error);

@@ -22,10 +22,13 @@ static struct {
   const struct jvm_launch *launch;
   const struct jvm_hooks *hooks;
   struct jvm jvm;
-  int signal_descriptor;
 
   pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the drain waits for it */
-  bool is_serving;              /* hooks.started has returned JP_OK */
+  enum {
+    NOT_SERVING, /* hooks.started has not returned JP_OK */
+    IS_SERVING,
+    HAS_SERVED, /* the end has begun */
+  } serving;
 
   atomic_bool is_failing; /* the start has failed, and the JVM is being stopped for it */
 
@@ -86,8 +89,8 @@ static void drain_peer(void *argument, struct jvm_thread *thread)
   (void)argument;
   (void)thread;
   pthread_mutex_lock(&run.serving_lock);
-  bool is_serving = run.is_serving;
-  run.is_serving = false;
+  bool is_serving = run.serving == IS_SERVING;
+  run.serving = HAS_SERVED;
   pthread_mutex_unlock(&run.serving_lock);
   if (is_serving)
     run.hooks->drain(run.hooks->context);
@@ -218,45 +221,6 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   return JP_JAVA;
 }
 
-static enum jp_status watch_signals(struct jp_error *error)
-{
-  const struct jvm_stopping_config config = {&run.jvm, run.signal_descriptor, run.launch->grace_ms,
-                                             call_hangup, exit_after_signal};
-  enum jp_status status = jvm_stopping_start(&config, error);
-  if (status == JP_OK)
-    status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
-  return status;
-}
-
-static enum jp_status call_started(struct jp_error *error)
-{
-  pthread_mutex_lock(&run.serving_lock);
-  enum jp_status status = run.hooks->started(run.hooks->context, &run.jvm, error);
-  run.is_serving = status == JP_OK;
-  pthread_mutex_unlock(&run.serving_lock);
-  return status;
-}
-
-static enum jp_status start_application(struct jvm_thread *thread, struct jvm_main *found, jobjectArray *args,
-                                        struct jp_error *error)
-{
-  /* First, so that no later signal is lost. */
-  enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &run.signal_descriptor, error);
-  if (status == JP_OK)
-    status = open_machine(thread, error);
-  if (status == JP_OK)
-    status = jvm_main_find(thread, run.launch, found, error);
-  if (status == JP_OK && found->class != NULL)
-    status = jvm_main_args(thread, run.launch, args, error);
-  if (status == JP_OK)
-    status = add_shutdown_hook(thread, error);
-  if (status == JP_OK)
-    status = watch_signals(error);
-  if (status == JP_OK)
-    status = call_started(error);
-  return status;
-}
-
 /* The thread "main" of a service stays alive: its group would otherwise be empty and might be destroyed, and
  * called code could then make no thread. It waits inside Java, because a JVM that ends waits for threads in
  * native code. */
@@ -272,6 +236,40 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
     usleep(PAUSE_US);
   }
   park_thread();
+}
+
+/* A signal may have asked to stop before anything is served. Then the thread that it has woken ends the process. */
+static enum jp_status call_started(JNIEnv *env, struct jp_error *error)
+{
+  pthread_mutex_lock(&run.serving_lock);
+  bool is_over = run.serving == HAS_SERVED;
+  enum jp_status status = is_over ? JP_OK : run.hooks->started(run.hooks->context, &run.jvm, error);
+  if (!is_over && status == JP_OK)
+    run.serving = IS_SERVING;
+  pthread_mutex_unlock(&run.serving_lock);
+  if (is_over)
+    wait_as_main(env);
+  return status;
+}
+
+static enum jp_status start_application(struct jvm_thread *thread, struct jvm_main *found, jobjectArray *args,
+                                        struct jp_error *error)
+{
+  enum jp_status status = open_machine(thread, error);
+  if (status == JP_OK)
+    status = add_shutdown_hook(thread, error);
+  /* Early, because it may take long to find the main class. */
+  if (status == JP_OK)
+    status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
+  if (status == JP_OK) {
+    jvm_stopping_set_jvm(&run.jvm);
+    status = jvm_main_find(thread, run.launch, found, error);
+  }
+  if (status == JP_OK && found->class != NULL)
+    status = jvm_main_args(thread, run.launch, args, error);
+  if (status == JP_OK)
+    status = call_started(thread->env, error);
+  return status;
 }
 
 /* An exception that main threw stays pending. */
@@ -308,13 +306,19 @@ static void *be_main_thread(void *unused)
   jobjectArray args = NULL;
 
   const struct jvm_create_events events = {on_exit_of_jvm, on_death_of_jvm};
-  jvm_signals_ignore();
-  if (jvm_create(run.launch, &events, &run.jvm.vm, &env, &error) != JP_OK) {
+  struct jvm_stopping_config stopping = {-1, run.launch->grace_ms, call_hangup, exit_after_signal};
+  enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &stopping.descriptor, &error);
+  if (status == JP_OK)
+    status = jvm_stopping_start(&stopping, &error);
+  if (status == JP_OK)
+    status = jvm_create(run.launch, &events, &run.jvm.vm, &env, &error);
+  if (status != JP_OK) {
     jvm_signals_restore();
     run.error = error;
     finish_run(1, true);
     return NULL;
   }
+  jvm_signals_keep();
   jvm_thread_init(&thread, &run.jvm, env, NULL);
   if (start_application(&thread, &found, &args, &error) != JP_OK)
     fail_start(&thread, &error);

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ enum { STACK_BYTES = 1024 * 1024, STEP_MS = 1000 };
 /* One a process, as its signals are. */
 static struct {
   struct jvm_stopping_config config;
+  struct jvm *_Atomic jvm; /* NULL: it is being created */
   sem_t first_signal;
   int64_t began_ms;
   char waited_for[512]; /* a step writes it, and it is read after that step */
@@ -68,7 +71,11 @@ static bool take_step(struct step *step)
 
 static void find_what_is_waited_for(void)
 {
-  jvm_exit_report(stopping.config.jvm, stopping.waited_for, sizeof stopping.waited_for);
+  struct jvm *jvm = atomic_load(&stopping.jvm);
+  if (jvm != NULL)
+    jvm_exit_report(jvm, stopping.waited_for, sizeof stopping.waited_for);
+  else
+    snprintf(stopping.waited_for, sizeof stopping.waited_for, "the start of the JVM");
 }
 
 static void say_it(void)
@@ -153,6 +160,11 @@ enum jp_status jvm_stopping_start(const struct jvm_stopping_config *config, stru
   if (fault != 0)
     return jp_fail(error, JP_LIMIT, "no thread for signals: %s", strerror(fault));
   return JP_OK;
+}
+
+void jvm_stopping_set_jvm(struct jvm *jvm)
+{
+  atomic_store(&stopping.jvm, jvm);
 }
 
 void jvm_stopping_await(void)

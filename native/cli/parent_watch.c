@@ -45,8 +45,7 @@ static bool await_bytes(int descriptor)
   return count > 0 || (count < 0 && errno == EINTR);
 }
 
-/* A signal that comes while the JVM is created is lost, and one that comes when the grace time is over ends the
- * process at once: so there are more than one. */
+/* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
 static void *watch(void *argument)
 {
   const struct watched *watched = argument;

@@ -14,7 +14,8 @@ import websockets
 
 from support import jdks
 from support.clients import RpcError, WebSocketClient, typed
-from support.peer import BINARY, FIXTURES, STOP_SECONDS, Peer, environment, jvm_options, run_to_end
+from support.peer import (BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options,
+                          run_to_end)
 
 MAIN = "fixtures.Main"
 
@@ -310,6 +311,73 @@ class Stopping(unittest.TestCase):
             peer.await_stdout("Full thread dump")
             with WebSocketClient(peer) as client:
                 client.control("ping")
+
+    def check_signal_during_start(self, number, delay_ms, *options, application=("--as-service",)):
+        with self.subTest(signal=number.name, delay_ms=delay_ms, options=options):
+            done = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", *jvm_options(), *options, *application],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                    env=environment(), text=True)
+            time.sleep(delay_ms / 1000)
+            done.send_signal(number)
+            try:
+                _, errors = done.communicate(timeout=STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                done.kill()
+                done.communicate()
+                self.fail("the signal was lost: the peer still runs")
+            # Before the peer has set its handlers, the signal itself ends the process.
+            self.assertIn(done.returncode, (0, -number), errors)
+            self.assertEqual(complaints_in(errors), [])
+
+    def test_a_signal_ends_the_peer_at_every_moment_of_its_start(self):
+        for step in range(30):
+            self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
+
+    def test_a_signal_ends_the_peer_while_the_jvm_fills_its_heap(self):
+        for delay_ms in (60, 150, 240):
+            self.check_signal_during_start(signal.SIGTERM, delay_ms, "-Xms700m", "-XX:+AlwaysPreTouch")
+
+    def test_a_second_signal_ends_a_start_that_hangs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "Hanging.java")
+            source.write_text("""
+                public class Hanging {
+                  public static void premain(String options) throws Exception {
+                    System.out.println("in premain");
+                    System.out.flush();
+                    Thread.sleep(1_000_000);
+                  }
+                }
+                """, encoding="utf-8")
+            Path(folder, "agent.mf").write_text("Premain-Class: Hanging\n", encoding="utf-8")
+            tools = jdks.homes()[0] / "bin"
+            for command in ([tools / "javac", "--release", "17", "-d", folder, source],
+                            [tools / "jar", "-c", "-f", f"{folder}/agent.jar", "-m", f"{folder}/agent.mf", "-C", folder,
+                             "Hanging.class"]):
+                subprocess.run(command, check=True, capture_output=True)
+            peer = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", "--grace", "1",
+                                     f"-javaagent:{folder}/agent.jar", "--as-service"], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(), text=True)
+            self.assertEqual(peer.stdout.readline(), "in premain\n")
+            deadline = time.monotonic() + STOP_SECONDS
+            while peer.poll() is None and time.monotonic() < deadline:
+                peer.send_signal(signal.SIGTERM)
+                time.sleep(0.05)
+            _, errors = peer.communicate()
+            self.assertEqual(peer.returncode, 143, errors)
+            self.assertIn("Waited for: the start of the JVM", errors)
+
+    def test_children_of_called_code_inherit_no_signal_that_is_blocked_or_ignored(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            child = client.call("java.lang.Runtime", "exec",
+                                typed("String[]", ["cp", "/proc/self/status", f"{peer.folder.name}/child"]),
+                                on=client.call("java.lang.Runtime", "getRuntime"))
+            self.assertEqual(client.call("java.lang.Process", "waitFor", on=child), "0")
+            status = Path(peer.folder.name, "child").read_text(encoding="ascii")
+            for field in ("SigBlk", "SigIgn"):
+                signals = int(re.search(rf"{field}:\s+(\w+)", status).group(1), 16)
+                for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                    self.assertFalse(signals & (1 << (number - 1)), f"{number.name} in {field}")
 
     def test_signals_during_start_do_no_harm(self):
         process = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", "--as-service", *jvm_options()],
