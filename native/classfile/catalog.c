@@ -2,23 +2,24 @@
 
 #include "base/text_order.h"
 #include "classfile/builder.h"
-#include "classfile/class_path.h"
+#include "classfile/elements.h"
+#include "classfile/excerpt.h"
 #include "classfile/folder.h"
 #include "classfile/jar.h"
 #include "classfile/jimage.h"
-#include "classfile/manifest.h"
 #include "classfile/string_pool.h"
-#include "classfile/table.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-enum { FEATURE_VERSION_UNKNOWN = 17, ELEMENTS_MAX = 100 * 1000 };
+enum { FEATURE_VERSION_UNKNOWN = 17 };
 
 struct catalog {
   char *class_path;
   char *java_home; /* NULL: none */
+  struct excerpts *excerpts;
+  atomic_bool is_loaded;
   pthread_mutex_t lock;
   /* guarded by the lock until they are loaded, then constant */
   struct builder *builder; /* owns the tables */
@@ -38,6 +39,11 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
     catalog_destroy(created);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
+  created->excerpts = excerpts_create(&(struct catalog_config){created->class_path, created->java_home});
+  if (created->excerpts == NULL) {
+    catalog_destroy(created);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
   *catalog = created;
   return JP_OK;
 }
@@ -46,6 +52,7 @@ void catalog_destroy(struct catalog *catalog)
 {
   if (catalog == NULL)
     return;
+  excerpts_destroy(catalog->excerpts);
   builder_destroy(catalog->builder);
   pthread_mutex_destroy(&catalog->lock);
   free(catalog->class_path);
@@ -53,104 +60,59 @@ void catalog_destroy(struct catalog *catalog)
   free(catalog);
 }
 
-/* A walk over a class path. It remembers what it has read, because a jar's Class-Path may name other
- * elements, and the jar itself. */
-struct walk {
-  struct builder *builder;
-  unsigned feature_version;
-  struct arena arena;
-  struct table seen; /* struct file_id */
-  struct jp_error *error;
-};
-
-struct file_id {
-  dev_t device;
-  ino_t inode;
-};
-
-/* *is_new: the file exists and was not noted before. */
-static enum jp_status note_file(struct walk *walk, const char *path, struct stat *facts, bool *is_new)
+static enum jp_status read_element(struct builder *builder, struct elements *elements, size_t index,
+                                   unsigned feature_version, struct jp_error *error)
 {
-  *is_new = false;
-  if (stat(path, facts) != 0)
-    return JP_OK; /* java is silent about missing elements, too */
-  const struct file_id *seen = walk->seen.items;
-  for (size_t i = 0; i < walk->seen.count; i++) {
-    if (seen[i].device == facts->st_dev && seen[i].inode == facts->st_ino)
-      return JP_OK;
-  }
-  if (walk->seen.count == ELEMENTS_MAX)
-    return jp_fail(walk->error, JP_LIMIT, "more than %d elements on the class path", ELEMENTS_MAX);
-  struct file_id *added = table_add(&walk->seen, 1);
-  if (added == NULL)
-    return jp_fail(walk->error, JP_NO_MEMORY, "out of memory while reading the class path");
-  *added = (struct file_id){facts->st_dev, facts->st_ino};
-  *is_new = true;
-  return JP_OK;
-}
-
-enum { CLASS_PATH_DEPTH_MAX = 256 };
-
-/* Reads an element and then, before the next one, what a jar names as its Class-Path (JAR File
- * Specification). */
-static enum jp_status read_element(struct walk *walk, const char *path, unsigned depth)
-{
-  struct stat facts;
-  bool is_new;
-  enum jp_status status = note_file(walk, path, &facts, &is_new);
-  if (status != JP_OK || !is_new)
-    return status;
-  if (S_ISDIR(facts.st_mode))
-    return folder_read(walk->builder, path, walk->error);
-  if (!S_ISREG(facts.st_mode))
-    return JP_OK;
+  enum element_kind kind;
   struct text class_path;
-  status = jar_read_file(walk->builder, path, walk->feature_version, &walk->arena, &class_path, walk->error);
-  for (struct text next; status == JP_OK && depth < CLASS_PATH_DEPTH_MAX &&
-                         manifest_next_path(&class_path, path, &walk->arena, &next);) {
-    if (next.data != NULL)
-      status = read_element(walk, next.data, depth + 1);
-  }
-  return status;
+  const char *path = elements_at(elements, index)->path;
+  enum jp_status status = elements_look_at(elements, index, &kind, error);
+  if (status == JP_OK && kind == ELEMENT_FOLDER)
+    status = folder_read(builder, path, error);
+  if (status != JP_OK || kind != ELEMENT_JAR)
+    return status;
+  status = jar_read_file(builder, path, feature_version, &elements->arena, &class_path, error);
+  return status == JP_OK ? elements_insert(elements, index, class_path, error) : status;
 }
 
 static enum jp_status read_class_path(struct builder *builder, const char *class_path,
                                       unsigned feature_version, struct jp_error *error)
 {
-  struct walk walk = {.builder = builder, .feature_version = feature_version, .error = error};
-  struct buffer expanded;
-  arena_init(&walk.arena);
-  table_init(&walk.seen, sizeof(struct file_id));
-  buffer_init(&expanded);
-  class_path_expand(text_of(class_path), &expanded);
-  enum jp_status status = JP_OK;
-  if (expanded.failed)
-    status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading the class path");
-  struct text rest = buffer_text(&expanded);
-  for (struct text element; status == JP_OK && class_path_next(&rest, &element);) {
-    struct text path = arena_printf(&walk.arena, "%.*s", TEXT_ARGS(element));
-    status = path.data == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory while reading the class path")
-                               : read_element(&walk, path.data, 0);
-  }
-  buffer_fini(&expanded);
-  table_fini(&walk.seen);
-  arena_fini(&walk.arena);
+  struct elements elements;
+  enum jp_status status = elements_init(&elements, class_path, error);
+  for (size_t i = elements.first; status == JP_OK && i != ELEMENTS_END; i = elements_at(&elements, i)->next)
+    status = read_element(builder, &elements, i, feature_version, error);
+  elements_fini(&elements);
   return status;
+}
+
+static enum jp_status read_jdk(struct builder *builder, const char *java_home, struct jp_error *error)
+{
+  struct jimage *jimage;
+  size_t count;
+  enum jp_status status = jimage_open(java_home, &jimage, error);
+  if (status != JP_OK)
+    return status;
+  status = jimage_begin_read(jimage, &count, error);
+  if (status == JP_OK)
+    status = jimage_read(builder, jimage, 0, count, error);
+  jimage_close(jimage);
+  return status;
+}
+
+unsigned catalog_feature_version(const struct catalog_config *config)
+{
+  unsigned version = config->java_home == NULL ? 0 : jimage_feature_version(config->java_home);
+  return version == 0 ? FEATURE_VERSION_UNKNOWN : version;
 }
 
 static enum jp_status read_all(struct catalog *catalog, struct builder *builder, struct jp_error *error)
 {
-  unsigned feature_version = 0;
-  enum jp_status status = JP_OK;
+  const struct catalog_config config = {catalog->class_path, catalog->java_home};
   /* The JDK comes first, because Java asks its loaders before the application's. */
-  if (catalog->java_home != NULL) {
-    feature_version = jimage_feature_version(catalog->java_home);
-    status = jimage_read(builder, catalog->java_home, error);
-  }
-  if (feature_version == 0)
-    feature_version = FEATURE_VERSION_UNKNOWN;
+  enum jp_status status = config.java_home == NULL ? JP_OK : read_jdk(builder, config.java_home, error);
   if (status == JP_OK)
-    status = read_class_path(builder, catalog->class_path, feature_version, error);
+    status = read_class_path(builder, config.class_path, catalog_feature_version(&config), error);
   return status == JP_OK ? builder_finish(builder, &catalog->tables, error) : status;
 }
 
@@ -171,11 +133,56 @@ enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables
                             struct jp_error *error)
 {
   pthread_mutex_lock(&catalog->lock);
-  enum jp_status status = catalog->builder == NULL ? load_tables(catalog, error) : JP_OK;
+  bool is_first = catalog->builder == NULL;
+  enum jp_status status = is_first ? load_tables(catalog, error) : JP_OK;
   pthread_mutex_unlock(&catalog->lock);
+  if (is_first && status == JP_OK) {
+    atomic_store(&catalog->is_loaded, true);
+    excerpts_forget(catalog->excerpts);
+  }
   *tables = status == JP_OK ? &catalog->tables : NULL;
   return status;
 }
+
+/* ---- some classes ---- */
+
+enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalog_excerpt **excerpt,
+                                          struct jp_error *error)
+{
+  const struct catalog_tables *tables;
+  enum jp_status status = catalog_load(catalog, &tables, error);
+  if (status != JP_OK)
+    return status;
+  *excerpt = excerpt_of_whole(tables);
+  return *excerpt == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
+                                    enum catalog_extent extent, struct catalog_excerpt **excerpt,
+                                    struct jp_error *error)
+{
+  enum jp_status status = JP_LIMIT;
+  if (!atomic_load(&catalog->is_loaded))
+    status = excerpts_open(catalog->excerpts, names, count, extent, excerpt, error);
+  return status == JP_LIMIT ? catalog_excerpt_open_whole(catalog, excerpt, error) : status;
+}
+
+enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
+                                 struct jp_error *error)
+{
+  const struct catalog_tables *tables;
+  enum jp_status status = JP_LIMIT;
+  if (!atomic_load(&catalog->is_loaded))
+    status = excerpts_each_name(catalog->excerpts, visit, context, error);
+  if (status != JP_LIMIT)
+    return status;
+  status = catalog_load(catalog, &tables, error);
+  for (size_t i = 0; status == JP_OK && i < tables->class_count; i++)
+    visit(context, catalog_text(tables, tables->classes[i].name));
+  return status;
+}
+
+/* ---- */
 
 struct text catalog_text(const struct catalog_tables *tables, uint32_t id)
 {

@@ -5,7 +5,7 @@
  * loaded or initialised.
  *
  * The first catalog_load reads everything under a lock. The tables are then constant and live as long as the
- * catalog: any number of threads may read them. JVMS 4 has the format of class files, the JAR File
+ * catalog: any number of threads may read them. Excerpts read what a few classes need, and are kept for a while. JVMS 4 has the format of class files, the JAR File
  * Specification the order of the class path, manifests and multi-release jars.
  */
 #include "base/status.h"
@@ -113,6 +113,43 @@ void catalog_destroy(struct catalog *catalog);
  */
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;
+
+/* The feature version of the JDK of a configuration (17 of "17.0.21"). */
+unsigned catalog_feature_version(const struct catalog_config *config);
+
+/* What an excerpt holds beside the classes that it is asked for. */
+enum catalog_extent {
+  CATALOG_ANCESTRY, /* their superclasses and interfaces */
+  CATALOG_NESTED,   /* and the classes that are members of those that it is asked for */
+  CATALOG_TYPES     /* and the classes that members of all these name in their types, with their ancestry */
+};
+
+/*
+ * Some classes of the catalog, in tables of their own, which are read from the files of these classes alone: for whatever
+ * needs a few classes. Where the catalog is read already, or the classes are too many for that, or only the whole catalog
+ * tells what their names mean (struct catalog_part), the tables are the catalog's own. Of the classes in an excerpt
+ * `subclasses` has only others in it. Any thread.
+ */
+struct catalog_excerpt;
+
+/* Names that no class has are passed over. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
+enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
+                                    enum catalog_extent extent, struct catalog_excerpt **excerpt,
+                                    struct jp_error *error) JP_MUST_CHECK;
+/* All classes: catalog_load, held in the same way. */
+enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalog_excerpt **excerpt,
+                                          struct jp_error *error) JP_MUST_CHECK;
+struct catalog_excerpt *catalog_excerpt_retain(struct catalog_excerpt *excerpt);
+void catalog_excerpt_close(struct catalog_excerpt *excerpt); /* NULL is fine */
+/* Valid until the excerpt is closed. */
+const struct catalog_tables *catalog_excerpt_tables(const struct catalog_excerpt *excerpt);
+bool catalog_excerpt_is_whole(const struct catalog_excerpt *excerpt);
+
+/* Gives the binary name of each class, in no order, and some twice, without reading class files. The name is valid during
+ * the call, under a lock of the catalog. Fails as catalog_load does. */
+typedef void catalog_visitor(void *context, struct text name);
+enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
+                                 struct jp_error *error) JP_MUST_CHECK;
 
 struct text catalog_text(const struct catalog_tables *tables, uint32_t id);
 /* The index of a class by its binary name with dots, or CATALOG_NONE. */

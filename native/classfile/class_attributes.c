@@ -156,12 +156,19 @@ enum jp_status class_attributes_read_method(struct class_reader *reader, struct 
 }
 
 /* JVMS 4.7.6: the entry for the class itself has its modifiers as the source has them. Without an outer class
- * it is local or anonymous. */
+ * it is local or anonymous. The class's members have one each: compilers name it by the constant that the class has. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
-  enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020 };
+  enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020, ENTRY_BYTES = 8 };
   struct class_file *file = target;
   unsigned count = cursor_u2(&reader->cursor);
+  enum jp_status checked = class_reader_check(reader, "inner classes", (size_t)count * ENTRY_BYTES);
+  if (checked != JP_OK)
+    return checked;
+  file->member_class_count = 0;
+  file->member_classes = arena_calloc(reader->arena, count, sizeof *file->member_classes);
+  if (file->member_classes == NULL)
+    return jp_fail(reader->error, JP_NO_MEMORY, "out of memory");
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = cursor_u2(&reader->cursor);
     unsigned outer = cursor_u2(&reader->cursor);
@@ -171,6 +178,8 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
     enum jp_status status = constant_pool_class(&reader->pool, inner, "an inner class", &name, reader->error);
     if (status != JP_OK)
       return status;
+    if (outer == file->this_class)
+      file->member_classes[file->member_class_count++] = name;
     if (!text_equal(name, file->name))
       continue;
     file->access = (uint16_t)((file->access & ACCESS_SYNTHETIC) | (access & VISIBLE_FLAGS));

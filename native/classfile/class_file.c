@@ -24,8 +24,8 @@ static enum jp_status read_head(struct class_reader *reader, struct class_file *
   if (reader->checked_descriptors == NULL)
     return jp_fail(reader->error, JP_NO_MEMORY, "out of memory");
   file->access = (uint16_t)(cursor_u2(&reader->cursor) & ~ACCESS_SUPER);
-  status = constant_pool_class(&reader->pool, cursor_u2(&reader->cursor), "this class", &file->name,
-                               reader->error);
+  file->this_class = (uint16_t)cursor_u2(&reader->cursor);
+  status = constant_pool_class(&reader->pool, file->this_class, "this class", &file->name, reader->error);
   if (status != JP_OK)
     return status;
   unsigned superclass = cursor_u2(&reader->cursor);

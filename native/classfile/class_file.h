@@ -46,6 +46,7 @@ struct class_file {
   uint16_t major;
   uint16_t minor;
   uint16_t access;        /* the InnerClasses entry's where there is one for this class */
+  uint16_t this_class;    /* its own constant */
   bool local;             /* local or anonymous */
   struct text name;       /* binary name with dots */
   struct text outer;      /* the class that it is a member of; empty: none */
@@ -56,8 +57,10 @@ struct class_file {
   size_t field_count;
   struct class_member *methods;
   size_t method_count;
-  struct text source_file; /* empty: unknown */
-  struct text *exports;    /* of a module: packages with dots that are exported to everyone */
+  struct text source_file;     /* empty: unknown */
+  struct text *member_classes; /* binary names with dots */
+  size_t member_class_count;
+  struct text *exports; /* of a module: packages with dots that are exported to everyone */
   size_t export_count;
 };
 

@@ -15,6 +15,8 @@ enum { DEPTH_MAX = 64, FILES_MAX = 4 * 1024 * 1024 };
 
 struct folder {
   struct builder *builder;
+  folder_visitor *visit; /* not NULL: of each class only the path is wanted */
+  void *context;
   const char *root;
   char path[4096]; /* of the current file or folder, below the root */
   uint8_t *bytes;
@@ -30,6 +32,8 @@ struct folder {
 
 static void warn_of_entry(struct folder *folder, const char *why)
 {
+  if (folder->builder == NULL)
+    return;
   struct jp_error reason;
   (void)jp_fail(&reason, JP_INVALID, "%s", why);
   builder_warn(folder->builder, &(struct class_place){folder->root, folder->path}, &reason);
@@ -158,6 +162,8 @@ static enum jp_status read_entry(struct folder *folder, int parent, const struct
   enum jp_status status = JP_OK;
   if (added < 0 || (size_t)added >= sizeof folder->path - length)
     warn_of_entry(folder, "its path is too long");
+  else if (is_class && folder->visit != NULL)
+    folder->visit(folder->context, (struct text){folder->path, strlen(folder->path) - (sizeof ".class" - 1)});
   else if (is_class)
     status = enter_file(folder, parent, entry->d_name);
   else if (is_folder(parent, entry))
@@ -197,5 +203,46 @@ enum jp_status folder_read(struct builder *builder, const char *path, struct jp_
   enum jp_status status = enter_folder(folder, AT_FDCWD, path);
   free(folder->bytes);
   free(folder);
+  return status;
+}
+
+enum jp_status folder_list(const char *path, folder_visitor *visit, void *context, struct jp_error *error)
+{
+  struct folder *folder = calloc(1, sizeof *folder);
+  if (folder == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+  folder->visit = visit;
+  folder->context = context;
+  folder->root = path;
+  folder->error = error;
+  enum jp_status status = enter_folder(folder, AT_FDCWD, path);
+  free(folder);
+  return status;
+}
+
+enum jp_status folder_read_class(const char *path, const char *name, uint8_t **bytes, size_t *size,
+                                 size_t *capacity, struct jp_error *error)
+{
+  int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = root < 0 ? -1 : openat(root, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat facts;
+  enum jp_status status = JP_NOT_FOUND;
+  if (fd < 0 && descriptors_are_used_up())
+    status = jp_fail(error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, path);
+  if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+      facts.st_size <= CLASS_BYTES_MAX) {
+    struct folder folder = {.root = path, .bytes = *bytes, .capacity = *capacity, .error = error};
+    *size = (size_t)facts.st_size;
+    if (!reserve_bytes(&folder, *size))
+      status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+    else
+      status = read_whole(fd, folder.bytes, *size) ? JP_OK : JP_NOT_FOUND;
+    *bytes = folder.bytes;
+    *capacity = folder.capacity;
+  }
+  if (fd >= 0)
+    close(fd);
+  if (root >= 0)
+    close(root);
   return status;
 }

@@ -194,17 +194,28 @@ static int compare_entries(const void *left, const void *right)
   return (a->index > b->index) - (a->index < b->index);
 }
 
+/* Of entries with one path the first counts: that of the highest version. */
+static void sort_entries(struct jar *jar)
+{
+  struct jar_entry *entries = jar->entries.items;
+  size_t kept = 0;
+  if (jar->entries.count > 0)
+    qsort(entries, jar->entries.count, sizeof *entries, compare_entries);
+  for (size_t i = 0; i < jar->entries.count; i++) {
+    if (kept == 0 || !text_equal(entries[i].path, entries[kept - 1].path))
+      entries[kept++] = entries[i];
+  }
+  jar->entries.count = kept;
+}
+
 static enum jp_status read_classes(struct jar *jar)
 {
   enum jp_status status = list_entries(jar);
   if (status != JP_OK)
     return status;
-  struct jar_entry *entries = jar->entries.items;
-  if (jar->entries.count > 0)
-    qsort(entries, jar->entries.count, sizeof *entries, compare_entries);
+  sort_entries(jar);
+  const struct jar_entry *entries = jar->entries.items;
   for (size_t i = 0; i < jar->entries.count; i++) {
-    if (i > 0 && text_equal(entries[i].path, entries[i - 1].path))
-      continue;
     size_t size = 0;
     status = unpack_entry(jar, entries[i].index, CLASS_BYTES_MAX, &size);
     if (status == JP_INVALID)
@@ -306,22 +317,131 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
   return status;
 }
 
+/* Leaves out a jar that cannot be opened, unless no file could be. */
+static enum jp_status warn_of_archive(struct builder *builder, const char *path, int code,
+                                      struct jp_error *error)
+{
+  zip_error_t why;
+  if (descriptors_are_used_up())
+    return jp_fail(error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, path);
+  zip_error_init_with_code(&why, code);
+  warn_zip(builder, path, &why);
+  zip_error_fini(&why);
+  return JP_OK;
+}
+
 enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned feature_version,
                              struct arena *arena, struct text *class_path, struct jp_error *error)
 {
   int code;
   *class_path = TEXT("");
   zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
-  if (archive != NULL)
-    return read_archive(builder, archive, path, feature_version, 1, arena, class_path, error);
-  if (descriptors_are_used_up())
-    return jp_fail(error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, path);
-  zip_error_t why;
-  zip_error_init_with_code(&why, code);
-  warn_zip(builder, path, &why);
-  zip_error_fini(&why);
-  return JP_OK;
+  return archive != NULL ? read_archive(builder, archive, path, feature_version, 1, arena, class_path, error)
+                         : warn_of_archive(builder, path, code, error);
 }
+
+/* ---- one class ---- */
+
+static enum jp_status begin_single(struct jar *jar, struct jp_error *error)
+{
+  jar->error = error;
+  enum jp_status status = read_manifest(jar);
+  if (status == JP_OK)
+    status = list_entries(jar);
+  if (status == JP_OK)
+    sort_entries(jar);
+  return status;
+}
+
+enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
+                        struct jar **jar, struct jp_error *error)
+{
+  int code;
+  struct jar *opened = calloc(1, sizeof *opened);
+  *jar = NULL;
+  if (opened == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+  *opened = (struct jar){.builder = warnings, .feature_version = feature_version};
+  arena_init(&opened->arena);
+  table_init(&opened->entries, sizeof(struct jar_entry));
+  opened->name = arena_printf(&opened->arena, "%s", path).data;
+  opened->archive = opened->name == NULL ? NULL : zip_open(path, ZIP_RDONLY, &code);
+  enum jp_status status = JP_OK;
+  if (opened->name == NULL)
+    status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+  else if (opened->archive != NULL)
+    status = begin_single(opened, error);
+  else
+    status = warn_of_archive(warnings, path, code, error);
+  if (status == JP_OK && opened->archive != NULL)
+    *jar = opened;
+  else
+    jar_close(opened);
+  return status;
+}
+
+void jar_close(struct jar *jar)
+{
+  if (jar == NULL)
+    return;
+  table_fini(&jar->entries);
+  arena_fini(&jar->arena);
+  free(jar->bytes);
+  if (jar->archive != NULL)
+    zip_discard(jar->archive);
+  free(jar);
+}
+
+size_t jar_class_count(const struct jar *jar)
+{
+  return jar->entries.count;
+}
+
+struct text jar_class_path(const struct jar *jar, size_t index)
+{
+  return ((const struct jar_entry *)jar->entries.items)[index].path;
+}
+
+struct text jar_manifest_class_path(const struct jar *jar)
+{
+  return jar->manifest.class_path;
+}
+
+bool jar_has_parts(const struct jar *jar)
+{
+  const struct jar_entry *entries = jar->entries.items;
+  zip_int64_t count = zip_get_num_entries(jar->archive, 0);
+  for (size_t i = 0; i < jar->entries.count; i++) {
+    if (entries[i].is_rooted)
+      return true;
+  }
+  for (zip_int64_t i = 0; i < count; i++) {
+    const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+    if (name != NULL && text_ends_with(text_of(name), TEXT(".jar")))
+      return true;
+  }
+  return false;
+}
+
+static int compare_with_path(const void *path, const void *entry)
+{
+  return text_order(*(const struct text *)path, ((const struct jar_entry *)entry)->path);
+}
+
+enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes, size_t *size,
+                        struct jp_error *error)
+{
+  const struct jar_entry *found = jar->entries.count == 0
+                                      ? NULL
+                                      : bsearch(&path, jar->entries.items, jar->entries.count,
+                                                sizeof(struct jar_entry), compare_with_path);
+  jar->error = error;
+  enum jp_status status = found == NULL ? JP_INVALID : unpack_entry(jar, found->index, CLASS_BYTES_MAX, size);
+  *bytes = jar->bytes;
+  return status == JP_INVALID ? JP_NOT_FOUND : status;
+}
+
+/* ---- */
 
 enum jp_status jar_read_bytes(struct builder *builder, const void *bytes, size_t size, const char *name,
                               unsigned feature_version, struct jp_error *error)

@@ -18,4 +18,27 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
 enum jp_status jar_read_bytes(struct builder *builder, const void *bytes, size_t size, const char *name,
                               unsigned feature_version, struct jp_error *error) JP_MUST_CHECK;
 
+/*
+ * A jar whose classes are read one at a time: its own alone (of a multi-release jar those for this Java). One owner.
+ * Caller closes with jar_close. *jar is NULL where it is no readable jar, of which `warnings`, a builder that outlives
+ * the jar, has warned. JP_NO_MEMORY; JP_IO: no file descriptor is left.
+ */
+struct jar;
+enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
+                        struct jar **jar, struct jp_error *error) JP_MUST_CHECK;
+void jar_close(struct jar *jar); /* NULL is fine */
+
+/* The paths of the classes ("com/example/A"), sorted by bytes. Borrowed from the jar. */
+size_t jar_class_count(const struct jar *jar);
+struct text jar_class_path(const struct jar *jar, size_t index);
+struct text jar_manifest_class_path(const struct jar *jar); /* empty: it has none */
+/* True where it has classes that the application's class loader does not look for: in other jars, or below a folder such
+ * as BOOT-INF/classes, whose paths are then among those above. */
+bool jar_has_parts(const struct jar *jar);
+
+/* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: there is none, or it cannot be read, and the error
+ * is not set. JP_NO_MEMORY. */
+enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes, size_t *size,
+                        struct jp_error *error) JP_MUST_CHECK;
+
 #endif

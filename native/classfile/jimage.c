@@ -15,6 +15,7 @@ typedef bool jimage_visitor(struct jimage_file *image, const char *module, const
 struct jimage_library {
   struct jimage_file *(*open)(const char *path, int32_t *error);
   void (*close)(struct jimage_file *image);
+  const char *(*module_of)(struct jimage_file *image, const char *package); /* with '/' */
   int64_t (*find)(struct jimage_file *image, const char *module, const char *version, const char *name,
                   int64_t *size);
   int64_t (*get)(struct jimage_file *image, int64_t location, char *bytes, int64_t size);
@@ -30,16 +31,15 @@ struct jimage_class {
 struct jimage {
   struct jimage_library library;
   struct jimage_file *file;
-  struct builder *builder;
   char path[4096];
   struct arena arena;
-  struct table classes; /* struct jimage_class */
-  struct table exports; /* struct text: packages with dots; sorted at the end */
+  struct table classes; /* struct jimage_class; empty: they are not listed yet */
+  struct table exports; /* struct text: packages with dots; sorted. Empty: they are not read yet */
   const char *last_module;
-  uint8_t *bytes;
-  size_t capacity;
+  const char *exports_of;   /* the module that the package was looked for in last; NULL: none */
+  struct table own_exports; /* struct text: of that module alone */
+  struct jimage_bytes bytes;
   bool no_memory;
-  struct jp_error *error;
 };
 
 /* The image's functions take a version, and ignore it. */
@@ -59,7 +59,7 @@ static void load_jvm_library(struct jimage *jimage, const char *java_home)
   (void)dlopen(jimage->path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
-static enum jp_status load_library(struct jimage *jimage, const char *java_home)
+static enum jp_status load_library(struct jimage *jimage, const char *java_home, struct jp_error *error)
 {
   struct jimage_library *library = &jimage->library;
   const struct {
@@ -67,6 +67,7 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home)
     void **function;
   } functions[] = {{"JIMAGE_Open", (void **)&library->open},
                    {"JIMAGE_Close", (void **)&library->close},
+                   {"JIMAGE_PackageToModule", (void **)&library->module_of},
                    {"JIMAGE_FindResource", (void **)&library->find},
                    {"JIMAGE_GetResource", (void **)&library->get},
                    {"JIMAGE_ResourceIterator", (void **)&library->visit}};
@@ -75,25 +76,25 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home)
   /* It is never unloaded: it has tables of its own, and a JVM in this process needs it in any case. */
   void *handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == NULL)
-    return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s",
-                   jimage->path, dlerror());
+    return jp_fail(error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s", jimage->path,
+                   dlerror());
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     *functions[i].function = dlsym(handle, functions[i].name);
     if (*functions[i].function == NULL)
-      return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: %s has no %s", jimage->path,
+      return jp_fail(error, JP_NOT_FOUND, "cannot read the JDK's classes: %s has no %s", jimage->path,
                      functions[i].name);
   }
   return JP_OK;
 }
 
-static enum jp_status open_image(struct jimage *jimage, const char *java_home)
+static enum jp_status open_image(struct jimage *jimage, const char *java_home, struct jp_error *error)
 {
   int32_t code = 0;
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/modules", java_home);
   jimage->file = jimage->library.open(jimage->path, &code);
   if (jimage->file == NULL)
-    return jp_fail(jimage->error, JP_IO, "cannot read the JDK's classes: %s is no readable image (%d)",
-                   jimage->path, (int)code);
+    return jp_fail(error, JP_IO, "cannot read the JDK's classes: %s is no readable image (%d)", jimage->path,
+                   (int)code);
   return JP_OK;
 }
 
@@ -151,56 +152,69 @@ static int compare_places(const void *left, const void *right)
   return order != 0 ? order : strcmp(a->path.data, b->path.data);
 }
 
-static enum jp_status no_memory(struct jimage *jimage)
+static enum jp_status no_memory(struct jp_error *error)
 {
-  return jp_fail(jimage->error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
+  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
 }
 
-static enum jp_status list_classes(struct jimage *jimage)
+enum jp_status jimage_list(struct jimage *jimage, size_t *count, struct jp_error *error)
 {
-  jimage->library.visit(jimage->file, note_class, jimage);
-  if (jimage->no_memory)
-    return no_memory(jimage);
-  if (jimage->classes.count == 0)
-    return jp_fail(jimage->error, JP_IO, "cannot read the JDK's classes: %s has none", jimage->path);
-  qsort(jimage->classes.items, jimage->classes.count, sizeof(struct jimage_class), compare_places);
+  if (jimage->classes.count == 0) {
+    jimage->no_memory = false;
+    jimage->library.visit(jimage->file, note_class, jimage);
+    if (jimage->no_memory) {
+      jimage->classes.count = 0;
+      return no_memory(error);
+    }
+    if (jimage->classes.count == 0)
+      return jp_fail(error, JP_IO, "cannot read the JDK's classes: %s has none", jimage->path);
+  }
+  *count = jimage->classes.count;
   return JP_OK;
 }
 
-static enum jp_status read_bytes(struct jimage *jimage, const struct jimage_class *class, size_t *size)
+struct text jimage_class_path(const struct jimage *jimage, size_t index)
+{
+  const struct jimage_class *class = (const struct jimage_class *)jimage->classes.items + index;
+  return class->package.len == 0 ? TEXT_ABSENT /* it is a module-info */
+                                 : text_slice(class->path, 0, class->path.len - (sizeof ".class" - 1));
+}
+
+static enum jp_status read_bytes(const struct jimage *jimage, const char *module, const char *path,
+                                 struct jimage_bytes *bytes, struct jp_error *error)
 {
   int64_t wanted = 0;
-  int64_t location =
-      jimage->library.find(jimage->file, class->module, any_version, class->path.data, &wanted);
-  if (location == 0 || wanted <= 0 || wanted > CLASS_BYTES_MAX)
-    return jp_fail(jimage->error, JP_IO, "cannot read %s of module %s in %s", class->path.data, class->module,
-                   jimage->path);
-  if ((size_t)wanted > jimage->capacity) {
-    uint8_t *bytes = realloc(jimage->bytes, (size_t)wanted);
-    if (bytes == NULL)
-      return no_memory(jimage);
-    jimage->bytes = bytes;
-    jimage->capacity = (size_t)wanted;
+  int64_t location = jimage->library.find(jimage->file, module, any_version, path, &wanted);
+  if (location == 0)
+    return jp_fail(error, JP_NOT_FOUND, "%s has no %s in module %s", jimage->path, path, module);
+  if (wanted <= 0 || wanted > CLASS_BYTES_MAX)
+    return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
+  if ((size_t)wanted > bytes->capacity) {
+    uint8_t *data = realloc(bytes->data, (size_t)wanted);
+    if (data == NULL)
+      return no_memory(error);
+    bytes->data = data;
+    bytes->capacity = (size_t)wanted;
   }
-  *size = (size_t)wanted;
-  if (jimage->library.get(jimage->file, location, (char *)jimage->bytes, wanted) != wanted)
-    return jp_fail(jimage->error, JP_IO, "cannot read %s of module %s in %s", class->path.data, class->module,
-                   jimage->path);
+  bytes->size = (size_t)wanted;
+  if (jimage->library.get(jimage->file, location, (char *)bytes->data, wanted) != wanted)
+    return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
   return JP_OK;
 }
 
-static enum jp_status add_exports(struct jimage *jimage, size_t size)
+/* Adds what a module's module-info, which is in the bytes, exports to everyone. */
+static enum jp_status add_exports(struct jimage *jimage, struct table *exports, struct jp_error *error)
 {
   struct arena arena;
   struct class_file file;
   arena_init(&arena);
-  enum jp_status status = class_file_parse(jimage->bytes, size, &arena, &file, jimage->error);
+  enum jp_status status = class_file_parse(jimage->bytes.data, jimage->bytes.size, &arena, &file, error);
   for (size_t i = 0; status == JP_OK && i < file.export_count; i++) {
-    struct text *added = table_add(&jimage->exports, 1);
+    struct text *added = table_add(exports, 1);
     if (added != NULL)
       *added = arena_text(&jimage->arena, file.exports[i]);
     if (added == NULL || added->data == NULL)
-      status = no_memory(jimage);
+      status = no_memory(error);
   }
   arena_fini(&arena);
   return status;
@@ -221,16 +235,20 @@ static int compare_packages(const void *left, const void *right)
   return (a->len > b->len) - (a->len < b->len);
 }
 
-static enum jp_status read_exports(struct jimage *jimage)
+enum jp_status jimage_begin_read(struct jimage *jimage, size_t *count, struct jp_error *error)
 {
+  enum jp_status listed = jimage_list(jimage, count, error);
+  if (listed != JP_OK)
+    return listed;
+  qsort(jimage->classes.items, jimage->classes.count, sizeof(struct jimage_class), compare_places);
   const struct jimage_class *classes = jimage->classes.items;
   for (size_t i = 0; i < jimage->classes.count; i++) {
-    size_t size = 0;
     if (!text_equal(classes[i].path, TEXT("module-info.class")))
       continue;
-    enum jp_status status = read_bytes(jimage, &classes[i], &size);
+    enum jp_status status =
+        read_bytes(jimage, classes[i].module, classes[i].path.data, &jimage->bytes, error);
     if (status == JP_OK)
-      status = add_exports(jimage, size);
+      status = add_exports(jimage, &jimage->exports, error);
     if (status != JP_OK)
       return status;
   }
@@ -239,57 +257,105 @@ static enum jp_status read_exports(struct jimage *jimage)
   return JP_OK;
 }
 
-static enum jp_status add_classes(struct jimage *jimage)
+enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage, size_t from, size_t to,
+                           struct jp_error *error)
 {
   const struct jimage_class *classes = jimage->classes.items;
-  for (size_t i = 0; i < jimage->classes.count; i++) {
+  struct jimage_bytes bytes = {.data = NULL};
+  enum jp_status status = JP_OK;
+  for (size_t i = from; status == JP_OK && i < to; i++) {
     const struct jimage_class *class = &classes[i];
-    size_t size = 0;
     if (class->package.len == 0)
       continue; /* it is a module-info */
-    enum jp_status status = read_bytes(jimage, class, &size);
+    status = read_bytes(jimage, class->module, class->path.data, &bytes, error);
+    if (status == JP_NOT_FOUND)
+      status = JP_IO;
     if (status != JP_OK)
-      return status;
+      break;
     bool exported =
         jimage->exports.count > 0 && bsearch(&class->package, jimage->exports.items, jimage->exports.count,
                                              sizeof(struct text), compare_packages) != NULL;
     struct text path = text_slice(class->path, 0, class->path.len - (sizeof ".class" - 1));
-    status = builder_add_class(jimage->builder, jimage->bytes, size, path,
+    status = builder_add_class(builder, bytes.data, bytes.size, path,
                                exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL,
-                               &(struct class_place){jimage->path, class->path.data}, jimage->error);
-    if (status != JP_OK)
-      return status;
+                               &(struct class_place){jimage->path, class->path.data}, error);
   }
+  free(bytes.data);
+  return status;
+}
+
+/* ---- one class ---- */
+
+static enum jp_status find_exported(struct jimage *jimage, const char *module, struct text package,
+                                    bool *is_exported, struct jp_error *error)
+{
+  if (jimage->exports_of != module) {
+    jimage->exports_of = NULL;
+    jimage->own_exports.count = 0;
+    enum jp_status status = read_bytes(jimage, module, "module-info.class", &jimage->bytes, error);
+    if (status == JP_OK)
+      status = add_exports(jimage, &jimage->own_exports, error);
+    if (status != JP_OK)
+      return status == JP_NOT_FOUND ? JP_IO : status;
+    jimage->exports_of = module;
+  }
+  const struct text *exports = jimage->own_exports.items;
+  *is_exported = false;
+  for (size_t i = 0; i < jimage->own_exports.count && !*is_exported; i++)
+    *is_exported = compare_packages(&exports[i], &package) == 0;
   return JP_OK;
 }
 
-enum jp_status jimage_read(struct builder *builder, const char *java_home, struct jp_error *error)
+enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimage_bytes *bytes,
+                           bool *is_exported, struct jp_error *error)
 {
-  struct jimage *jimage = calloc(1, sizeof *jimage);
+  char package[JIMAGE_PATH_MAX];
+  char entry[JIMAGE_PATH_MAX];
+  size_t slash = text_find_last(path, '/');
+  if (slash == SIZE_MAX || slash == 0 || path.len + sizeof ".class" > sizeof entry)
+    return JP_NOT_FOUND;
+  snprintf(package, sizeof package, "%.*s", (int)slash, path.data);
+  snprintf(entry, sizeof entry, "%.*s.class", TEXT_ARGS(path));
+  const char *module = jimage->library.module_of(jimage->file, package);
+  if (module == NULL)
+    return JP_NOT_FOUND;
+  enum jp_status status = find_exported(jimage, module, text_slice(path, 0, slash), is_exported, error);
+  return status == JP_OK ? read_bytes(jimage, module, entry, bytes, error) : status;
+}
+
+/* ---- */
+
+enum jp_status jimage_open(const char *java_home, struct jimage **jimage, struct jp_error *error)
+{
+  struct jimage *opened = calloc(1, sizeof *opened);
+  if (opened == NULL)
+    return no_memory(error);
+  arena_init(&opened->arena);
+  table_init(&opened->classes, sizeof(struct jimage_class));
+  table_init(&opened->exports, sizeof(struct text));
+  table_init(&opened->own_exports, sizeof(struct text));
+  enum jp_status status = load_library(opened, java_home, error);
+  if (status == JP_OK)
+    status = open_image(opened, java_home, error);
+  if (status == JP_OK)
+    *jimage = opened;
+  else
+    jimage_close(opened);
+  return status;
+}
+
+void jimage_close(struct jimage *jimage)
+{
   if (jimage == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
-  jimage->builder = builder;
-  jimage->error = error;
-  arena_init(&jimage->arena);
-  table_init(&jimage->classes, sizeof(struct jimage_class));
-  table_init(&jimage->exports, sizeof(struct text));
-  enum jp_status status = load_library(jimage, java_home);
-  if (status == JP_OK)
-    status = open_image(jimage, java_home);
-  if (status == JP_OK)
-    status = list_classes(jimage);
-  if (status == JP_OK)
-    status = read_exports(jimage);
-  if (status == JP_OK)
-    status = add_classes(jimage);
+    return;
   if (jimage->file != NULL)
     jimage->library.close(jimage->file);
   arena_fini(&jimage->arena);
   table_fini(&jimage->classes);
   table_fini(&jimage->exports);
-  free(jimage->bytes);
+  table_fini(&jimage->own_exports);
+  free(jimage->bytes.data);
   free(jimage);
-  return status;
 }
 
 unsigned jimage_feature_version(const char *java_home)

@@ -2,14 +2,43 @@
 #define JPEER_CLASSFILE_JIMAGE_H
 /*
  * Reads the classes of a JDK out of its image, lib/modules, by the JDK's own lib/libjimage.so, which stays
- * loaded. One thread.
+ * loaded. One owner, except for jimage_read: after jimage_begin_read any number of threads may read.
  */
 #include "classfile/builder.h"
 
-/* JP_NOT_FOUND, JP_IO: the library or the image cannot be used; the text names the path. JP_NO_MEMORY,
- * JP_LIMIT. */
-enum jp_status jimage_read(struct builder *builder, const char *java_home,
+struct jimage;
+
+/* Holds one class file after the other. data NULL: it has no memory yet. The owner frees data. */
+struct jimage_bytes {
+  uint8_t *data;
+  size_t size;
+  size_t capacity;
+};
+
+enum { JIMAGE_PATH_MAX = 2048 }; /* no class of a JDK has a longer path */
+
+/* JP_NOT_FOUND, JP_IO: the library or the image cannot be used; the text names the path. JP_NO_MEMORY. Caller closes
+ * with jimage_close. */
+enum jp_status jimage_open(const char *java_home, struct jimage **jimage,
                            struct jp_error *error) JP_MUST_CHECK;
+void jimage_close(struct jimage *jimage); /* NULL is fine */
+
+/* Lists the classes and gives their number. The list is kept. JP_IO, JP_NO_MEMORY. */
+enum jp_status jimage_list(struct jimage *jimage, size_t *count, struct jp_error *error) JP_MUST_CHECK;
+/* "java/util/Map$Entry", of a listed class; data NULL: it is a module-info. */
+struct text jimage_class_path(const struct jimage *jimage, size_t index);
+
+/* Lists the classes in the order in which they are best read, and finds out which packages are exported to everyone.
+ * Errors as above. */
+enum jp_status jimage_begin_read(struct jimage *jimage, size_t *count, struct jp_error *error) JP_MUST_CHECK;
+/* Adds the listed classes from index `from` up to `to`. JP_IO, JP_NO_MEMORY, JP_LIMIT. */
+enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage, size_t from, size_t to,
+                           struct jp_error *error) JP_MUST_CHECK;
+
+/* Finds one class ("java/util/Map$Entry") without a list. JP_NOT_FOUND: there is none, and the error is not set; JP_IO,
+ * JP_NO_MEMORY. */
+enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimage_bytes *bytes,
+                           bool *is_exported, struct jp_error *error) JP_MUST_CHECK;
 
 /* The JDK's feature version (17 of "17.0.21") from the file `release` in java_home; 0: unknown. */
 unsigned jimage_feature_version(const char *java_home);

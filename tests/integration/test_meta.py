@@ -48,6 +48,33 @@ class Meta(unittest.TestCase):
         self.assertEqual([parameter["name"] for parameter in by_name(described, "methods", "largest")[0]["parameters"]],
                          ["from"])
 
+    def test_a_few_classes_are_described_alike_before_and_after_the_catalog_is_read(self):
+        """Until somebody needs all classes, what concerns a few is read from their own files."""
+        requests = [("jpeer.describe", {"type": "fixtures.Subclass"}), ("jpeer.describe", {"type": "java.util.Map"}),
+                    ("jpeer.describe", {"type": "fixtures.Outer"}),
+                    ("rpc.discover", {"classes": ["fixtures.Generics"]}),
+                    ("rpc.discover", {"classes": ["java.util.ArrayList", "java.lang.*Buil*", "java.time.L*Date"]}),
+                    ("rpc.discover", {"classes": ["fixtures.*"], "names": "identifiers"}),
+                    ("java.lang.Mth.max", [1, 2]), ("java.lang.Math.mx", [1, 2]), ("java.util.Map.Entry.of", []),
+                    ("call", {"type": "fixtures.Subclas", "method": "x"}),
+                    ("call", {"type": "List", "method": "x"}), ("new", {"type": "java.util.ArayList"}),
+                    ("call", {"type": "java.lang.Math", "method": "mx", "args": []}),
+                    ("get", {"type": "java.lang.Math", "field": "PIE"}), ("java.lang.Math.max", [1, 2]),
+                    ("meta", {"method": "fetch_classes_info", "args": [
+                        {"name": "include_classes", "value": ["java.lang.String", "java.util.Map", "no.Class"]},
+                        {"name": "merge_ancestry", "value": True}]})]
+        with Peer() as peer, WebSocketClient(peer) as client:
+            before = [client.request(method, params) for method, params in requests]
+            self.assertIn("java.util.ArrayList", fetch(client, "java.util.AbstractList")[0]["subclasses"])
+            after = [client.request(method, params) for method, params in requests]
+        for (method, params), first, second in zip(requests, before, after):
+            with self.subTest(method=method, params=params):
+                first.pop("id")
+                second.pop("id")
+                for reply in (first, second):
+                    reply.get("error", {}).get("data", {}).pop("request_id", None)
+                self.assertEqual(first, second)
+
     def test_ancestry(self):
         with WebSocketClient(self.peer) as client:
             declared, = fetch(client, "fixtures.Subclass")

@@ -1,6 +1,7 @@
 #include "classfile/catalog.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/coerce.h"
+#include "rpc/members/java_methods_names.h"
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_reach.h"
 
@@ -156,13 +157,13 @@ static bool append_kept(const struct openrpc *openrpc, struct text key, size_t m
 }
 
 static enum jp_status describe_reached(struct openrpc *openrpc, struct question *question,
-                                       const struct openrpc_view *view, const struct meta_reach *reach,
-                                       size_t max, struct buffer *out)
+                                       const struct openrpc_view *view, const struct catalog_tables *tables,
+                                       const struct meta_reach *reach, size_t max, struct buffer *out)
 {
   struct buffer key;
   struct jp_error error = {0};
   enum jp_status status = JP_OK;
-  const struct openrpc_scope scope = {question->patterns, question->count, question->names, reach};
+  const struct openrpc_scope scope = {question->patterns, question->count, question->names, tables, reach};
   size_t start = out->len;
   buffer_init(&key);
   make_key(question, view, reach, &key);
@@ -181,25 +182,77 @@ static enum jp_status describe_reached(struct openrpc *openrpc, struct question 
   return status;
 }
 
+/* The names that patterns cover, as long as they are few. */
+struct covered {
+  const struct question *question;
+  struct text *names;
+  size_t count;
+  bool failed; /* they are many, or memory is short */
+};
+
+enum { COVERED_MAX = 256 };
+
+/* catalog_visitor */
+static void note_covered(void *context, struct text name)
+{
+  struct covered *covered = context;
+  const struct question *question = covered->question;
+  bool matches = false;
+  for (size_t i = 0; !matches && !covered->failed && i < question->count; i++)
+    matches = java_class_matches(question->patterns[i], name);
+  if (!matches)
+    return;
+  covered->failed = covered->count == COVERED_MAX;
+  if (!covered->failed) {
+    covered->names[covered->count] = arena_text(question->arena, name);
+    covered->failed = covered->names[covered->count++].data == NULL;
+  }
+}
+
+/* Opens the classes that the document needs, which are all where the patterns cover many. */
+static enum jp_status open_classes(struct catalog *catalog, const struct question *question,
+                                   struct catalog_excerpt **excerpt, struct jp_error *error)
+{
+  bool has_stars = false;
+  struct covered covered = {question, question->patterns, question->count, false};
+  for (size_t i = 0; i < question->count && !has_stars; i++)
+    has_stars = memchr(question->patterns[i].data, '*', question->patterns[i].len) != NULL;
+  if (has_stars) {
+    covered.names = arena_alloc(question->arena, COVERED_MAX * sizeof *covered.names);
+    covered.count = 0;
+    covered.failed = covered.names == NULL;
+    enum jp_status status = catalog_each_name(catalog, note_covered, &covered, error);
+    if (status != JP_OK)
+      return status;
+  }
+  return covered.failed
+             ? catalog_excerpt_open_whole(catalog, excerpt, error)
+             : catalog_excerpt_open(catalog, covered.names, covered.count, CATALOG_TYPES, excerpt, error);
+}
+
 static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
                                     const struct openrpc_view *view, size_t max, struct buffer *out)
 {
-  const struct catalog_tables *tables;
+  struct catalog_excerpt *excerpt;
   struct meta_reach reach;
   struct jp_error error;
   if (openrpc->config.catalog == NULL) {
     outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
     return JP_NOT_FOUND;
   }
-  enum jp_status status = catalog_load(openrpc->config.catalog, &tables, &error);
+  enum jp_status status = open_classes(openrpc->config.catalog, question, &excerpt, &error);
   if (status != JP_OK) {
     outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
     return status;
   }
-  if (meta_reach_find(&reach, tables, view->loaders) != JP_OK)
+  const struct catalog_tables *tables = catalog_excerpt_tables(excerpt);
+  if (meta_reach_find(&reach, tables, view->loaders) != JP_OK) {
+    catalog_excerpt_close(excerpt);
     return fail_memory(question);
-  status = describe_reached(openrpc, question, view, &reach, max, out);
+  }
+  status = describe_reached(openrpc, question, view, tables, &reach, max, out);
   meta_reach_fini(&reach);
+  catalog_excerpt_close(excerpt);
   return status;
 }
 

@@ -192,12 +192,10 @@ enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct op
                                   const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error)
 {
-  struct document document = {.openrpc = openrpc, .scope = scope, .out = out, .end = out->len + max};
-  enum jp_status status = catalog_load(openrpc->config.catalog, &document.tables, error);
-  if (status != JP_OK)
-    return status;
+  struct document document = {
+      .openrpc = openrpc, .tables = scope->tables, .scope = scope, .out = out, .end = out->len + max};
   arena_init(&document.arena);
-  status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
+  enum jp_status status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
   if (status == JP_OK)
     status = java_schemas_init(&document.schemas, document.tables, scope->names == OPENRPC_IDENTIFIERS);
   document.schemas.compat_pal = openrpc->config.compat_pal;

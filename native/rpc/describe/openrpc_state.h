@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "rpc/describe/openrpc.h"
 
+struct catalog_tables;
 struct document_cache;
 struct meta_reach;
 
@@ -34,11 +35,12 @@ struct openrpc_scope {
   const struct text *patterns;
   size_t count;
   enum openrpc_names names;
-  const struct meta_reach *reach; /* the classes that can be named */
+  const struct catalog_tables *tables; /* with all that the patterns cover */
+  const struct meta_reach *reach;      /* the classes that can be named */
 };
 
 /* Writes the document of the classes that the patterns cover (openrpc_java.c). JP_LIMIT: it is longer than
- * max. JP_NO_MEMORY, and the errors of catalog_load. */
+ * max. JP_NO_MEMORY. */
 enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct openrpc_scope *scope,
                                   const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error) JP_MUST_CHECK;

@@ -504,6 +504,24 @@ static bool decode_for_instance(struct java_method_finder *finder, uint32_t inst
   return is_decided;
 }
 
+static enum jp_status decode_found(struct java_method_finder *finder)
+{
+  uint32_t instance = 0;
+  enum jp_status status = java_method_finder_begin(finder);
+  if (status != JP_OK)
+    return status;
+  bool may_be_of_instance = finder->is_beyond && finder->rules->loader == 0 &&
+                            finder->operation->kind == OP_CALL &&
+                            read_possible_instance(finder->request, &instance);
+  if (may_be_of_instance && decode_for_instance(finder, instance, &status))
+    return status;
+  status = java_method_finder_run(finder, 0, true);
+  if (status == JP_OK)
+    status = decode_params(finder);
+  java_method_finder_drop(finder);
+  return status;
+}
+
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct rpc_authorizer *authorizer,
                                   const struct java_method_rules *rules, struct arena *arena,
@@ -517,17 +535,7 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
                                       .arena = arena,
                                       .operation = operation,
                                       .outcome = outcome};
-  uint32_t instance = 0;
-  enum jp_status status = java_method_finder_begin(&finder);
-  if (status != JP_OK)
-    return status;
-  bool may_be_of_instance = finder.is_beyond && rules->loader == 0 && operation->kind == OP_CALL &&
-                            read_possible_instance(request, &instance);
-  if (may_be_of_instance && decode_for_instance(&finder, instance, &status))
-    return status;
-  status = java_method_finder_run(&finder, 0, true);
-  if (status == JP_OK)
-    status = decode_params(&finder);
-  java_method_finder_drop(&finder);
+  enum jp_status status = decode_found(&finder);
+  java_method_finder_end(&finder);
   return status;
 }

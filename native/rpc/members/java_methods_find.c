@@ -2,7 +2,6 @@
 
 #include "classfile/catalog.h"
 #include "op/type.h"
-#include "rpc/members/java_methods_index.h"
 #include "rpc/members/near_names.h"
 
 struct text java_method_finder_show_name(const struct java_method_finder *finder)
@@ -39,15 +38,17 @@ static enum jp_status ask_policy(struct java_method_finder *finder)
 static enum jp_status find_in_catalog(struct java_method_finder *finder)
 {
   struct jp_error error;
-  if (finder->catalog != NULL && catalog_load(finder->catalog, &finder->tables, &error) != JP_OK) {
-    outcome_fail(finder->outcome, finder->arena, FAILURE_SERVER, NULL, "%s", error.text);
-    return JP_IO;
-  }
-  finder->class_index = CATALOG_NONE;
-  if (finder->tables != NULL && finder->rules->loader == 0)
-    finder->class_index = catalog_find(finder->tables, finder->name.class_name);
-  finder->is_beyond = finder->class_index == CATALOG_NONE;
-  return JP_OK;
+  bool may_have_it = finder->catalog != NULL && finder->rules->loader == 0;
+  enum jp_status status =
+      may_have_it ? java_methods_index_find(finder->index, finder->catalog, finder->authorizer->policy,
+                                            finder->name.class_name, finder->name.member, finder->arena,
+                                            &finder->in_catalog, &error)
+                  : JP_OK;
+  finder->is_beyond = !finder->in_catalog.has_class;
+  if (status == JP_OK)
+    return JP_OK;
+  outcome_fail(finder->outcome, finder->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  return status == JP_NO_MEMORY ? fail_memory(finder) : JP_IO;
 }
 
 enum jp_status java_method_finder_begin(struct java_method_finder *finder)
@@ -93,7 +94,10 @@ static enum jp_status look_up_class(struct java_method_finder *finder, uint32_t 
 
 static enum jp_status make_shapes(struct java_method_finder *finder, const struct op_look *look)
 {
-  enum jp_status status = meta_shapes_make(&finder->shapes, look, finder->tables);
+  struct catalog_excerpt *known = meta_shapes_open_known(finder->catalog, look);
+  enum jp_status status =
+      meta_shapes_make(&finder->shapes, look, known == NULL ? NULL : catalog_excerpt_tables(known));
+  catalog_excerpt_close(known);
   if (status == JP_LIMIT) {
     outcome_fail(finder->outcome, finder->arena, FAILURE_SERVER, NULL, "the class has too many members");
     return status;
@@ -210,10 +214,9 @@ enum jp_status java_method_finder_run(struct java_method_finder *finder, uint32_
 {
   if (finder->is_beyond)
     return find_beyond(finder, instance, is_final);
-  const struct judging judging = {finder->tables, finder->operation->type};
-  if (java_methods_index_find(finder->index, finder->tables, finder->authorizer->policy, finder->class_index,
-                              finder->name.member, finder->arena, &finder->methods, &finder->count) != JP_OK)
-    return fail_memory(finder);
+  const struct judging judging = {finder->in_catalog.tables, finder->operation->type};
+  finder->methods = finder->in_catalog.methods;
+  finder->count = finder->in_catalog.count;
   return choose_methods(finder, &judging);
 }
 
@@ -222,4 +225,9 @@ void java_method_finder_drop(struct java_method_finder *finder)
   meta_shapes_fini(&finder->shapes);
   finder->methods = NULL;
   finder->count = 0;
+}
+
+void java_method_finder_end(struct java_method_finder *finder)
+{
+  java_methods_index_release(&finder->in_catalog);
 }

@@ -6,6 +6,7 @@
  */
 #include "rpc/members/java_methods.h"
 #include "rpc/members/java_methods_decode.h"
+#include "rpc/members/java_methods_index.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/meta/meta_shapes.h"
 
@@ -28,9 +29,8 @@ struct java_method_finder {
   size_t count;
   bool is_beyond; /* the JVM is asked for the class, not the catalog */
 
-  const struct catalog_tables *tables; /* of the catalog; NULL: there is none */
-  uint32_t class_index;                /* there */
-  struct meta_shapes shapes;           /* what the JVM told */
+  struct java_methods_found in_catalog;
+  struct meta_shapes shapes; /* what the JVM told */
 };
 
 /*
@@ -47,6 +47,8 @@ enum jp_status java_method_finder_begin(struct java_method_finder *finder) JP_MU
 enum jp_status java_method_finder_run(struct java_method_finder *finder, uint32_t instance,
                                       bool is_final) JP_MUST_CHECK;
 void java_method_finder_drop(struct java_method_finder *finder);
+/* Ends what java_method_finder_begin began, also where that failed. */
+void java_method_finder_end(struct java_method_finder *finder);
 
 /* The part of the name that a message shows. */
 struct text java_method_finder_show_name(const struct java_method_finder *finder);

@@ -14,14 +14,25 @@ enum { JAVA_METHODS_KEPT = 256 }; /* names; later ones are collected at each cal
 struct java_methods_index *java_methods_index_create(void); /* NULL: no memory */
 void java_methods_index_destroy(struct java_methods_index *index);
 
+/* The methods of a class with one member name. */
+struct java_methods_found {
+  bool has_class; /* the catalog has the class */
+  const struct java_method *methods;
+  size_t count;
+  const struct catalog_tables *tables; /* that the methods' fields are indexes of */
+  struct catalog_excerpt *excerpt;     /* owns the tables */
+};
+
 /*
- * Finds the methods of a class with this member name, as java_methods_collect does. Their `allowed` means
- * nothing: the caller asks the policy about each operation. *found lives in the index or in the arena.
- * JP_NO_MEMORY.
+ * Finds the methods of a class with this member name, as java_methods_collect does, in the class's own file where nothing
+ * has read the catalog yet. Their `allowed` means nothing: the caller asks the policy about each operation. They live in
+ * the index or in the arena, until java_methods_index_release. JP_NO_MEMORY, and the errors of catalog_load.
  */
-enum jp_status java_methods_index_find(struct java_methods_index *index, const struct catalog_tables *tables,
-                                       const struct policy *policy, uint32_t class_index, struct text member,
-                                       struct arena *arena, const struct java_method **found,
-                                       size_t *count) JP_MUST_CHECK;
+enum jp_status java_methods_index_find(struct java_methods_index *index, struct catalog *catalog,
+                                       const struct policy *policy, struct text class_name,
+                                       struct text member, struct arena *arena,
+                                       struct java_methods_found *found,
+                                       struct jp_error *error) JP_MUST_CHECK;
+void java_methods_index_release(struct java_methods_found *found); /* found may be empty */
 
 #endif

@@ -1,9 +1,11 @@
 #include "rpc/meta/meta.h"
 
+#include "classfile/class_file.h"
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_gzip.h"
 #include "rpc/meta/meta_json.h"
 #include "rpc/meta/meta_look.h"
+#include "rpc/meta/meta_shapes.h"
 
 #include <stdlib.h>
 
@@ -17,7 +19,8 @@ struct rpc_meta {
 
 /* An answer that is made while it is read. */
 struct new_answer {
-  struct policy *policy; /* held */
+  struct policy *policy;           /* held */
+  struct catalog_excerpt *excerpt; /* held; the query's tables */
   struct rpc_meta *meta;
   struct meta_reach reach;
   struct meta_query query;
@@ -142,6 +145,7 @@ static void close_new(void *state)
   buffer_fini(&answer->record);
   buffer_fini(&answer->key);
   policy_destroy(answer->policy);
+  catalog_excerpt_close(answer->excerpt);
   free(answer);
 }
 
@@ -186,12 +190,13 @@ static bool open_kept(struct rpc_meta *meta, struct text key, struct outcome_bod
 
 /* Takes *reach where it succeeds. */
 static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
-                               const struct catalog_tables *tables, struct meta_reach *reach,
+                               struct catalog_excerpt *excerpt, struct meta_reach *reach,
                                const struct operation *operation, struct buffer *key,
                                struct outcome_body *body, struct jp_error *error)
 {
   struct new_answer *answer = calloc(1, sizeof *answer);
-  if (answer == NULL || meta_query_init(&answer->query, tables, policy, channel, operation) != JP_OK) {
+  if (answer == NULL ||
+      meta_query_init(&answer->query, catalog_excerpt_tables(excerpt), policy, channel, operation) != JP_OK) {
     free(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
@@ -200,6 +205,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   answer->query.reach = &answer->reach;
   answer->meta = meta;
   answer->policy = policy_retain(policy);
+  answer->excerpt = catalog_excerpt_retain(excerpt);
   meta_json_init(&answer->json, &answer->query);
   answer->compress = operation->meta.compress_encode;
   answer->is_recorded = answer->compress && !key->failed && key->len <= DOCUMENT_CACHE_KEY_MAX;
@@ -213,35 +219,57 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   return JP_OK;
 }
 
+/* Whether another class may have it as its superclass, which only the files of all classes tell. */
+static bool may_have_subclasses(const struct catalog_tables *tables, struct text name)
+{
+  uint32_t found = catalog_find(tables, name);
+  return found != CATALOG_NONE && !tables->classes[found].hidden &&
+         (tables->classes[found].access & (ACCESS_FINAL | ACCESS_INTERFACE)) == 0;
+}
+
+/* The classes that the answer needs: those that the operation names, and all where one of these may have subclasses, or
+ * where it names none. */
+static enum jp_status open_classes(struct catalog *catalog, const struct operation *operation,
+                                   struct catalog_excerpt **excerpt, struct jp_error *error)
+{
+  const struct text *names = operation->meta.include_classes;
+  size_t count = names == NULL ? 0 : operation->meta.include_count;
+  if (count == 0)
+    return catalog_excerpt_open_whole(catalog, excerpt, error);
+  enum jp_status status = catalog_excerpt_open(catalog, names, count, CATALOG_ANCESTRY, excerpt, error);
+  bool needs_all = false;
+  for (size_t i = 0; status == JP_OK && !catalog_excerpt_is_whole(*excerpt) && !needs_all && i < count; i++)
+    needs_all = may_have_subclasses(catalog_excerpt_tables(*excerpt), names[i]);
+  if (!needs_all)
+    return status;
+  catalog_excerpt_close(*excerpt);
+  return catalog_excerpt_open_whole(catalog, excerpt, error);
+}
+
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error)
 {
-  const struct catalog_tables *tables;
+  struct catalog_excerpt *excerpt;
   struct meta_reach reach;
   struct buffer key;
-  enum jp_status status = catalog_load(meta->catalog, &tables, error);
+  enum jp_status status = open_classes(meta->catalog, operation, &excerpt, error);
   if (status != JP_OK)
     return status;
-  if (meta_reach_find(&reach, tables, loaders) != JP_OK)
+  if (meta_reach_find(&reach, catalog_excerpt_tables(excerpt), loaders) != JP_OK) {
+    catalog_excerpt_close(excerpt);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
   buffer_init(&key);
   if (operation->meta.compress_encode)
     make_key(&key, policy, channel, &reach, operation);
   bool is_kept = operation->meta.compress_encode && !key.failed && open_kept(meta, buffer_text(&key), body);
   if (!is_kept)
-    status = open_new(meta, policy, channel, tables, &reach, operation, &key, body, error);
+    status = open_new(meta, policy, channel, excerpt, &reach, operation, &key, body, error);
   buffer_fini(&key);
   meta_reach_fini(&reach);
+  catalog_excerpt_close(excerpt);
   return status;
-}
-
-/* What is known of a peer without a catalog, or with one that cannot be read, is enough. */
-static const struct catalog_tables *known_tables(struct rpc_meta *meta)
-{
-  const struct catalog_tables *tables = NULL;
-  struct jp_error error;
-  return meta != NULL && catalog_load(meta->catalog, &tables, &error) == JP_OK ? tables : NULL;
 }
 
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
@@ -249,12 +277,15 @@ enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *pol
                                  struct text *text)
 {
   struct buffer out;
+  struct catalog_excerpt *known = meta_shapes_open_known(meta == NULL ? NULL : meta->catalog, look);
   buffer_init(&out);
-  enum jp_status status = meta_look_write(look, known_tables(meta), policy, channel, &out);
+  enum jp_status status =
+      meta_look_write(look, known == NULL ? NULL : catalog_excerpt_tables(known), policy, channel, &out);
   if (status == JP_OK) {
     *text = arena_text(arena, buffer_text(&out));
     status = text->data == NULL ? JP_NO_MEMORY : JP_OK;
   }
   buffer_fini(&out);
+  catalog_excerpt_close(known);
   return status;
 }

@@ -25,8 +25,8 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
 void rpc_meta_destroy(struct rpc_meta *meta);
 
 /*
- * Begins the answer to an OP_META operation. The first call of the process reads the catalog and fails as
- * catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the policy is held until
+ * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the catalog and
+ * fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the policy is held until
  * body->close. The loaders are asked before this returns, and not later.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,

@@ -117,3 +117,20 @@ void meta_shapes_fini(struct meta_shapes *shapes)
   builder_destroy(shapes->builder);
   shapes->builder = NULL;
 }
+
+struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look)
+{
+  enum { SHAPES_MAX = 256 };
+  struct text names[SHAPES_MAX];
+  size_t count = 0;
+  struct catalog_excerpt *excerpt;
+  struct jp_error error;
+  for (size_t i = 0; i < look->shape_count && count < SHAPES_MAX; i++) {
+    if (look->shapes[i].is_permanent)
+      names[count++] = look->shapes[i].name;
+  }
+  return catalog != NULL && count > 0 &&
+                 catalog_excerpt_open(catalog, names, count, CATALOG_NESTED, &excerpt, &error) == JP_OK
+             ? excerpt
+             : NULL;
+}

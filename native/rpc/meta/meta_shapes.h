@@ -22,4 +22,8 @@ enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look
                                 const struct catalog_tables *known) JP_MUST_CHECK;
 void meta_shapes_fini(struct meta_shapes *shapes);
 
+/* What the catalog has of the classes of a look: the names of parameters, and nested classes. NULL: nothing, of a peer
+ * without a catalog (NULL), or with one that cannot be read. Caller closes with catalog_excerpt_close. */
+struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look);
+
 #endif

@@ -9,28 +9,49 @@
 
 struct look {
   const struct rpc_suggester *suggester;
+  struct catalog_excerpt *excerpt; /* NULL: nothing is open */
   const struct catalog_tables *tables;
   struct meta_query query;
   struct meta_members members; /* of the class that is looked at */
 };
 
-/* False: nothing can be suggested. end_look is due in any case. */
-static bool begin_look(const struct rpc_suggester *suggester, struct look *look)
+static void begin_look(const struct rpc_suggester *suggester, struct look *look)
 {
-  const struct operation everything = {.kind = OP_META, .meta = {.merge_ancestry = true}};
-  struct jp_error error;
   *look = (struct look){.suggester = suggester};
   meta_members_init(&look->members);
-  return suggester->catalog != NULL && catalog_load(suggester->catalog, &look->tables, &error) == JP_OK &&
-         meta_query_init(&look->query, look->tables, suggester->policy, suggester->channel, &everything) ==
-             JP_OK;
+}
+
+static void close_classes(struct look *look)
+{
+  if (look->excerpt != NULL)
+    meta_query_fini(&look->query);
+  catalog_excerpt_close(look->excerpt);
+  look->excerpt = NULL;
+}
+
+/* Opens these classes in place of others. False: nothing can be suggested. */
+static bool open_classes(struct look *look, const struct text *names, size_t count)
+{
+  const struct operation everything = {.kind = OP_META, .meta = {.merge_ancestry = true}};
+  const struct rpc_suggester *suggester = look->suggester;
+  struct jp_error error;
+  close_classes(look);
+  if (suggester->catalog == NULL || catalog_excerpt_open(suggester->catalog, names, count, CATALOG_ANCESTRY,
+                                                         &look->excerpt, &error) != JP_OK)
+    return false;
+  look->tables = catalog_excerpt_tables(look->excerpt);
+  if (meta_query_init(&look->query, look->tables, suggester->policy, suggester->channel, &everything) ==
+      JP_OK)
+    return true;
+  catalog_excerpt_close(look->excerpt);
+  look->excerpt = NULL;
+  return false;
 }
 
 static void end_look(struct look *look)
 {
   meta_members_fini(&look->members);
-  if (look->tables != NULL)
-    meta_query_fini(&look->query);
+  close_classes(look);
 }
 
 /* ---- classes ---- */
@@ -53,18 +74,84 @@ static void offer_class(struct look *look, uint32_t class_index, unsigned distan
 }
 
 /* Outer.Inner for Outer$Inner: the last dots are exchanged, one after the other. */
-static void offer_nested(struct look *look, struct text wanted, struct nearest *nearest)
+static size_t make_nested_names(const struct look *look, struct text wanted, struct text *names, size_t max)
 {
   struct text name = arena_text(look->suggester->arena, wanted);
   char *bytes = (char *)name.data;
-  for (size_t i = name.len; bytes != NULL && i > 0; i--) {
+  size_t count = 0;
+  for (size_t i = name.len; bytes != NULL && i > 0 && count < max; i--) {
     if (bytes[i - 1] != '.')
       continue;
     bytes[i - 1] = '$';
-    uint32_t found = catalog_find(look->tables, name);
+    names[count] = arena_text(look->suggester->arena, name);
+    count += names[count].data != NULL;
+  }
+  return count;
+}
+
+static void offer_nested(struct look *look, const struct text *names, size_t count, struct nearest *nearest)
+{
+  for (size_t i = 0; i < count; i++) {
+    uint32_t found = catalog_find(look->tables, names[i]);
     if (found != CATALOG_NONE)
       offer_class(look, found, 0, nearest);
   }
+}
+
+/* The names that may be near, by their distance as far as names alone tell it; few classes are read for a suggestion. */
+enum { DISTANCES = 5, CANDIDATES_MAX = 64 /* of one distance */ };
+
+struct candidates {
+  struct arena *arena;
+  struct text wanted;
+  struct text simple;
+  unsigned limit;
+  size_t counts[DISTANCES];
+  struct text names[DISTANCES][CANDIDATES_MAX];
+};
+
+static bool ends_with_simple_name(struct text name, struct text simple)
+{
+  if (!text_ends_with(name, simple))
+    return false;
+  char before = name.len == simple.len ? '.' : name.data[name.len - simple.len - 1];
+  return before == '.' || before == '$';
+}
+
+/* catalog_visitor */
+static void note_candidate(void *context, struct text name)
+{
+  struct candidates *candidates = context;
+  unsigned distance = ends_with_simple_name(name, candidates->simple)
+                          ? 1
+                          : nearest_distance(name, candidates->wanted, candidates->limit);
+  if (distance > candidates->limit || distance >= DISTANCES || candidates->counts[distance] == CANDIDATES_MAX)
+    return;
+  struct text *kept = &candidates->names[distance][candidates->counts[distance]];
+  *kept = arena_text(candidates->arena, name);
+  candidates->counts[distance] += kept->data != NULL;
+}
+
+/* Opens the classes that may be near. */
+static bool open_candidates(struct look *look, struct text wanted, struct text simple, unsigned limit)
+{
+  struct jp_error error;
+  struct candidates *candidates = arena_calloc(look->suggester->arena, 1, sizeof *candidates);
+  if (candidates == NULL || look->suggester->catalog == NULL)
+    return false;
+  candidates->arena = look->suggester->arena;
+  candidates->wanted = wanted;
+  candidates->simple = simple;
+  candidates->limit = limit;
+  if (catalog_each_name(look->suggester->catalog, note_candidate, candidates, &error) != JP_OK)
+    return false;
+  struct text *names = candidates->names[0];
+  size_t count = candidates->counts[0];
+  for (size_t i = 1; i < DISTANCES; i++) {
+    memmove(names + count, candidates->names[i], candidates->counts[i] * sizeof *names);
+    count += candidates->counts[i];
+  }
+  return open_classes(look, names, count);
 }
 
 /* The same simple name in another package counts as one character, and as two where few could mean the class. */
@@ -77,14 +164,19 @@ static unsigned distance_of_class(const struct catalog_class *class, struct text
   return nearest_distance(name, wanted, limit);
 }
 
+/* What it finds is of the classes that are open then. */
 static void find_classes(struct look *look, struct text wanted, struct nearest *nearest)
 {
+  enum { NESTED_MAX = 16 };
+  struct text names[NESTED_MAX];
   struct text simple = simple_name(wanted);
   nearest_begin(nearest, wanted, simple);
   if (wanted.len > NEAREST_NAME_MAX)
     return;
-  offer_nested(look, wanted, nearest);
-  if (nearest->count > 0)
+  size_t count = make_nested_names(look, wanted, names, NESTED_MAX);
+  if (count > 0 && open_classes(look, names, count))
+    offer_nested(look, names, count, nearest);
+  if (nearest->count > 0 || !open_candidates(look, wanted, simple, nearest->limit))
     return;
   for (uint32_t i = 0; i < look->tables->class_count; i++) {
     const struct catalog_class *class = &look->tables->classes[i];
@@ -119,7 +211,8 @@ static void find_fields(struct look *look, struct nearest *nearest)
   }
 }
 
-/* Nothing where a member has the very name: then its arguments are wrong, and the error lists the candidates. */
+/* The class is open. Nothing where a member has the very name: then its arguments are wrong, and the error lists the
+ * candidates. */
 static void find_members(struct look *look, const struct operation *operation, struct nearest *nearest)
 {
   uint32_t class_index = catalog_find(look->tables, operation->type);
@@ -153,12 +246,14 @@ void rpc_suggest(const struct nearest *nearest, struct text before, struct text 
 
 /* The class that is not there, wherever the request names it: its name is the whole message. Of an array it is the class
  * of the elements. data NULL: only the loader that was asked has no such class. */
-static struct text missing_class(const struct look *look, const struct outcome *outcome)
+static struct text missing_class(struct look *look, const struct outcome *outcome)
 {
   struct op_type type;
   struct jp_error error;
   bool is_name = op_type_parse_target(outcome->message, &type, &error) == JP_OK;
-  return is_name && catalog_find(look->tables, type.name) == CATALOG_NONE ? type.name : TEXT_ABSENT;
+  return is_name && open_classes(look, &type.name, 1) && catalog_find(look->tables, type.name) == CATALOG_NONE
+             ? type.name
+             : TEXT_ABSENT;
 }
 
 static bool is_about_class(const struct outcome *outcome)
@@ -171,14 +266,13 @@ void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const stru
 {
   struct look look;
   struct nearest nearest = {.count = 0};
-  if (begin_look(suggester, &look)) {
-    struct text missing = is_about_class(outcome) ? missing_class(&look, outcome) : TEXT_ABSENT;
-    if (missing.data != NULL)
-      find_classes(&look, missing, &nearest);
-    else if (!is_about_class(outcome))
-      find_members(&look, operation, &nearest);
-    rpc_suggest(&nearest, TEXT(""), TEXT(""), suggester->arena, outcome);
-  }
+  begin_look(suggester, &look);
+  struct text missing = is_about_class(outcome) ? missing_class(&look, outcome) : TEXT_ABSENT;
+  if (missing.data != NULL)
+    find_classes(&look, missing, &nearest);
+  else if (!is_about_class(outcome) && open_classes(&look, &operation->type, 1))
+    find_members(&look, operation, &nearest);
+  rpc_suggest(&nearest, TEXT(""), TEXT(""), suggester->arena, outcome);
   end_look(&look);
 }
 
@@ -236,7 +330,8 @@ void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struc
   struct nearest nearest = {.count = 0};
   struct arena *arena = suggester->arena;
   struct text member = operation->kind == OP_NEW ? TEXT("new") : operation->member;
-  if (!begin_look(suggester, &look)) {
+  begin_look(suggester, &look);
+  if (!open_classes(&look, &operation->type, 1)) {
     end_look(&look);
     return;
   }

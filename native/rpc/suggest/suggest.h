@@ -2,9 +2,9 @@
 #define JPEER_RPC_SUGGEST_SUGGEST_H
 /*
  * Names for a caller whose class or member was not found: those that are near and that the caller may use
- * (docs/protocol.md, "Errors"). They come from the catalog, so that no class is loaded for them, and the policy is
- * asked about each. Only failures come here; the first one of a peer reads the catalog where nothing has done so
- * before. Any thread.
+ * (docs/protocol.md, "Errors"). They come from class files, so that no class is loaded for them, and the policy is
+ * asked about each. Only failures come here; where nothing has read the catalog, they read the names of all classes and
+ * the files of few. Any thread.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"

@@ -190,6 +190,163 @@ static void test_no_jdk(void **state)
   files_drop_scratch(folder);
 }
 
+/* ---- excerpts ---- */
+
+static struct catalog_excerpt *open_excerpt(struct catalog *catalog, enum catalog_extent extent,
+                                            const char *name)
+{
+  struct catalog_excerpt *excerpt;
+  struct jp_error error;
+  struct text names[] = {text_of(name)};
+  if (catalog_excerpt_open(catalog, names, 1, extent, &excerpt, &error) != JP_OK)
+    fail_msg("%s", error.text);
+  return excerpt;
+}
+
+static void assert_same_text(const struct catalog_tables *a, uint32_t a_id, const struct catalog_tables *b,
+                             uint32_t b_id)
+{
+  assert_true(text_equal(catalog_text(a, a_id), catalog_text(b, b_id)));
+}
+
+static void assert_same_class(const struct catalog_tables *whole, const struct catalog_tables *some,
+                              const struct catalog_class *b)
+{
+  const struct catalog_class *a = &whole->classes[catalog_find(whole, catalog_text(some, b->name))];
+  assert_same_text(whole, a->superclass.name, some, b->superclass.name);
+  assert_int_equal(a->access, b->access);
+  assert_int_equal(a->origin, b->origin);
+  assert_int_equal(a->hidden, b->hidden);
+  assert_int_equal(a->simple_name_at, b->simple_name_at);
+  assert_int_equal(a->field_count, b->field_count);
+  assert_int_equal(a->interface_count, b->interface_count);
+  assert_int_equal(a->method_count, b->method_count);
+  for (unsigned i = 0; i < a->method_count; i++) {
+    const struct catalog_method *left = &whole->methods[a->first_method + i];
+    const struct catalog_method *right = &some->methods[b->first_method + i];
+    assert_same_text(whole, left->name, some, right->name);
+    assert_same_text(whole, left->descriptor, some, right->descriptor);
+    assert_same_text(whole, left->signature, some, right->signature);
+    assert_int_equal(left->access, right->access);
+    assert_int_equal(left->parameter_count, right->parameter_count);
+  }
+}
+
+static void an_excerpt_has_what_the_catalog_has_of_a_class(void **state)
+{
+  (void)state;
+  struct catalog *whole = open_catalog(TEST_CLASSES, NULL);
+  struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
+  const struct catalog_tables *tables = load(whole);
+  for (size_t i = 0; i < tables->class_count; i++) {
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", TEXT_ARGS(catalog_text(tables, tables->classes[i].name)));
+    struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, name);
+    const struct catalog_tables *some = catalog_excerpt_tables(excerpt);
+    assert_false(catalog_excerpt_is_whole(excerpt));
+    (void)find(some, name);
+    for (size_t at = 0; at < some->class_count; at++)
+      assert_same_class(tables, some, &some->classes[at]);
+    catalog_excerpt_close(excerpt);
+  }
+  catalog_destroy(catalog);
+  catalog_destroy(whole);
+}
+
+static void an_excerpt_has_what_it_is_asked_for(void **state)
+{
+  (void)state;
+  struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
+  struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
+  (void)find(catalog_excerpt_tables(excerpt), "meta.fixtures.Base");
+  assert_int_equal(catalog_find(catalog_excerpt_tables(excerpt), TEXT("meta.fixtures.Shapes$Inner")),
+                   CATALOG_NONE);
+  struct catalog_excerpt *again = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
+  assert_ptr_equal(again, excerpt); /* kept */
+  catalog_excerpt_close(again);
+  struct catalog_excerpt *nested = open_excerpt(catalog, CATALOG_NESTED, "meta.fixtures.Shapes");
+  (void)find(catalog_excerpt_tables(nested), "meta.fixtures.Shapes$Inner");
+  catalog_excerpt_close(nested);
+  struct catalog_excerpt *none = open_excerpt(catalog, CATALOG_TYPES, "meta.fixtures.Missing");
+  assert_int_equal(catalog_excerpt_tables(none)->class_count, 0);
+  catalog_excerpt_close(none);
+  (void)load(catalog);
+  struct catalog_excerpt *whole = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
+  assert_true(catalog_excerpt_is_whole(whole));                      /* which is there */
+  (void)find(catalog_excerpt_tables(excerpt), "meta.fixtures.Base"); /* still valid */
+  catalog_excerpt_close(whole);
+  catalog_excerpt_close(excerpt);
+  catalog_destroy(catalog);
+}
+
+static void no_name_leads_out_of_the_class_path(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"",
+                                      ".",
+                                      "..",
+                                      "/etc/passwd",
+                                      "../Shapes",
+                                      "meta/fixtures/Shapes",
+                                      "meta..fixtures.Shapes",
+                                      ".meta.fixtures.Shapes",
+                                      "meta.fixtures.Shapes.",
+                                      "[I",
+                                      "int[]",
+                                      "meta.fixtures.package-info.class"};
+  struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_NESTED, names[i]);
+    assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
+    catalog_excerpt_close(excerpt);
+  }
+  catalog_destroy(catalog);
+}
+
+/* As one excerpt after the other is read, the jar is replaced, broken and removed. */
+static void a_jar_that_changes_is_read_as_it_is(void **state)
+{
+  (void)state;
+  char folder[64];
+  char path[128];
+  files_open_scratch(folder);
+  snprintf(path, sizeof path, "%s/a.jar", folder);
+  zip_t *jar = jars_create(path);
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_add_class(jar, "p/B.class", "p/B", 50);
+  jars_close(jar);
+  struct catalog *catalog = open_catalog(path, NULL);
+  struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, "p.A");
+  (void)find(catalog_excerpt_tables(excerpt), "p.A");
+  catalog_excerpt_close(excerpt);
+  files_write(folder, "a.jar", "no jar", 6);
+  excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, "p.B");
+  assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
+  catalog_excerpt_close(excerpt);
+  assert_int_equal(unlink(path), 0);
+  excerpt = open_excerpt(catalog, CATALOG_NESTED, "p.B");
+  assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
+  catalog_excerpt_close(excerpt);
+  catalog_destroy(catalog);
+  files_drop_scratch(folder);
+}
+
+static void note_name(void *context, struct text name)
+{
+  *(bool *)context = *(bool *)context || text_equal(name, TEXT("meta.fixtures.Shapes"));
+}
+
+static void names_are_given_with_no_class_read(void **state)
+{
+  (void)state;
+  struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
+  struct jp_error error;
+  bool found = false;
+  assert_int_equal(catalog_each_name(catalog, note_name, &found, &error), JP_OK);
+  assert_true(found);
+  catalog_destroy(catalog);
+}
+
 static void *load_in_thread(void *argument)
 {
   return (void *)(uintptr_t)load(argument);
@@ -225,6 +382,11 @@ int main(void)
       cmocka_unit_test(test_odd_folders),
       cmocka_unit_test(test_no_jdk),
       cmocka_unit_test(test_many_first_readers),
+      cmocka_unit_test(an_excerpt_has_what_the_catalog_has_of_a_class),
+      cmocka_unit_test(an_excerpt_has_what_it_is_asked_for),
+      cmocka_unit_test(no_name_leads_out_of_the_class_path),
+      cmocka_unit_test(a_jar_that_changes_is_read_as_it_is),
+      cmocka_unit_test(names_are_given_with_no_class_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,14 +35,15 @@ static struct text class_name(uint32_t class_index)
 struct lookup {
   struct java_methods_index *index;
   struct arena arena;
-  const struct java_method *found;
-  size_t count;
+  struct java_methods_found found;
 };
 
 static void look_up(struct lookup *lookup, uint32_t class_index, struct text member)
 {
-  assert_int_equal(java_methods_index_find(lookup->index, tables, policy, class_index, member, &lookup->arena,
-                                           &lookup->found, &lookup->count),
+  struct jp_error error;
+  java_methods_index_release(&lookup->found);
+  assert_int_equal(java_methods_index_find(lookup->index, catalog, policy, class_name(class_index), member,
+                                           &lookup->arena, &lookup->found, &error),
                    JP_OK);
 }
 
@@ -60,16 +61,17 @@ static void every_member_is_found_again(void **state)
       if (tables->methods[i].hidden || text_equal(member, TEXT("<init>")))
         continue;
       look_up(&lookup, at, member);
-      const struct java_method *first = lookup.found;
-      if (lookup.count == 0)
+      const struct java_method *first = lookup.found.methods;
+      if (lookup.found.count == 0)
         fail_msg("%.*s.%.*s is not found", TEXT_ARGS(class_name(at)), TEXT_ARGS(member));
       look_up(&lookup, at, member);
       if (names++ < JAVA_METHODS_KEPT / 2)
-        assert_ptr_equal(lookup.found, first);
-      assert_true(text_equal(lookup.found[0].member, member));
+        assert_ptr_equal(lookup.found.methods, first);
+      assert_true(text_equal(lookup.found.methods[0].member, member));
     }
   }
   assert_true(names > 10);
+  java_methods_index_release(&lookup.found);
   arena_fini(&lookup.arena);
   java_methods_index_destroy(lookup.index);
 }
@@ -83,7 +85,7 @@ static void names_that_are_not_there_take_no_room(void **state)
   arena_init(&lookup.arena);
   for (int i = 0; i < 2 * JAVA_METHODS_KEPT; i++) {
     look_up(&lookup, 0, arena_printf(&lookup.arena, "absent%d", i));
-    assert_int_equal(lookup.count, 0);
+    assert_int_equal(lookup.found.count, 0);
   }
   uint32_t with_methods = 0;
   while (with_methods + 1 < tables->class_count && tables->classes[with_methods].method_count == 0)
@@ -92,10 +94,11 @@ static void names_that_are_not_there_take_no_room(void **state)
   if (text_equal(member, TEXT("<init>")))
     member = TEXT("new");
   look_up(&lookup, with_methods, member);
-  const struct java_method *first = lookup.found;
+  const struct java_method *first = lookup.found.methods;
   look_up(&lookup, with_methods, member);
-  if (lookup.count > 0)
-    assert_ptr_equal(lookup.found, first);
+  if (lookup.found.count > 0)
+    assert_ptr_equal(lookup.found.methods, first);
+  java_methods_index_release(&lookup.found);
   arena_fini(&lookup.arena);
   java_methods_index_destroy(lookup.index);
 }

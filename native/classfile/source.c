@@ -1,0 +1,383 @@
+#include "classfile/source.h"
+
+#include "base/log.h"
+#include "base/text_order.h"
+#include "classfile/builder.h"
+#include "classfile/elements.h"
+#include "classfile/folder.h"
+#include "classfile/jar.h"
+#include "classfile/jimage.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPEN_JARS = 4, NAME_MAX_BYTES = JIMAGE_PATH_MAX };
+
+/* A class in a jar of the class path. */
+struct jar_class {
+  struct text path; /* "com/example/A" */
+  size_t element;   /* by its place in `order` */
+};
+
+/* A jar that stays open for the classes that are read next. */
+struct open_jar {
+  struct jar *jar; /* NULL: the place is free */
+  size_t element;
+  struct timespec changed;
+  off_t size;
+  uint64_t used; /* when, by the number of jars that were asked for */
+};
+
+struct class_source {
+  struct catalog_config config;
+  struct jimage *jimage; /* NULL: it is not open yet, or there is no JDK */
+  bool is_listed;        /* the class path is */
+  bool has_parts;        /* one of the jars has */
+  unsigned feature_version;
+  struct elements elements;
+  struct table order;   /* struct place, in the order of the class path; those that are there */
+  struct table classes; /* struct jar_class, sorted by path, then by element */
+  struct arena arena;   /* their paths */
+  struct builder *warnings;
+  struct open_jar open[OPEN_JARS];
+  uint64_t uses;
+  struct jimage_bytes bytes; /* of a class of the JDK or of a folder */
+};
+
+struct place {
+  const char *path;
+  bool is_folder;
+};
+
+struct class_source *class_source_create(const struct catalog_config *config)
+{
+  struct class_source *source = calloc(1, sizeof *source);
+  if (source == NULL)
+    return NULL;
+  source->config = *config;
+  table_init(&source->order, sizeof(struct place));
+  table_init(&source->classes, sizeof(struct jar_class));
+  arena_init(&source->arena);
+  source->warnings = builder_create();
+  if (source->warnings != NULL)
+    return source;
+  class_source_destroy(source);
+  return NULL;
+}
+
+static void forget_class_path(struct class_source *source)
+{
+  for (size_t i = 0; i < OPEN_JARS; i++) {
+    jar_close(source->open[i].jar);
+    source->open[i].jar = NULL;
+  }
+  elements_fini(&source->elements);
+  table_fini(&source->order);
+  table_fini(&source->classes);
+  arena_fini(&source->arena);
+}
+
+void class_source_destroy(struct class_source *source)
+{
+  if (source == NULL)
+    return;
+  forget_class_path(source);
+  jimage_close(source->jimage);
+  builder_destroy(source->warnings);
+  free(source->bytes.data);
+  free(source);
+}
+
+static enum jp_status no_memory(struct jp_error *error)
+{
+  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+}
+
+/* ---- the class path ---- */
+
+static bool add_jar_classes(struct class_source *source, const struct jar *jar)
+{
+  size_t count = jar_class_count(jar);
+  struct jar_class *added = table_add(&source->classes, count);
+  bool done = added != NULL;
+  for (size_t i = 0; done && i < count; i++) {
+    added[i] =
+        (struct jar_class){arena_text(&source->arena, jar_class_path(jar, i)), source->order.count - 1};
+    done = added[i].path.data != NULL;
+  }
+  return done;
+}
+
+static enum jp_status list_jar(struct class_source *source, size_t index, struct jp_error *error)
+{
+  struct jar *jar;
+  enum jp_status status = jar_open(source->warnings, elements_at(&source->elements, index)->path,
+                                   source->feature_version, &jar, error);
+  if (status != JP_OK || jar == NULL)
+    return status;
+  source->has_parts = source->has_parts || jar_has_parts(jar);
+  if (!add_jar_classes(source, jar))
+    status = no_memory(error);
+  else
+    status = elements_insert(&source->elements, index, jar_manifest_class_path(jar), error);
+  jar_close(jar);
+  return status;
+}
+
+static enum jp_status list_element(struct class_source *source, size_t index, struct jp_error *error)
+{
+  enum element_kind kind;
+  enum jp_status status = elements_look_at(&source->elements, index, &kind, error);
+  if (status != JP_OK || kind == ELEMENT_NONE)
+    return status;
+  struct place *place = table_add(&source->order, 1);
+  if (place == NULL)
+    return no_memory(error);
+  *place = (struct place){elements_at(&source->elements, index)->path, kind == ELEMENT_FOLDER};
+  return kind == ELEMENT_JAR ? list_jar(source, index, error) : JP_OK;
+}
+
+static int compare_classes(const void *left, const void *right)
+{
+  const struct jar_class *a = left;
+  const struct jar_class *b = right;
+  int order = text_order(a->path, b->path);
+  return order != 0 ? order : (a->element > b->element) - (a->element < b->element);
+}
+
+static enum jp_status list_class_path(struct class_source *source, struct jp_error *error)
+{
+  if (source->is_listed)
+    return JP_OK;
+  source->feature_version = catalog_feature_version(&source->config);
+  enum jp_status status = elements_init(&source->elements, source->config.class_path, error);
+  for (size_t i = source->elements.first; status == JP_OK && i != ELEMENTS_END;
+       i = elements_at(&source->elements, i)->next)
+    status = list_element(source, i, error);
+  if (status != JP_OK) {
+    forget_class_path(source); /* it is tried again at the next question */
+    source->has_parts = false;
+    return status;
+  }
+  if (source->classes.count > 0)
+    qsort(source->classes.items, source->classes.count, sizeof(struct jar_class), compare_classes);
+  source->is_listed = true;
+  return JP_OK;
+}
+
+/* ---- one class of the class path ---- */
+
+static bool is_same_file(const struct open_jar *open, const struct stat *facts)
+{
+  return open->size == facts->st_size && open->changed.tv_sec == facts->st_mtim.tv_sec &&
+         open->changed.tv_nsec == facts->st_mtim.tv_nsec;
+}
+
+/* A jar that has changed since is opened again; one that has gone has no classes. */
+static enum jp_status open_jar(struct class_source *source, size_t element, struct jar **jar,
+                               struct jp_error *error)
+{
+  const char *path = ((const struct place *)source->order.items)[element].path;
+  struct open_jar *chosen = &source->open[0];
+  struct stat facts;
+  *jar = NULL;
+  if (stat(path, &facts) != 0)
+    return JP_OK;
+  for (size_t i = 0; i < OPEN_JARS; i++) {
+    struct open_jar *open = &source->open[i];
+    if (open->jar != NULL && open->element == element) {
+      chosen = open;
+      break;
+    }
+    if (open->jar == NULL || (chosen->jar != NULL && open->used < chosen->used))
+      chosen = open;
+  }
+  if (chosen->jar == NULL || chosen->element != element || !is_same_file(chosen, &facts)) {
+    jar_close(chosen->jar);
+    *chosen = (struct open_jar){.element = element, .changed = facts.st_mtim, .size = facts.st_size};
+    enum jp_status status = jar_open(source->warnings, path, source->feature_version, &chosen->jar, error);
+    if (status != JP_OK)
+      return status;
+  }
+  chosen->used = ++source->uses;
+  *jar = chosen->jar;
+  return JP_OK;
+}
+
+static enum jp_status read_folder_file(struct class_source *source, const char *folder, struct text path,
+                                       struct jp_error *error)
+{
+  char name[NAME_MAX_BYTES + sizeof ".class"];
+  snprintf(name, sizeof name, "%.*s.class", TEXT_ARGS(path));
+  return folder_read_class(folder, name, &source->bytes.data, &source->bytes.size, &source->bytes.capacity,
+                           error);
+}
+
+static bool is_the_class(const uint8_t *bytes, size_t size, struct text name, struct arena *arena,
+                         struct class_file *file, enum jp_status *status, struct jp_error *error)
+{
+  struct jp_error lower;
+  *status = class_file_parse(bytes, size, arena, file, &lower);
+  if (*status != JP_OK && *status != JP_INVALID)
+    (void)jp_fail(error, *status, "%s", lower.text);
+  if (*status == JP_OK && (!text_equal(file->name, name) || (file->access & ACCESS_MODULE) != 0))
+    *status = JP_INVALID;
+  if (*status == JP_INVALID) {
+    *status = JP_NOT_FOUND; /* no class loader would find it there, or the whole catalog warns of it */
+    return false;
+  }
+  return true;
+}
+
+static enum jp_status read_jar_class(struct class_source *source, const struct jar_class *class,
+                                     struct text name, struct arena *arena, struct class_file *file,
+                                     struct jp_error *error)
+{
+  struct jar *jar;
+  const uint8_t *bytes;
+  size_t size;
+  enum jp_status status = open_jar(source, class->element, &jar, error);
+  if (status != JP_OK || jar == NULL)
+    return status == JP_OK ? JP_NOT_FOUND : status;
+  status = jar_find(jar, class->path, &bytes, &size, error);
+  if (status == JP_OK)
+    (void)is_the_class(bytes, size, name, arena, file, &status, error);
+  return status;
+}
+
+/* The first jar_class of a path, or the place where it would be. */
+static size_t find_jar_class(const struct class_source *source, struct text path)
+{
+  const struct jar_class *classes = source->classes.items;
+  size_t from = 0;
+  size_t to = source->classes.count;
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    if (text_order(classes[middle].path, path) < 0)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+static enum jp_status read_from_class_path(struct class_source *source, struct text name, struct text path,
+                                           struct arena *arena, struct class_file *file,
+                                           struct jp_error *error)
+{
+  const struct jar_class *classes = source->classes.items;
+  const struct place *order = source->order.items;
+  size_t next = find_jar_class(source, path);
+  enum jp_status status = JP_NOT_FOUND;
+  for (size_t i = 0; status == JP_NOT_FOUND && i < source->order.count; i++) {
+    bool is_in_jar =
+        next < source->classes.count && classes[next].element == i && text_equal(classes[next].path, path);
+    if (is_in_jar) {
+      status = read_jar_class(source, &classes[next++], name, arena, file, error);
+    } else if (order[i].is_folder) {
+      status = read_folder_file(source, order[i].path, path, error);
+      if (status == JP_OK)
+        (void)is_the_class(source->bytes.data, source->bytes.size, name, arena, file, &status, error);
+    }
+  }
+  return status;
+}
+
+/* ---- one class ---- */
+
+static enum jp_status open_jimage(struct class_source *source, struct jp_error *error)
+{
+  return source->config.java_home == NULL || source->jimage != NULL
+             ? JP_OK
+             : jimage_open(source->config.java_home, &source->jimage, error);
+}
+
+/* "com/example/A". False: no class has such a name. */
+static bool write_path(struct text name, char *path)
+{
+  if (name.len == 0 || name.len >= NAME_MAX_BYTES || memchr(name.data, '/', name.len) != NULL ||
+      memchr(name.data, '\0', name.len) != NULL || name.data[0] == '.' || name.data[name.len - 1] == '.')
+    return false;
+  for (size_t i = 0; i < name.len; i++)
+    path[i] = name.data[i] == '.' ? '/' : name.data[i];
+  return true;
+}
+
+enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
+                                 struct class_file *file, enum catalog_origin *origin, struct jp_error *error)
+{
+  char bytes[NAME_MAX_BYTES];
+  struct text path = {bytes, name.len};
+  bool is_exported = false;
+  if (!write_path(name, bytes))
+    return JP_NOT_FOUND;
+  /* The JDK comes first, because Java asks its loaders before the application's. */
+  enum jp_status status = open_jimage(source, error);
+  if (status != JP_OK)
+    return status;
+  status = source->jimage == NULL ? JP_NOT_FOUND
+                                  : jimage_find(source->jimage, path, &source->bytes, &is_exported, error);
+  if (status == JP_OK &&
+      is_the_class(source->bytes.data, source->bytes.size, name, arena, file, &status, error))
+    *origin = is_exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL;
+  if (status != JP_NOT_FOUND)
+    return status;
+  status = list_class_path(source, error);
+  if (status != JP_OK)
+    return status;
+  if (source->has_parts)
+    return jp_fail(error, JP_LIMIT, "the class path has jars within jars");
+  *origin = CATALOG_CLASS_PATH;
+  return read_from_class_path(source, name, path, arena, file, error);
+}
+
+/* ---- all names ---- */
+
+/* Passes on a path as a name. */
+struct naming {
+  catalog_visitor *visit;
+  void *context;
+};
+
+static void visit_path(void *context, struct text path)
+{
+  const struct naming *naming = context;
+  char name[NAME_MAX_BYTES];
+  if (path.len >= sizeof name)
+    return;
+  for (size_t i = 0; i < path.len; i++)
+    name[i] = path.data[i] == '/' ? '.' : path.data[i];
+  naming->visit(naming->context, (struct text){name, path.len});
+}
+
+enum jp_status class_source_each(struct class_source *source, catalog_visitor *visit, void *context,
+                                 struct jp_error *error)
+{
+  struct naming naming = {visit, context};
+  size_t count = 0;
+  enum jp_status status = open_jimage(source, error);
+  if (status == JP_OK)
+    status = list_class_path(source, error);
+  if (status == JP_OK && source->has_parts)
+    return jp_fail(error, JP_LIMIT, "the class path has jars within jars");
+  if (status == JP_OK && source->jimage != NULL)
+    status = jimage_list(source->jimage, &count, error);
+  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    struct text path = jimage_class_path(source->jimage, i);
+    if (path.data != NULL)
+      visit_path(&naming, path);
+  }
+  const struct jar_class *classes = source->classes.items;
+  for (size_t i = 0; status == JP_OK && i < source->classes.count; i++)
+    visit_path(&naming, classes[i].path);
+  const struct place *order = source->order.items;
+  for (size_t i = 0; status == JP_OK && i < source->order.count; i++) {
+    if (order[i].is_folder)
+      status = folder_list(order[i].path, visit_path, &naming, error);
+  }
+  return status;
+}

@@ -1,0 +1,30 @@
+#ifndef JPEER_CLASSFILE_SOURCE_H
+#define JPEER_CLASSFILE_SOURCE_H
+/*
+ * Finds the file of one class where the JDK and a class path have it, and the names of all classes, without reading any
+ * other class file. What it found out about the class path (the elements, the names in its jars) is kept. One owner, one
+ * thread at a time. Only for the catalog.
+ */
+#include "classfile/catalog.h"
+#include "classfile/class_file.h"
+
+struct class_source;
+
+/* Reads nothing. The configuration is borrowed. NULL: no memory. Caller frees with class_source_destroy. */
+struct class_source *class_source_create(const struct catalog_config *config);
+void class_source_destroy(struct class_source *source); /* NULL is fine */
+
+/*
+ * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call, and
+ * from the arena. JP_NOT_FOUND: there is none, and the error is not set. JP_LIMIT: the class path has jars with parts
+ * (struct catalog_part), and the JDK has no such class: only the whole catalog can tell. JP_NO_MEMORY, JP_IO.
+ */
+enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
+                                 struct class_file *file, enum catalog_origin *origin,
+                                 struct jp_error *error) JP_MUST_CHECK;
+
+/* Gives the binary name of each class, in no order, and some twice. Errors as above. */
+enum jp_status class_source_each(struct class_source *source, catalog_visitor *visit, void *context,
+                                 struct jp_error *error) JP_MUST_CHECK;
+
+#endif
