@@ -317,7 +317,7 @@ enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimag
   snprintf(package, sizeof package, "%.*s", (int)slash, path.data);
   snprintf(entry, sizeof entry, "%.*s.class", TEXT_ARGS(path));
   const char *module = jimage->library.module_of(jimage->file, package);
-  if (module == NULL)
+  if (module == NULL || module[0] == '\0') /* empty for packages that only hold packages ("java") */
     return JP_NOT_FOUND;
   enum jp_status status = find_exported(jimage, module, text_slice(path, 0, slash), is_exported, error);
   return status == JP_OK ? read_bytes(jimage, module, entry, bytes, error) : status;

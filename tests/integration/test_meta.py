@@ -56,6 +56,7 @@ class Meta(unittest.TestCase):
                     ("rpc.discover", {"classes": ["java.util.ArrayList", "java.lang.*Buil*", "java.time.L*Date"]}),
                     ("rpc.discover", {"classes": ["fixtures.*"], "names": "identifiers"}),
                     ("java.lang.Mth.max", [1, 2]), ("java.lang.Math.mx", [1, 2]), ("java.util.Map.Entry.of", []),
+                    ("call", {"type": "java.util.Map.Entry", "method": "x"}),
                     ("call", {"type": "fixtures.Subclas", "method": "x"}),
                     ("call", {"type": "List", "method": "x"}), ("new", {"type": "java.util.ArayList"}),
                     ("call", {"type": "java.lang.Math", "method": "mx", "args": []}),
