@@ -323,6 +323,37 @@ enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimag
   return status == JP_OK ? read_bytes(jimage, module, entry, bytes, error) : status;
 }
 
+struct name_visit {
+  jimage_name_visitor *visitor;
+  void *context;
+  char name[JIMAGE_PATH_MAX];
+};
+
+static bool visit_name(struct jimage_file *image, const char *module, const char *version,
+                       const char *package, const char *name, const char *extension, void *context)
+{
+  (void)image;
+  (void)version;
+  struct name_visit *visit = context;
+  size_t package_length = strlen(package);
+  size_t name_length = strlen(name);
+  bool is_of_jdk = strncmp(module, "java.", 5) == 0 || strncmp(module, "jdk.", 4) == 0;
+  if (!is_of_jdk || strcmp(extension, "class") != 0 || package_length == 0 ||
+      package_length + 1 + name_length > sizeof visit->name)
+    return true;
+  for (size_t i = 0; i < package_length; i++)
+    visit->name[i] = package[i] == '/' ? '.' : package[i];
+  visit->name[package_length] = '.';
+  memcpy(visit->name + package_length + 1, name, name_length);
+  return visit->visitor((struct text){visit->name, package_length + 1 + name_length}, visit->context);
+}
+
+void jimage_visit_names(const struct jimage *jimage, jimage_name_visitor *visitor, void *context)
+{
+  struct name_visit visit = {.visitor = visitor, .context = context};
+  jimage->library.visit(jimage->file, visit_name, &visit);
+}
+
 /* ---- */
 
 enum jp_status jimage_open(const char *java_home, struct jimage **jimage, struct jp_error *error)

@@ -40,6 +40,13 @@ enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage,
 enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimage_bytes *bytes,
                            bool *is_exported, struct jp_error *error) JP_MUST_CHECK;
 
+/* Is given a class's binary name with dots; false ends the visit. */
+typedef bool jimage_name_visitor(struct text name, void *context);
+
+/* Visits the names of the classes in the modules java.* and jdk.* of the image, which are the JDK's: an image may have
+ * an application's modules, too. Keeps no list and reads no class file. */
+void jimage_visit_names(const struct jimage *jimage, jimage_name_visitor *visitor, void *context);
+
 /* The JDK's feature version (17 of "17.0.21") from the file `release` in java_home; 0: unknown. */
 unsigned jimage_feature_version(const char *java_home);
 

@@ -105,6 +105,13 @@ static int print_explanation(const char *file, struct text member, const struct 
   struct policy *policy;
   if (policy_create(&config, &policy, error) != JP_OK)
     return EXIT_RUN_TIME;
+  /* Without a JDK there is nothing to compare with, and nothing that could be opened. */
+  struct jvm_home home;
+  if (options->allow != NULL && jvm_locate(NULL, &home, NULL) == JP_OK &&
+      policy_option_check_allow(options->allow, &home, error) != JP_OK) {
+    policy_destroy(policy);
+    return EXIT_RUN_TIME;
+  }
   struct text object_classes[OBJECT_CLASSES_MAX];
   for (size_t i = 0; i < options->object_classes.count; i++)
     object_classes[i] = text_of(options->object_classes.items[i]);

@@ -1,6 +1,10 @@
 #include "cli/policy_options.h"
 
+#include "classfile/jimage.h"
+#include "policy/allow.h"
 #include "policy/vocabulary.h"
+
+#include <dlfcn.h>
 
 const char *const policy_option_actions[] = {"ALLOW", "DENY", NULL};
 
@@ -24,4 +28,31 @@ enum jp_status policy_option_read_channel(const struct option *option, const cha
     return JP_OK;
   policy_words_list(&policy_channel_words, " or ", known, sizeof known);
   return jp_fail(error, JP_INVALID, "takes %s", known);
+}
+
+enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_home *home,
+                                         struct jp_error *error)
+{
+  if (patterns == NULL)
+    return JP_OK;
+  struct policy_allow_check check;
+  struct arena arena;
+  arena_init(&arena);
+  enum jp_status status = policy_allow_check_begin(&check, text_of(patterns), &arena, error);
+  if (status == JP_OK && check.count > 0) {
+    struct jimage *jimage;
+    /* The image's library needs the JVM's, and would load another one than --jvm names. */
+    (void)dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    status = jimage_open(home->java_home, &jimage, error);
+    if (status == JP_OK) {
+      jimage_visit_names(jimage, policy_allow_see_class, &check);
+      jimage_close(jimage);
+      status = policy_allow_check_end(&check, error);
+    } else {
+      jp_error_prefix(error, "cannot tell whether --rpc-allow matches classes of the JDK ('jdk:' before each "
+                             "wildcard allows them)");
+    }
+  }
+  arena_fini(&arena);
+  return status;
 }

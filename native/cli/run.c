@@ -5,6 +5,7 @@
 #include "cli/java_command.h"
 #include "cli/near_class.h"
 #include "cli/parent_watch.h"
+#include "cli/policy_options.h"
 #include "cli/ready.h"
 #include "cli/run_notices.h"
 #include "cli/run_options.h"
@@ -302,8 +303,13 @@ static int run_peer(struct run *run, struct jp_error *error)
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
   if (watch_parent(run, error) != JP_OK || watch_policy(run, error) != JP_OK ||
-      jvm_locate(run->options.jvm, &run->home, error) != JP_OK || run_show_first(run, error) != JP_OK ||
-      bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
+      jvm_locate(run->options.jvm, &run->home, error) != JP_OK)
+    return EXIT_RUN_TIME;
+  enum jp_status allowed = policy_option_check_allow(run->options.allow, &run->home, error);
+  if (allowed != JP_OK)
+    return allowed == JP_INVALID ? EXIT_USAGE : EXIT_RUN_TIME;
+  if (run_show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
+      create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch_jvm(run, error);

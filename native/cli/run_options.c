@@ -155,7 +155,9 @@ const struct option run_option_rows[] = {
      .names = {"--rpc-allow"},
      .variable = "JPEER_RPC_ALLOW",
      .takes = "A,B,...",
-     .help = "patterns of classes (com.example.**) whose public members clients may use; the rest is denied",
+     .help = "patterns of classes (com.example.**) whose public members clients may use; the rest is denied. "
+             "A wildcard "
+             "that matches classes of the JDK needs jdk: before it (jdk:java.time.*)",
      .read = option_read_text,
      AT(allow)},
     {.names = {"--rpc-policy"},
@@ -177,7 +179,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_RPC_POLICY_PRESET",
      .takes = "A,B,...",
      .help = "presets: deny-unsafe, deny-jdk-internals, deny-classloading, deny-reflection, "
-             "deny-serialization, deny-scripting, deny-nonpublic",
+             "deny-serialization, deny-scripting, deny-nonpublic, deny-files",
      .read = option_read_text,
      AT(policy_presets)},
     {.names = {"--rpc-idempotent"},

@@ -55,7 +55,7 @@ class Allow(Denials):
             titles = client.call("fixtures.Shelf", "titles")
             self.denied(lambda: client.call("java.util.List", "get", 0, on=titles))
             self.denied(lambda: client.call("java.util.ArrayList", "get", 0, on=titles))
-        with Peer("--rpc-allow", "fixtures.**,java.util.**", allow=False) as peer, WebSocketClient(peer) as client:
+        with Peer("--rpc-allow", "fixtures.**,java.util.List", allow=False) as peer, WebSocketClient(peer) as client:
             titles = client.call("fixtures.Shelf", "titles")
             self.assertEqual(client.call("java.util.List", "get", 0, on=titles), "Emma")
 
@@ -64,7 +64,7 @@ class Allow(Denials):
             file.write("version: 1\ndefaultAction: ALLOW\nrules:\n  - {class: fixtures.Calculator, action: DENY}\n"
                        "  - {class: fixtures.Members, visibility: PRIVATE, action: ALLOW}\n")
             file.flush()
-            with Peer("--rpc-allow", "fixtures.**,java.lang.*", "--rpc-policy", file.name,
+            with Peer("--rpc-allow", "fixtures.**,jdk:java.lang.*", "--rpc-policy", file.name,
                       "--rpc-policy-preset", "deny-unsafe", allow=False) as peer:
                 with WebSocketClient(peer) as client:
                     self.denied(lambda: client.call("fixtures.Calculator", "add", 1, 2))
@@ -107,6 +107,48 @@ class Allow(Denials):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(text, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+    def test_a_wildcard_that_matches_the_jdk_is_2(self):
+        for patterns in ("java.lang.Math,java.util.**", "**", "com.**", "org.**", "JA*.util.ArrayList", "**.ArrayList",
+                         "java.util.ArrayLis?", "java.util.ArrayList$*", "jdk:java.util.*,java.time.*"):
+            with self.subTest(patterns=patterns):
+                done = run_to_end("run", "--rpc-allow", patterns, "--as-service")
+                self.assertEqual(done.returncode, 2)
+                refused = patterns.rpartition(",")[2]
+                self.assertIn(f"--rpc-allow: pattern '{refused}' matches classes of the JDK: ", done.stderr)
+                self.assertIn(f"jdk: before the pattern ('jdk:{refused}')", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_the_error_names_what_it_would_open(self):
+        done = run_to_end("run", "--rpc-allow", "java.util.**", "--as-service", "--rpc-policy-preset", "deny-files")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("java.util.ServiceLoader.load (loads classes)", done.stderr)
+        self.assertIn("(opens, lists, changes or deletes files)", done.stderr)
+
+    def test_every_way_to_give_it_is_the_same(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("--rpc-allow java.util.**\n")
+            file.flush()
+            for words, env in (((), environment(JPEER_RPC_ALLOW="java.util.**")), ((f"@{file.name}",), environment()),
+                               (("--rpc-allow=java.util.**",), environment())):
+                with self.subTest(words=words):
+                    done = run_to_end("run", *words, "--as-service", env=env)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertIn("pattern 'java.util.**' matches classes of the JDK", done.stderr)
+
+    def test_a_mark_allows_it(self):
+        with Peer("--rpc-allow", "jdk:java.util.**,fixtures.*", allow=False) as peer, WebSocketClient(peer) as client:
+            self.assertIsNotNone(client.new("java.util.ArrayList"))
+            self.denied(lambda: client.call("java.lang.Math", "max", 1, 2))
+
+    def test_explain_means_the_same(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("version: 1\n")
+            file.flush()
+            for patterns, code in (("java.util.**", 1), ("jdk:java.util.**", 0), ("com.example.**", 0)):
+                done = run_to_end("policy", "explain", file.name, "java.util.List.get", "--rpc-allow", patterns)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
 
 
 class WithoutAnyPolicy(Denials):

@@ -1,4 +1,4 @@
-"""The presets through the binary, on each JDK: what ran in spite of all seven is denied."""
+"""The presets through the binary, on each JDK: what ran in spite of them is denied."""
 
 import base64
 import subprocess
@@ -14,6 +14,7 @@ PRESETS = ("deny-unsafe", "deny-jdk-internals", "deny-classloading", "deny-refle
 # Objects of the JDK are often of internal classes, and a preset must not lean on that.
 WITHOUT_INTERNALS = tuple(preset for preset in PRESETS if preset != "deny-jdk-internals")
 LOUD = "fixtures.LoudInitializer"  # prints when a class loader has let it be initialised
+LOUD_BUNDLE = "fixtures.LoudBundle"  # likewise
 
 
 def text(value):
@@ -28,7 +29,7 @@ class Attacks:
     """One method an attack; each ends with the step that ran once, or with what came of it."""
 
     def __init__(self, client, child, folder):
-        self.client, self.call, self.new = client, client.call, client.new
+        self.client, self.call, self.new, self.get = client, client.call, client.new, client.get
         self.child, self.marker = child, Path(folder) / "marker"
 
     def stream(self, content):
@@ -145,6 +146,31 @@ class Attacks:
         found = self.call("java.util.spi.ToolProvider", "findFirst", text("javac"))
         self.call("java.util.Optional", "get", on=found)
 
+    def bundle(self):
+        self.call("java.util.ResourceBundle", "getBundle", text(LOUD_BUNDLE))
+
+    def logger_with_a_bundle(self):
+        self.call("java.util.logging.Logger", "getLogger", text("loud"), text(LOUD_BUNDLE))
+
+    def bundle_of_a_record(self):
+        logger = self.call("java.util.logging.LogManager", "getLogger", text("global"),
+                           on=self.call("java.util.logging.LogManager", "getLogManager"))
+        level = self.get("java.util.logging.Level", "SEVERE")
+        self.call("java.util.logging.Logger", "logrb", ref(level), text("a"), text("b"), text(LOUD_BUNDLE), text("x"),
+                  on=logger)
+
+    def level_with_a_bundle(self):
+        self.new("java.util.logging.Level", text("LOUD"), typed("int", 7), text(LOUD_BUNDLE))
+
+    def services(self):
+        self.call("java.util.ServiceLoader", "load", typed("Class", "java.lang.Runnable"))
+
+    def installed_services(self):
+        self.call("java.util.ServiceLoader", "loadInstalled", typed("Class", "java.lang.Runnable"))
+
+    def image_services(self):
+        self.call("javax.imageio.spi.ServiceRegistry", "lookupProviders", typed("Class", "java.lang.Runnable"))
+
     # -- what reads serialised objects
 
     def marshalled(self):
@@ -189,6 +215,51 @@ class Attacks:
         self.call("java.lang.ThreadGroup", "interrupt", on=self.new("java.lang.ThreadGroup", text("g")))
 
 
+# Each names PATH, a file in the peer's folder, or the folder itself.
+FILES = {
+    "formatter": lambda c, path: c.new("java.util.Formatter", text(path)),
+    "scanner": lambda c, path: c.new("java.util.Scanner", ref(c.new("java.io.File", text(path)))),
+    "printer": lambda c, path: c.new("java.io.PrintWriter", text(path)),
+    "print stream": lambda c, path: c.new("java.io.PrintStream", text(path)),
+    "reader": lambda c, path: c.new("java.io.FileReader", text(path)),
+    "writer": lambda c, path: c.new("java.io.FileWriter", text(path)),
+    "input": lambda c, path: c.new("java.io.FileInputStream", text(path)),
+    "output": lambda c, path: c.new("java.io.FileOutputStream", text(path)),
+    "random access": lambda c, path: c.new("java.io.RandomAccessFile", text(path), text("rw")),
+    "existence": lambda c, path: c.call("java.io.File", "exists", on=c.new("java.io.File", text(path))),
+    "creation": lambda c, path: c.call("java.io.File", "createNewFile", on=c.new("java.io.File", text(path))),
+    "removal": lambda c, path: c.call("java.io.File", "delete", on=c.new("java.io.File", text(path))),
+    "temporary file": lambda c, path: c.call("java.io.File", "createTempFile", text("abc"), text("d")),
+    "files": lambda c, path: c.call("java.nio.file.Files", "writeString", ref(path_of(c, path)), text("x"),
+                                    typed("java.nio.file.OpenOption[]", [])),
+    "real path": lambda c, path: c.call("java.nio.file.Path", "toRealPath", typed("java.nio.file.LinkOption[]", []),
+                                        on=path_of(c, path)),
+    "real path of the implementation": lambda c, path: c.call(
+        "sun.nio.fs.UnixPath", "toRealPath", typed("java.nio.file.LinkOption[]", []), on=path_of(c, path)),
+    "provider": lambda c, path: c.call(
+        "java.nio.file.spi.FileSystemProvider", "delete", ref(path_of(c, path)),
+        on=c.call("java.nio.file.FileSystem", "provider", on=c.call("java.nio.file.FileSystems", "getDefault"))),
+    "channel": lambda c, path: c.call("java.nio.channels.FileChannel", "open", ref(path_of(c, path)),
+                                      typed("java.nio.file.OpenOption[]", [])),
+    "archive": lambda c, path: c.new("java.util.zip.ZipFile", text(path)),
+    "jar": lambda c, path: c.new("java.util.jar.JarFile", text(path)),
+    "log": lambda c, path: c.new("java.util.logging.FileHandler", text(path)),
+    "address": lambda c, path: c.call("java.net.URL", "openStream", on=c.new("java.net.URL", text("file:" + path))),
+    "image": lambda c, path: c.call("javax.imageio.ImageIO", "read", ref(c.new("java.io.File", text(path)))),
+    "document": lambda c, path: c.call(
+        "javax.xml.parsers.DocumentBuilder", "parse", text("file:" + path),
+        on=c.call("javax.xml.parsers.DocumentBuilderFactory", "newDocumentBuilder",
+                  on=c.call("javax.xml.parsers.DocumentBuilderFactory", "newInstance"))),
+    "resource": lambda c, path: c.call("java.lang.ClassLoader", "getSystemResourceAsStream", text("marker")),
+    "process": lambda c, path: c.call("java.lang.Runtime", "exec", text("touch " + path),
+                                      on=c.call("java.lang.Runtime", "getRuntime")),
+}
+
+
+def path_of(client, path):
+    return client.call("java.nio.file.Path", "of", text(path), typed("String[]", []))
+
+
 ATTACKS = [name for name, value in vars(Attacks).items()
            if callable(value) and name not in ("__init__", "stream", "source", "beans_server")]
 
@@ -215,7 +286,23 @@ class Presets(unittest.TestCase):
                     for name in ATTACKS:
                         with self.subTest(home=home.name, presets=len(presets), attack=name):
                             self.attack(peer, name)
-                    self.assertNotIn("LoudInitializer", peer.stdout())
+                    self.assertNotIn("Loud", peer.stdout())
+
+    def test_files_are_denied(self):
+        for home in jdks.homes():
+            with Peer("--jvm", home, "--rpc-policy-preset", "deny-files", allow=False) as peer:
+                marker = Path(peer.folder.name) / "marker"
+                with WebSocketClient(peer) as client:
+                    # A name is no file: paths and the collections beside these classes stay usable.
+                    name = client.call("java.nio.file.Path", "getFileName", on=path_of(client, str(marker)))
+                    self.assertEqual(client.call("java.lang.Object", "toString", on=name), "marker")
+                    self.assertEqual(client.call("java.io.File", "getName", on=client.new("java.io.File", text("/a/b"))),
+                                     "b")
+                    for attack, run in FILES.items():
+                        with self.subTest(home=home.name, attack=attack), self.assertRaises(RpcError) as raised:
+                            run(client, str(marker))
+                        self.assertEqual(raised.exception.code, -32001, f"{attack}: {raised.exception}")
+                self.assertFalse(marker.exists())
 
     def test_what_has_no_bounds_is_denied_where_there_is_any(self):
         for home in jdks.homes():

@@ -68,7 +68,7 @@ class Peer:
     """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
 
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
-                 sockets=False, env=None, pass_fds=()):
+                 sockets=False, env=None, pass_fds=(), cwd=None):
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
         self.ready_file = Path(self.folder.name) / "ready.json"
         command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
@@ -84,7 +84,7 @@ class Peer:
         self.output = open(Path(self.folder.name) / "stdout", "w+", encoding="utf-8", errors="replace")
         self.errors = open(Path(self.folder.name) / "stderr", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
-                                        stderr=self.errors, env=env or environment(), pass_fds=pass_fds)
+                                        stderr=self.errors, env=env or environment(), pass_fds=pass_fds, cwd=cwd)
         self.clients = []  # those that close() has to close, whatever became of the peer
         self.facts = self._await_ready()
 

@@ -225,8 +225,9 @@ def launch(
 
     classpath: jars and folders, without it those of $CLASSPATH; `*` and `**` in a path match several (a trailing `/*`: all
     jars of a folder, as with java).
-    jvm_options: such as "-Xmx2g". policy: a policy file. allow: patterns, such as "java.util.**"; without either this
-    program may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
+    jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
+    "com.example.**" (a wildcard that matches classes of the JDK needs "jdk:" before it); without either this program
+    may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
     timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
     """
     more = list(options)

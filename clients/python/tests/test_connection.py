@@ -58,7 +58,7 @@ class Launching(unittest.TestCase):
             wait_for(lambda: "to stdout: ü😀\n" in out.getvalue() and "to stderr\n" in errors.getvalue())
 
     def test_what_may_be_used(self):
-        with launch(allow=["java.util.*", "java.lang.Integer"]) as small:
+        with launch(allow=["jdk:java.util.*", "java.lang.Integer"]) as small:
             self.assertEqual(small.java.lang.Integer.parseInt("5"), 5)
             self.assertEqual(len(small.java.util.ArrayList([1])), 1)
             with self.assertRaises(PermissionError):

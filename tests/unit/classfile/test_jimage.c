@@ -116,13 +116,42 @@ static void test_feature_version(void **state)
   assert_int_equal(jimage_feature_version("/nowhere"), 0);
 }
 
+struct visited {
+  size_t count;
+  size_t until;
+  size_t unknown;
+};
+
+static bool note_name(struct text name, void *context)
+{
+  struct visited *visited = context;
+  visited->count++;
+  visited->unknown += catalog_find(tables, name) == CATALOG_NONE;
+  return visited->count != visited->until;
+}
+
+/* The names alone are those of the catalog; the modules of this JDK are all java.* and jdk.*. */
+static void test_names(void **state)
+{
+  (void)state;
+  struct jimage *jimage;
+  assert_int_equal(jimage_open(java_home, &jimage, NULL), JP_OK);
+  struct visited all = {0};
+  jimage_visit_names(jimage, note_name, &all);
+  assert_int_equal(all.unknown, 0);
+  assert_int_equal(all.count, tables->class_count);
+  struct visited some = {.until = 10};
+  jimage_visit_names(jimage, note_name, &some);
+  assert_int_equal(some.count, 10);
+  jimage_close(jimage);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_as_javap_says),
-      cmocka_unit_test(test_origins),
-      cmocka_unit_test(test_the_whole_jdk),
-      cmocka_unit_test(test_feature_version),
+      cmocka_unit_test(test_as_javap_says), cmocka_unit_test(test_origins),
+      cmocka_unit_test(test_the_whole_jdk), cmocka_unit_test(test_feature_version),
+      cmocka_unit_test(test_names),
   };
   if (argc != 2) {
     fprintf(stderr, "usage: %s JAVA_HOME\n", argv[0]);

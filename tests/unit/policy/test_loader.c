@@ -309,7 +309,7 @@ static void test_sparse_files(void **state)
 static void test_presets_load(void **state)
 {
   (void)state;
-  assert_int_equal(policy_preset_count, 7);
+  assert_int_equal(policy_preset_count, 8);
   for (size_t i = 0; i < policy_preset_count; i++) {
     struct arena arena;
     arena_init(&arena);

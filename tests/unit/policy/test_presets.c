@@ -6,12 +6,14 @@
  *   allowed.txt   CLASS MEMBER: allowed with all presets on
  *   reviewed.txt  CLASS MEMBER...: what looks as if a preset should deny it, is left allowed, and was looked
  * at
+ *   dangerous.txt CLASS MEMBER...: what policy/dangerous.yaml lists and no preset denies, and was looked at
  *
  * A member of an exported package that looks so (suspicious_names, suspicious_types, suspicious_bases) and is
  * neither denied nor reviewed fails the test with its name: a new JDK cannot bring one unseen. Somebody then
  * decides: a line in a preset and in denied.txt, or a line in reviewed.txt.
  */
 #include "classfile/catalog.h"
+#include "policy/dangerous.h"
 #include "policy/presets.h"
 #include "policy/rules.h"
 #include "tests/unit/unit.h"
@@ -439,12 +441,64 @@ static void test_nothing_is_left_unseen(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* ---- dangerous.yaml ---- */
+
+static bool declares_allowed(const struct policy *policy, const struct catalog_class *class,
+                             struct text member)
+{
+  for (size_t i = 0; i < class->method_count; i++) {
+    const struct catalog_method *method = &tables->methods[class->first_method + i];
+    if (!method->hidden && (method->access & ACC_PUBLIC) != 0 &&
+        text_equal(catalog_text(tables, method->name), member) && allows(policy, class, method))
+      return true;
+  }
+  return false;
+}
+
+/* deny-files denies every member that gets at files, by itself. What is dangerous otherwise is denied by one of the
+ * presets. */
+static void test_what_the_walk_has_found(void **state)
+{
+  (void)state;
+  static struct reviewed reviewed;
+  struct arena arena;
+  struct policy_danger *dangers;
+  size_t count;
+  arena_init(&arena);
+  assert_int_equal(policy_dangers_read(&arena, &dangers, &count, NULL), JP_OK);
+  size_t wrong = read_list("dangerous.txt", keep_reviewed_line, &reviewed);
+  struct policy *files = policy_with("deny-files");
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct catalog_class *class = find_class(dangers[i].class_name);
+    bool is_file = text_equal(dangers[i].kind, TEXT("files"));
+    if (class == NULL)
+      continue;
+    found++;
+    bool is_allowed = declares_allowed(is_file ? files : all_presets, class, dangers[i].member);
+    if (is_allowed && !is_reviewed(&reviewed, dangers[i].class_name, dangers[i].member)) {
+      print_error("%.*s %.*s (%.*s) is not denied\n", TEXT_ARGS(dangers[i].class_name),
+                  TEXT_ARGS(dangers[i].member), TEXT_ARGS(dangers[i].kind));
+      wrong++;
+    }
+  }
+  assert_true(found > 500);
+  for (size_t i = 0; i < reviewed.count; i++) {
+    free(reviewed.entries[i].class_name);
+    free(reviewed.entries[i].member);
+  }
+  policy_destroy(files);
+  arena_fini(&arena);
+  assert_int_equal(wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_each_preset_denies),
       cmocka_unit_test(test_what_the_presets_leave),
       cmocka_unit_test(test_nothing_is_left_unseen),
+      cmocka_unit_test(test_what_the_walk_has_found),
   };
   if (argc != 2) {
     fprintf(stderr, "usage: %s JAVA_HOME\n", argv[0]);
