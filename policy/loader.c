@@ -217,7 +217,7 @@ static enum jp_status check_draft(struct loader *loader, int line, const struct 
 }
 
 static enum jp_status compile_draft(struct loader *loader, const struct rule_draft *draft,
-                                    struct policy_rule *rule)
+                                    struct policy_rule *rule, struct policy_rule_source *source)
 {
   struct text class_source;
   struct text member_source = TEXT("**");
@@ -236,11 +236,20 @@ static enum jp_status compile_draft(struct loader *loader, const struct rule_dra
     if (draft->method != NULL)
       member_source = draft->method->text;
   }
-  return compile_pair(loader, line, class_source, member_source, &rule->class_pattern, &rule->member_pattern);
+  enum jp_status status =
+      compile_pair(loader, line, class_source, member_source, &rule->class_pattern, &rule->member_pattern);
+  if (status != JP_OK)
+    return status;
+  /* After their length was checked: an alias can repeat a long text in each of many rules. */
+  *source = (struct policy_rule_source){.class_pattern = arena_text(loader->arena, class_source),
+                                        .member_pattern = arena_text(loader->arena, member_source),
+                                        .is_split = draft->pattern != NULL};
+  return source->class_pattern.data == NULL || source->member_pattern.data == NULL ? out_of_memory(loader)
+                                                                                   : JP_OK;
 }
 
 static enum jp_status read_rule(struct loader *loader, const struct policy_node *node,
-                                struct policy_rule *rule)
+                                struct policy_rule *rule, struct policy_rule_source *source)
 {
   static const struct key_reader readers[] = {
       {"class", read_class},           {"pattern", read_pattern}, {"method", read_method},
@@ -261,7 +270,7 @@ static enum jp_status read_rule(struct loader *loader, const struct policy_node 
   rule->combinations = policy_combinations(draft.categories, draft.visibilities);
   rule->allow = draft.action == POLICY_ALLOW || draft.action == POLICY_LOG_AND_ALLOW;
   rule->log = draft.action == POLICY_LOG_AND_ALLOW || draft.action == POLICY_LOG_AND_DENY;
-  return compile_draft(loader, &draft, rule);
+  return compile_draft(loader, &draft, rule, source);
 }
 
 static enum jp_status read_version(struct loader *loader, const struct policy_node *value, void *target)
@@ -353,8 +362,13 @@ static enum jp_status read_rules(struct loader *loader, const struct policy_node
   if (elements == NULL)
     return status;
   document->rules = elements;
-  for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next)
-    status = read_rule(loader, item->value, &document->rules[document->rule_count++]);
+  document->sources = arena_calloc(loader->arena, value->count, sizeof *document->sources);
+  if (document->sources == NULL)
+    return out_of_memory(loader);
+  for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next) {
+    size_t rule = document->rule_count++;
+    status = read_rule(loader, item->value, &document->rules[rule], &document->sources[rule]);
+  }
   return status;
 }
 

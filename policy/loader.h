@@ -18,11 +18,19 @@ struct policy_member_pattern {
   struct policy_pattern member_pattern;
 };
 
+/* What a rule's patterns are in the file, for warnings about it. */
+struct policy_rule_source {
+  struct text class_pattern;
+  struct text member_pattern; /* "**" where the rule has none */
+  bool is_split;              /* both are of one `pattern` */
+};
+
 struct policy_document {
   enum policy_action default_action; /* POLICY_UNSET: the file has none */
   uint32_t presets;                  /* set of 1 << index in policy_presets */
   struct policy_rule *rules;         /* in the file's order */
   size_t rule_count;
+  struct policy_rule_source *sources; /* one for each rule */
   struct policy_member_pattern *idempotent;
   size_t idempotent_count;
 };

@@ -2,6 +2,7 @@
 
 #include <locale.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <wctype.h>
 
 enum { NO_CHARACTER = 0x110000 }; /* one more than Unicode's last code point */
@@ -350,4 +351,284 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
   if (status == JP_OK && is_any_segment(source))
     pattern->every_name = true;
   return status;
+}
+
+/* ---- whether one pattern covers another ---- */
+
+/*
+ * Both patterns become automata over characters, whose states are positions in a list of tokens. The search walks
+ * through the states of `specific` together with the set of states that `general` can be in after the same characters,
+ * until the one accepts a name that the other does not. Characters that `general` does not have are all alike to it.
+ */
+enum token_kind { TOKEN_LITERAL, TOKEN_ANY, TOKEN_STAR, TOKEN_SEGMENT_END, TOKEN_DEEP, TOKEN_END };
+
+struct token {
+  enum token_kind kind;
+  uint32_t character;
+};
+
+struct automaton {
+  struct token *tokens; /* the last is TOKEN_END */
+  size_t count;
+};
+
+enum {
+  OTHER_CHARACTER = NO_CHARACTER + 0x100, /* none that read_character gives */
+  DOT = NO_CHARACTER + 0x101,
+  COVER_STEPS_MAX = 4000
+};
+
+static size_t count_prefix_segments(const struct policy_pattern *pattern)
+{
+  return pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
+}
+
+static bool make_automaton(const struct policy_pattern *pattern, struct automaton *automaton)
+{
+  /* The segments of the prefix lie before the others. */
+  size_t prefix_count = count_prefix_segments(pattern);
+  const struct policy_segment *segments = pattern->segments - prefix_count;
+  size_t count = prefix_count + pattern->segment_count;
+  size_t room = 1;
+  for (size_t i = 0; i < count; i++)
+    room += segments[i].glob.len + 1;
+  automaton->count = 0;
+  automaton->tokens = calloc(room, sizeof *automaton->tokens);
+  if (automaton->tokens == NULL)
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    struct token *token = &automaton->tokens[automaton->count];
+    if (segments[i].kind == SEGMENT_ANY_DEPTH) {
+      *token = (struct token){.kind = TOKEN_DEEP};
+    } else {
+      struct cursor glob = cursor_over(segments[i].glob);
+      for (; glob.at < glob.end; token++) {
+        char wildcard = (char)*glob.at;
+        token->character = read_character(&glob);
+        token->kind = wildcard == '*' ? TOKEN_STAR : wildcard == '?' ? TOKEN_ANY : TOKEN_LITERAL;
+      }
+      *token = (struct token){.kind = TOKEN_SEGMENT_END};
+    }
+    automaton->count = (size_t)(token - automaton->tokens) + 1;
+  }
+  automaton->tokens[automaton->count++] = (struct token){.kind = TOKEN_END};
+  return true;
+}
+
+/* Only "**" is left: a name may end here. */
+static bool may_end(const struct automaton *automaton, size_t at)
+{
+  while (automaton->tokens[at].kind == TOKEN_DEEP)
+    at++;
+  return automaton->tokens[at].kind == TOKEN_END;
+}
+
+/* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that it takes. In the search, for every
+ * token of `specific`, whether its segment has a character: no segment of a name is empty. */
+static size_t state_of(size_t token, bool is_inside)
+{
+  return token * 2 + is_inside;
+}
+
+static bool accepts(const struct automaton *automaton, size_t state)
+{
+  enum token_kind kind = automaton->tokens[state / 2].kind;
+  return (kind == TOKEN_SEGMENT_END || (kind == TOKEN_DEEP && state % 2 == 1)) &&
+         may_end(automaton, state / 2 + 1);
+}
+
+/* A set of states of `general`. */
+static bool set_has(const uint64_t *set, size_t state)
+{
+  return (set[state / 64] >> state % 64 & 1) != 0;
+}
+
+/* Adds a state, and those that it leads to without a character. */
+static void set_add(uint64_t *set, const struct automaton *automaton, size_t state)
+{
+  for (;;) {
+    set[state / 64] |= (uint64_t)1 << state % 64;
+    enum token_kind kind = automaton->tokens[state / 2].kind;
+    if (kind != TOKEN_STAR && (kind != TOKEN_DEEP || state % 2 == 1))
+      return;
+    state = state_of(state / 2 + 1, false);
+  }
+}
+
+/* False where no state is left. */
+static bool set_step(const struct automaton *automaton, const uint64_t *from, uint32_t character,
+                     uint64_t *to, size_t words)
+{
+  bool any = false;
+  memset(to, 0, words * sizeof *to);
+  for (size_t state = 0; state < automaton->count * 2; state++) {
+    if (!set_has(from, state))
+      continue;
+    const struct token *token = &automaton->tokens[state / 2];
+    size_t next = state / 2 + 1;
+    bool steps = character == DOT
+                     ? token->kind == TOKEN_SEGMENT_END || (token->kind == TOKEN_DEEP && state % 2 == 1)
+                     : token->kind == TOKEN_ANY || token->kind == TOKEN_STAR || token->kind == TOKEN_DEEP ||
+                           (token->kind == TOKEN_LITERAL && token->character == character);
+    if (!steps)
+      continue;
+    any = true;
+    bool stays = token->kind == TOKEN_STAR || token->kind == TOKEN_DEEP;
+    set_add(to, automaton,
+            stays ? state_of(state / 2, character != DOT && token->kind == TOKEN_DEEP)
+                  : state_of(next, false));
+  }
+  return any;
+}
+
+struct cover_search {
+  struct automaton general;
+  struct automaton specific;
+  uint32_t *characters; /* of general, and OTHER_CHARACTER */
+  size_t character_count;
+  size_t words;      /* of a set */
+  uint64_t *entries; /* each a state of specific, and a set */
+  size_t entry_count;
+  uint32_t *slots; /* a hash table of entries: 0, or the index and one */
+  uint64_t *next;  /* a set */
+  bool is_covered;
+};
+
+enum { COVER_SLOTS = 1 << 13 };
+
+/* Adds what has not been seen, to be looked at later. */
+static void visit(struct cover_search *search, size_t state, const uint64_t *set)
+{
+  size_t width = search->words + 1;
+  uint64_t hash = state * 0x9E3779B97F4A7C15u;
+  for (size_t i = 0; i < search->words; i++)
+    hash = (hash ^ set[i]) * 0x9E3779B97F4A7C15u;
+  size_t slot = hash % COVER_SLOTS;
+  for (; search->slots[slot] != 0; slot = (slot + 1) % COVER_SLOTS) {
+    const uint64_t *entry = &search->entries[(search->slots[slot] - 1) * width];
+    if (entry[0] == state && memcmp(entry + 1, set, search->words * sizeof *set) == 0)
+      return;
+  }
+  if (search->entry_count == COVER_STEPS_MAX) {
+    search->is_covered = false;
+    return;
+  }
+  uint64_t *entry = &search->entries[search->entry_count * width];
+  entry[0] = state;
+  memcpy(entry + 1, set, search->words * sizeof *set);
+  search->slots[slot] = (uint32_t)++search->entry_count;
+}
+
+/* Every state of specific but the last can still become a name. */
+static void take_character(struct cover_search *search, const uint64_t *set, uint32_t character, size_t state)
+{
+  if (search->specific.tokens[state / 2].kind == TOKEN_END)
+    return;
+  if (set_step(&search->general, set, character, search->next, search->words))
+    visit(search, state, search->next);
+  else
+    search->is_covered = false;
+}
+
+static void expand(struct cover_search *search, size_t index)
+{
+  const uint64_t *entry = &search->entries[index * (search->words + 1)];
+  const uint64_t *set = entry + 1;
+  size_t at = entry[0] / 2;
+  bool has_character = entry[0] % 2 == 1;
+  const struct token *token = &search->specific.tokens[at];
+  if (has_character && accepts(&search->specific, entry[0])) {
+    bool is_matched = false;
+    for (size_t state = 0; state < search->general.count * 2 && !is_matched; state++)
+      is_matched = set_has(set, state) && accepts(&search->general, state);
+    search->is_covered = search->is_covered && is_matched;
+  }
+  switch (token->kind) {
+  case TOKEN_LITERAL: {
+    uint32_t character = OTHER_CHARACTER;
+    for (size_t i = 0; i < search->character_count; i++)
+      if (search->characters[i] == token->character)
+        character = token->character;
+    take_character(search, set, character, state_of(at + 1, true));
+    break;
+  }
+  case TOKEN_ANY:
+  case TOKEN_STAR:
+  case TOKEN_DEEP:
+    for (size_t i = 0; i < search->character_count && search->is_covered; i++)
+      take_character(search, set, search->characters[i],
+                     state_of(token->kind == TOKEN_ANY ? at + 1 : at, true));
+    if (token->kind == TOKEN_STAR)
+      visit(search, state_of(at + 1, has_character), set);
+    else if (token->kind == TOKEN_DEEP && !has_character)
+      visit(search, state_of(at + 1, false), set);
+    else if (token->kind == TOKEN_DEEP)
+      take_character(search, set, DOT, state_of(at, false));
+    break;
+  case TOKEN_SEGMENT_END:
+    if (has_character)
+      take_character(search, set, DOT, state_of(at + 1, false));
+    break;
+  case TOKEN_END:
+    break;
+  }
+}
+
+static void run_search(struct cover_search *search)
+{
+  search->characters[search->character_count++] = OTHER_CHARACTER;
+  for (size_t i = 0; i < search->general.count; i++) {
+    bool is_known = search->general.tokens[i].kind != TOKEN_LITERAL;
+    for (size_t j = 0; j < search->character_count && !is_known; j++)
+      is_known = search->characters[j] == search->general.tokens[i].character;
+    if (!is_known)
+      search->characters[search->character_count++] = search->general.tokens[i].character;
+  }
+  set_add(search->next, &search->general, state_of(0, false));
+  search->is_covered = true;
+  visit(search, state_of(0, false), search->next);
+  for (size_t i = 0; i < search->entry_count && search->is_covered; i++)
+    expand(search, i);
+}
+
+/* A literal segment covers none with a wildcard, so that the prefix of general has to be one of specific's, too. */
+static bool has_prefix(const struct policy_pattern *general, const struct policy_pattern *specific)
+{
+  struct text prefix = general->prefix;
+  struct text other = specific->prefix;
+  if (!general->ascii || !specific->ascii)
+    return true;
+  return text_starts_with(other, prefix) &&
+         (prefix.len == 0 || other.len == prefix.len || other.data[prefix.len] == '.');
+}
+
+bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific)
+{
+  if (general->every_name || specific->every_name)
+    return general->every_name;
+  if (!has_prefix(general, specific))
+    return false;
+  if (general->segment_count == 0 && general->ascii)
+    return specific->segment_count == 0 && general->prefix.len == specific->prefix.len;
+  struct cover_search search = {0};
+  bool is_made = make_automaton(general, &search.general) && make_automaton(specific, &search.specific);
+  search.words = search.general.count * 2 / 64 + 1;
+  if (is_made) {
+    search.characters = calloc(search.general.count + 1, sizeof *search.characters);
+    search.entries = calloc(COVER_STEPS_MAX, (search.words + 1) * sizeof *search.entries);
+    search.slots = calloc(COVER_SLOTS, sizeof *search.slots);
+    search.next = calloc(search.words, sizeof *search.next);
+  }
+  bool covers = false;
+  if (search.characters != NULL && search.entries != NULL && search.slots != NULL && search.next != NULL) {
+    run_search(&search);
+    covers = search.is_covered;
+  }
+  free(search.general.tokens);
+  free(search.specific.tokens);
+  free(search.characters);
+  free(search.entries);
+  free(search.slots);
+  free(search.next);
+  return covers;
 }

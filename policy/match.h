@@ -51,6 +51,13 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
 bool policy_pattern_matches(const struct policy_pattern *pattern, struct text name);
 
 /*
+ * True only where `general` matches every name that `specific` matches, both being patterns of classes or both of
+ * members. It is exact, except for patterns whose comparison takes more than a bound of steps: these are false. For
+ * advice, not for requests: it allocates.
+ */
+bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
+
+/*
  * A cheap test that comes before the match: false means that the pattern does not match. It compares the last
  * eight bytes of the prefix with the name's bytes at the same place, but for the bit that tells upper case
  * from lower. Packages mostly begin alike, so the end of the prefix tells more than its start.

@@ -4,6 +4,7 @@
 #include "cli/policy_options.h"
 #include "cli/subcommands.h"
 #include "policy/explain.h"
+#include "policy/lint.h"
 #include "policy/vocabulary.h"
 
 #include <stdio.h>
@@ -60,7 +61,9 @@ static void print_help(FILE *out)
       "usage: jpeer policy check FILE\n"
       "       jpeer policy explain FILE CLASS.MEMBER [options]\n"
       "\n"
-      "check reads a policy file and says whether it is good. explain says what it decides about a member,\n"
+      "check reads a policy file and says whether it is good, with warnings of rules that are never used or "
+      "mean\n"
+      "something else than they seem to. explain says what it decides about a member,\n"
       "and which rule or preset does: CLASS.MEMBER is a method or a field, CLASS.<init> the constructors.\n",
       out);
   options_print_help(out, explain_rows, EXPLAIN_ROWS);
@@ -84,13 +87,26 @@ static int check_file(char *const *args, size_t arg_count)
   }
   const struct policy_config config = {.file = args[0]};
   struct policy *policy;
-  if (policy_create(&config, &policy, &error) != JP_OK)
-    return print_error(" check", &error, EXIT_RUN_TIME);
-  printf("%s: good\n", args[0]);
-  if (policy_notice(policy) != NULL)
-    puts(policy_notice(policy));
-  policy_destroy(policy);
-  return EXIT_GOOD;
+  struct buffer warnings;
+  size_t count = 0;
+  buffer_init(&warnings);
+  int code = EXIT_RUN_TIME;
+  if (policy_create(&config, &policy, &error) == JP_OK) {
+    if (policy_lint_file(args[0], &warnings, &count, &error) == JP_OK && !warnings.failed)
+      code = EXIT_GOOD;
+    fwrite(warnings.data, 1, warnings.len, stderr);
+    if (code == EXIT_GOOD && count > 0)
+      printf("%s: good, with %zu warning%s\n", args[0], count, count == 1 ? "" : "s");
+    else if (code == EXIT_GOOD)
+      printf("%s: good\n", args[0]);
+    if (code == EXIT_GOOD && policy_notice(policy) != NULL)
+      puts(policy_notice(policy));
+    policy_destroy(policy);
+  }
+  if (warnings.failed)
+    jp_fail(&error, JP_NO_MEMORY, "out of memory");
+  buffer_fini(&warnings);
+  return code == EXIT_GOOD ? code : print_error(" check", &error, code);
 }
 
 /* ---- explain ---- */

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from support.clients import RpcError, WebSocketClient, ref, typed
-from support.peer import FIXTURES, ROOT, Peer
+from support.peer import FIXTURES, ROOT, Peer, run_to_end
 
 LOUD = "fixtures.LoudBundle"  # prints when it is initialised
 
@@ -84,6 +84,15 @@ class Examples(unittest.TestCase):
                 with self.subTest(way=way):
                     self.denied(load, client)
             self.assertNotIn("LoudBundle", peer.stdout())
+
+    def test_no_example_has_a_warning(self):
+        for place, options in examples().items():
+            if "file" in options:
+                with self.subTest(place=place), tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                    file.write(options["file"])
+                    file.flush()
+                    done = run_to_end("policy", "check", file.name)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_attack_works_where_all_is_allowed(self):
         with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(FIXTURES) as jar:

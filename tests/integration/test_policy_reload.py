@@ -226,6 +226,19 @@ class Commands(unittest.TestCase):
             self.assertIn(f"{file.path}:3: ", done.stderr)
             self.assertIn("clas", done.stderr)
 
+    def test_warnings_leave_a_file_good(self):
+        rules = ("  - {class: 'fixtures.**', action: ALLOW}\n  - {class: fixtures.Calculator, action: DENY}\n"
+                 "  - {class: com.example**, action: DENY}\n  - {pattern: com.example.**, action: DENY}\n")
+        with PolicyFile("rules:\n" + rules) as file:
+            done = self.run_policy("check", str(file.path))
+            self.assertEqual((done.returncode, done.stdout), (0, f"{file.path}: good, with 3 warnings\n"))
+            lines = done.stderr.splitlines()
+            self.assertEqual([line.partition(": warning: ")[0] for line in lines],
+                             [f"{file.path}:{number}" for number in (3, 4, 5)])
+            self.assertIn("is never used: what it matches is decided by the rule before it in line 2", lines[0])
+            with Peer("--rpc-policy", file.path, allow=False) as peer:
+                self.assertNotIn("warning", peer.stderr())
+
     def test_explain(self):
         with PolicyFile("presets: {deny-unsafe: true}\n" + CALCULATOR_ONLY) as file:
             path = str(file.path)

@@ -212,13 +212,169 @@ static void test_hostile_names(void **state)
   arena_fini(&arena);
 }
 
+/* ---- covering ---- */
+
+static void test_covering(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *general;
+    const char *specific;
+    bool covers;
+    bool covers_back;
+  } cases[] = {
+      {"com.example.**", "com.example.A", true, false},
+      {"com.example.**", "com.example.*", true, false},
+      {"com.example.**", "com.example.**.Order", true, false},
+      {"com.example.**", "com.example", true, false},
+      {"com.example.**", "COM.Example.**", true, true},
+      {"com.example.**", "com.examples.**", false, false},
+      {"com.example.*", "com.example.a.B", false, false},
+      {"com.example*", "com.example**", true, true}, /* two stars inside a segment are one */
+      {"com.*.Order", "com.a.Order", true, false},
+      {"com.*.Order", "com.**.Order", false, true},
+      {"**.Order", "com.**.Order", true, false},
+      {"**.Order", "Order", true, false},
+      {"**.a.**", "**.a.b.**", true, false},
+      {"**", "**.*", true, true},
+      {"**", "com.**", true, false},
+      {"*", "**", false, true},
+      {"?*", "*", true, true},
+      {"a?", "a*", false, true},
+      {"*a*", "*aa*", true, false},
+      {"*a*b", "a*b", true, false},
+      {"com.A", "com.A", true, true},
+      {"com.A", "com.A$*", false, false},
+      {"com.A*", "com.A$*", true, false},
+      {"com.\xC3\x84", "com.\xC3\xA4", true, true},
+      {"\xC3\x84*", "\xC3\xA4?", true, false},
+      {"a?", "a\xC3\xA4", true, false},
+      {"k", "\xE2\x84\xAA", false, false}, /* the Kelvin sign is no k */
+  };
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy_pattern general;
+    struct policy_pattern specific;
+    assert_int_equal(policy_pattern_compile(text_of(cases[i].general), &arena, &general, NULL), JP_OK);
+    assert_int_equal(policy_pattern_compile(text_of(cases[i].specific), &arena, &specific, NULL), JP_OK);
+    if (policy_pattern_covers(&general, &specific) != cases[i].covers ||
+        policy_pattern_covers(&specific, &general) != cases[i].covers_back)
+      fail_msg("%s and %s", cases[i].general, cases[i].specific);
+  }
+  arena_fini(&arena);
+}
+
+/* All words over an alphabet, by length; without those that have an empty segment. */
+struct words {
+  char (*all)[8];
+  size_t count;
+};
+
+static void add_words(struct words *words, const char *alphabet, size_t longest, char *word, size_t length)
+{
+  if (length > 0 && word[length - 1] != '.')
+    memcpy(words->all[words->count++], word, length + 1);
+  for (const char *letter = alphabet; length < longest && *letter != '\0'; letter++) {
+    if (*letter == '.' && (length == 0 || word[length - 1] == '.'))
+      continue;
+    word[length] = *letter;
+    word[length + 1] = '\0';
+    add_words(words, alphabet, longest, word, length + 1);
+    word[length] = '\0';
+  }
+}
+
+static struct words words_over(const char *alphabet, size_t longest)
+{
+  size_t room = 1;
+  for (size_t i = 0; i < longest; i++)
+    room = room * strlen(alphabet) + 1;
+  struct words words = {.all = test_calloc(room, sizeof *words.all)};
+  char word[8] = "";
+  add_words(&words, alphabet, longest, word, 0);
+  return words;
+}
+
+/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers another where
+ * its set holds the other's. Names need one letter that no pattern has. They have to be longer than both patterns for the
+ * answer "no": is_exact. The answer "yes" is wrong with any name. */
+static void compare_with_names(const char *pattern_alphabet, size_t pattern_longest,
+                               const char *name_alphabet, size_t longest, bool is_exact)
+{
+  struct words patterns = words_over(pattern_alphabet, pattern_longest);
+  struct words names = words_over(name_alphabet, longest);
+  size_t row = names.count / 64 + 1;
+  struct policy_pattern *compiled = test_calloc(patterns.count, sizeof *compiled);
+  uint64_t *matched = test_calloc(patterns.count * row, sizeof *matched);
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < patterns.count; i++) {
+    assert_int_equal(policy_pattern_compile(text_of(patterns.all[i]), &arena, &compiled[i], NULL), JP_OK);
+    for (size_t j = 0; j < names.count; j++)
+      if (policy_pattern_matches(&compiled[i], text_of(names.all[j])))
+        matched[i * row + j / 64] |= (uint64_t)1 << j % 64;
+  }
+  size_t covering = 0;
+  for (size_t i = 0; i < patterns.count; i++)
+    for (size_t j = 0; j < patterns.count; j++) {
+      bool covers = true;
+      for (size_t k = 0; k < row && covers; k++)
+        covers = (matched[j * row + k] & ~matched[i * row + k]) == 0;
+      bool answer = policy_pattern_covers(&compiled[i], &compiled[j]);
+      if (answer != covers && (answer || is_exact))
+        fail_msg("%s covers %s: %s by the names", patterns.all[i], patterns.all[j], covers ? "yes" : "no");
+      covering += covers;
+    }
+  assert_true(covering > patterns.count);
+  arena_fini(&arena);
+  test_free(matched);
+  test_free(compiled);
+  test_free(patterns.all);
+  test_free(names.all);
+}
+
+static void test_covering_is_what_the_names_say(void **state)
+{
+  (void)state;
+  compare_with_names("a.*?", 5, "ab.", 7, false);
+  compare_with_names("a.*?", 4, "ab.", 7, true);
+  compare_with_names("ab.*", 4, "abc.", 6, true);
+  compare_with_names("ab*?", 4, "abc.", 6, true);
+}
+
+/* Beyond the bound the answer is no. */
+static void test_covering_ends(void **state)
+{
+  (void)state;
+  char general[POLICY_PATTERN_MAX];
+  char specific[POLICY_PATTERN_MAX];
+  for (size_t i = 0; i < sizeof general; i++)
+    general[i] = "*a?b"[i % 4];
+  memset(specific, '?', sizeof specific);
+  struct arena arena;
+  struct policy_pattern left;
+  struct policy_pattern right;
+  arena_init(&arena);
+  assert_int_equal(policy_pattern_compile((struct text){general, sizeof general}, &arena, &left, NULL),
+                   JP_OK);
+  assert_int_equal(policy_pattern_compile((struct text){specific, sizeof specific}, &arena, &right, NULL),
+                   JP_OK);
+  assert_false(policy_pattern_covers(&left, &right));
+  assert_int_equal(policy_pattern_compile(TEXT("*a????????????????????*"), &arena, &left, NULL), JP_OK);
+  assert_int_equal(policy_pattern_compile(TEXT("*a????????????????????b*"), &arena, &right, NULL), JP_OK);
+  assert_false(policy_pattern_covers(&right, &left));
+  (void)policy_pattern_covers(&left, &right);
+  arena_fini(&arena);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_every_name),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_hostile_names),
+      cmocka_unit_test(test_names),         cmocka_unit_test(test_every_name),
+      cmocka_unit_test(test_refused),       cmocka_unit_test(test_hostile_names),
+      cmocka_unit_test(test_covering),      cmocka_unit_test(test_covering_is_what_the_names_say),
+      cmocka_unit_test(test_covering_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

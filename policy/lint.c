@@ -1,0 +1,339 @@
+#include "policy/lint.h"
+
+#include "policy/dangerous.h"
+#include "policy/loader.h"
+#include "policy/tree.h"
+#include "policy/vocabulary.h"
+
+#include "base/primitives.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { CONSTRUCTORS = 1u << POLICY_CONSTRUCTOR };
+
+struct lint {
+  const char *path;
+  const struct policy_document *document;
+  const struct policy_danger *dangers;
+  size_t danger_count;
+  struct buffer *out;
+  size_t *count;
+  size_t rule; /* that is looked at */
+};
+
+static void warn(struct lint *lint, const char *format, ...) JP_PRINTF(2, 3);
+
+static void warn(struct lint *lint, const char *format, ...)
+{
+  struct jp_error text; /* bounds what a file can make of a line */
+  va_list args;
+  va_start(args, format);
+  jp_fail_va(&text, JP_INVALID, format, args);
+  va_end(args);
+  buffer_printf(lint->out, "%s:%d: warning: %s\n", lint->path, lint->document->rules[lint->rule].line,
+                text.text);
+  ++*lint->count;
+}
+
+/* ---- what the names say ---- */
+
+static bool has_wildcard(struct text t)
+{
+  return memchr(t.data, '*', t.len) != NULL || memchr(t.data, '?', t.len) != NULL;
+}
+
+static bool has_character(struct text t, char character)
+{
+  return memchr(t.data, character, t.len) != NULL;
+}
+
+static struct text last_segment(struct text name)
+{
+  size_t dot = text_find_last(name, '.');
+  return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
+}
+
+static bool begins_small(struct text segment)
+{
+  return segment.len > 0 && segment.data[0] >= 'a' && segment.data[0] <= 'z';
+}
+
+static bool begins_with_a_capital(struct text segment)
+{
+  return segment.len > 0 && segment.data[0] >= 'A' && segment.data[0] <= 'Z';
+}
+
+/* A package by Java's habit: it has a dot, and its last name is in small letters. */
+static bool looks_like_package(struct text name)
+{
+  struct text last = last_segment(name);
+  if (last.len == name.len || !begins_small(last) || has_wildcard(last))
+    return false;
+  for (size_t i = 0; i < last.len; i++)
+    if (last.data[i] == '$' || (last.data[i] >= 'A' && last.data[i] <= 'Z'))
+      return false;
+  return true;
+}
+
+/* "com.example**" for "com.example.**". */
+static void check_stars(struct lint *lint, struct text class_pattern)
+{
+  struct text rest = class_pattern;
+  while (rest.data != NULL) {
+    const char *dot = memchr(rest.data, '.', rest.len);
+    struct text segment = text_slice(rest, 0, dot == NULL ? rest.len : (size_t)(dot - rest.data));
+    if (segment.len > 2 && memmem(segment.data, segment.len, "**", 2) != NULL) {
+      struct text shown = policy_shortened(class_pattern);
+      warn(lint,
+           "'%.*s': two stars inside a segment mean one, so that this matches no sub-package: ** has to be a "
+           "segment "
+           "of its own, as in com.example.**",
+           TEXT_ARGS(shown));
+      return;
+    }
+    rest = dot == NULL ? TEXT_ABSENT : text_slice(rest, segment.len + 1, rest.len);
+  }
+}
+
+static void check_class(struct lint *lint, const struct policy_rule_source *source)
+{
+  struct text name = source->class_pattern;
+  struct text shown = policy_shortened(name);
+  struct text last = last_segment(name);
+  struct text outer = last.len == name.len ? TEXT_ABSENT : text_slice(name, 0, name.len - last.len - 1);
+  struct text shown_outer = policy_shortened(outer);
+  struct text shown_last = policy_shortened(last);
+  bool is_below_class =
+      outer.data != NULL && begins_with_a_capital(last_segment(outer)) && !has_wildcard(outer);
+  bool is_any_member =
+      text_equal(source->member_pattern, TEXT("**")) || text_equal(source->member_pattern, TEXT("*"));
+  if (primitive_is_keyword(name))
+    warn(lint, "has no effect: the primitive type '%.*s' is always allowed", TEXT_ARGS(shown));
+  else if (is_below_class && begins_with_a_capital(last))
+    warn(lint, "'%.*s' names no nested class: if '%.*s' is a class, write '%.*s$%.*s'", TEXT_ARGS(shown),
+         TEXT_ARGS(shown_outer), TEXT_ARGS(shown_outer), TEXT_ARGS(shown_last));
+  else if (is_below_class && begins_small(last) && !source->is_split)
+    warn(lint,
+         "matches a class '%.*s': if '%.*s' is a member of '%.*s', name it by 'method', or write 'pattern' "
+         "for 'class'",
+         TEXT_ARGS(shown), TEXT_ARGS(shown_last), TEXT_ARGS(shown_outer));
+  else if (looks_like_package(name) && !source->is_split)
+    warn(lint,
+         "matches the class '%.*s' alone: if that is a package, its classes are '%.*s.*', and with its "
+         "sub-packages "
+         "'%.*s.**'",
+         TEXT_ARGS(shown), TEXT_ARGS(shown), TEXT_ARGS(shown));
+  else if (looks_like_package(name) && is_any_member)
+    warn(lint,
+         "a pattern is split at its last dot into class and member, so that this matches the members of a "
+         "class "
+         "'%.*s': for a package write class: '%.*s.**'",
+         TEXT_ARGS(shown), TEXT_ARGS(shown));
+}
+
+static void check_member(struct lint *lint, const struct policy_rule_source *source)
+{
+  struct text member = source->member_pattern;
+  struct text shown = policy_shortened(member);
+  struct text simple = last_segment(source->class_pattern);
+  if (has_character(source->class_pattern, '(') || has_character(member, '(') || has_character(member, ')'))
+    warn(lint, "has parentheses: a rule names members without parameters, and decides for all overloads");
+  else if (!has_wildcard(member) && has_character(member, '<') &&
+           !text_equal_ignore_case(member, TEXT("<init>")))
+    warn(lint, "no member is called '%.*s': constructors are <init>", TEXT_ARGS(shown));
+  else if (!has_wildcard(member) && begins_with_a_capital(member) && text_equal(member, simple))
+    warn(lint, "'%.*s' is a method or a field of that name: constructors are <init>", TEXT_ARGS(shown));
+}
+
+/* ---- what a rule can decide ---- */
+
+static uint32_t categories_of(uint32_t combinations)
+{
+  uint32_t categories = 0;
+  for (unsigned category = 0; category < POLICY_CATEGORIES; category++)
+    if ((combinations & policy_combinations(1u << category, POLICY_ALL_VISIBILITIES)) != 0)
+      categories |= 1u << category;
+  return categories;
+}
+
+/* Constructors are called <init>, and nothing else is. */
+static void check_categories(struct lint *lint, const struct policy_rule *rule)
+{
+  uint32_t categories = categories_of(rule->combinations);
+  bool is_init = policy_pattern_matches(&rule->member_pattern, TEXT("<init>"));
+  bool is_init_alone = is_init && rule->member_pattern.segment_count == 0;
+  if (categories == CONSTRUCTORS && !is_init)
+    warn(lint, "is never used: constructors are called <init>, which the member's pattern does not match");
+  else if (is_init_alone && (categories & CONSTRUCTORS) == 0)
+    warn(lint, "is never used: <init> is the name of constructors, and 'members' has no CONSTRUCTOR");
+}
+
+static bool is_covered(const struct policy_rule *general, const struct policy_rule *specific)
+{
+  return policy_pattern_covers(&general->member_pattern, &specific->member_pattern) &&
+         policy_pattern_covers(&general->class_pattern, &specific->class_pattern);
+}
+
+/* The lines of the rules that leave nothing, "4", "4 and 9" or "4, 9, 12, ...". */
+struct lines {
+  char text[64];
+  size_t count;
+};
+
+static void add_line(struct lines *lines, int line)
+{
+  enum { SHOWN = 3 };
+  size_t used = strlen(lines->text);
+  lines->count++;
+  if (lines->count <= SHOWN)
+    snprintf(lines->text + used, sizeof lines->text - used, "%s%d", lines->count == 1 ? "" : ", ", line);
+  else if (lines->count == SHOWN + 1)
+    snprintf(lines->text + used, sizeof lines->text - used, ", ...");
+}
+
+/* Takes away from the rule what the rules before it decide. `every`: only those for every class, or only the others. True
+ * where nothing is left. */
+static bool is_decided_before(const struct lint *lint, bool every, struct lines *lines)
+{
+  const struct policy_rule *rules = lint->document->rules;
+  const struct policy_rule *rule = &rules[lint->rule];
+  uint32_t left[POLICY_CHANNELS];
+  for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
+    left[channel] = (rule->channels & ~POLICY_EXEMPT_CHANNELS & 1u << channel) != 0 ? rule->combinations : 0;
+  for (size_t i = 0; i < lint->rule; i++) {
+    if (rules[i].class_pattern.every_name != every || (rules[i].combinations & rule->combinations) == 0)
+      continue;
+    bool is_useful = false;
+    for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
+      is_useful = is_useful ||
+                  ((rules[i].channels & 1u << channel) != 0 && (left[channel] & rules[i].combinations) != 0);
+    if (!is_useful || !is_covered(&rules[i], rule))
+      continue;
+    uint32_t all = 0;
+    for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++) {
+      if ((rules[i].channels & 1u << channel) != 0)
+        left[channel] &= ~rules[i].combinations;
+      all |= left[channel];
+    }
+    add_line(lines, rules[i].line);
+    if (all == 0)
+      return true;
+  }
+  return false;
+}
+
+/* False where the rule decides nothing. */
+static bool check_order(struct lint *lint, const struct policy_rule *rule)
+{
+  struct lines lines = {0};
+  struct lines every = {0};
+  if ((rule->channels & ~POLICY_EXEMPT_CHANNELS) == 0) {
+    warn(lint, "has no effect: no rule is asked on the channels CLI_RPC and REPLAY_INJECTION");
+    return false;
+  }
+  /* A rule for every class is not asked about the classes of an object, so that a rule after it may still decide
+   * there, unless it is for every class itself. */
+  if (is_decided_before(lint, false, &lines)) {
+    warn(lint, "is never used: what it matches is decided by the rule%s before it in line%s %s",
+         lines.count == 1 ? "" : "s", lines.count == 1 ? "" : "s", lines.text);
+    return false;
+  }
+  if (!is_decided_before(lint, true, &every))
+    return true;
+  warn(lint,
+       rule->class_pattern.every_name
+           ? "is never used: what it matches is decided by the rule for every class before it in line %s"
+           : "decides nothing about a class that the caller names: the rule for every class in line %s comes "
+             "first",
+       every.text);
+  return false;
+}
+
+/* Clients of the WebSocket can use HTTP on the same port. */
+static void check_channels(struct lint *lint, const struct policy_rule *rule)
+{
+  const struct policy_document *document = lint->document;
+  bool is_open = document->default_action == POLICY_ALLOW || document->default_action == POLICY_LOG_AND_ALLOW;
+  if (rule->allow || (rule->channels & 1u << POLICY_WEBSOCKET) == 0 ||
+      (rule->channels & 1u << POLICY_HTTP) != 0)
+    return;
+  uint32_t left = rule->combinations;
+  for (size_t i = 0; i < document->rule_count; i++) {
+    const struct policy_rule *other = &document->rules[i];
+    if ((other->channels & 1u << POLICY_HTTP) == 0)
+      continue;
+    is_open = is_open || other->allow;
+    if (!other->allow && is_covered(other, rule))
+      left &= ~other->combinations;
+  }
+  if (is_open && left != 0)
+    warn(lint, "denies on WEBSOCKET_RPC and not on HTTP_RPC, which every --json-rpc address serves as well");
+}
+
+/* ---- what a rule opens ---- */
+
+static bool is_opened(const struct policy_danger *danger, void *context)
+{
+  const struct lint *lint = context;
+  const struct policy_rule *rules = lint->document->rules;
+  bool is_constructor = text_equal(danger->member, TEXT("<init>"));
+  unsigned categories = is_constructor ? CONSTRUCTORS : 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD;
+  uint32_t combinations = policy_combinations(categories, 1u << POLICY_PUBLIC);
+  for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++) {
+    uint32_t left = (POLICY_SERVED_CHANNELS & 1u << channel) != 0 ? combinations : 0;
+    for (size_t i = 0; i <= lint->rule && left != 0; i++) {
+      if (!policy_rule_applies(&rules[i], (enum policy_channel)channel, left, danger->class_name,
+                               danger->member))
+        continue;
+      if (i == lint->rule)
+        return true;
+      left &= ~rules[i].combinations;
+    }
+  }
+  return false;
+}
+
+static void check_dangers(struct lint *lint, const struct policy_rule *rule,
+                          const struct policy_rule_source *source)
+{
+  if (!rule->allow || !has_wildcard(source->class_pattern))
+    return;
+  struct buffer opened;
+  struct text shown = policy_shortened(source->class_pattern);
+  buffer_init(&opened);
+  if (policy_dangers_list(lint->dangers, lint->danger_count, is_opened, lint, &opened) > 0)
+    warn(lint, "'%.*s' matches classes of the JDK, and opens %.*s", TEXT_ARGS(shown),
+         TEXT_ARGS(buffer_text(&opened)));
+  buffer_fini(&opened);
+}
+
+/* ---- */
+
+enum jp_status policy_lint_file(const char *path, struct buffer *out, size_t *count, struct jp_error *error)
+{
+  struct policy_document document;
+  struct policy_danger *dangers = NULL;
+  struct lint lint = {.path = path, .document = &document, .out = out, .count = count};
+  struct arena arena;
+  *count = 0;
+  arena_init(&arena);
+  enum jp_status status = policy_load_file(path, &arena, &document, error);
+  if (status == JP_OK)
+    status = policy_dangers_read(&arena, &dangers, &lint.danger_count, error);
+  lint.dangers = dangers;
+  for (; status == JP_OK && lint.rule < document.rule_count; lint.rule++) {
+    const struct policy_rule *rule = &document.rules[lint.rule];
+    const struct policy_rule_source *source = &document.sources[lint.rule];
+    check_stars(&lint, source->class_pattern);
+    check_class(&lint, source);
+    check_member(&lint, source);
+    check_categories(&lint, rule);
+    if (check_order(&lint, rule)) {
+      check_channels(&lint, rule);
+      check_dangers(&lint, rule, source);
+    }
+  }
+  arena_fini(&arena);
+  return status;
+}

@@ -1,0 +1,17 @@
+#ifndef JPEER_POLICY_LINT_H
+#define JPEER_POLICY_LINT_H
+/*
+ * Warns of rules of a policy file that decide nothing, or mean something else than they seem to (docs/policy.md,
+ * "Warnings"). `jpeer policy check` prints it. One thread.
+ *
+ * A rule is called unreachable only where that is certain. What depends on the habits of names (a package begins with a
+ * small letter, a class with a capital) is worded as a condition.
+ */
+#include "base/buffer.h"
+#include "base/status.h"
+
+/* Appends a line "path:LINE: warning: text" for each. Errors are those of policy_load_file. */
+enum jp_status policy_lint_file(const char *path, struct buffer *out, size_t *count,
+                                struct jp_error *error) JP_MUST_CHECK;
+
+#endif
