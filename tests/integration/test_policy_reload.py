@@ -228,7 +228,7 @@ class Commands(unittest.TestCase):
 
     def test_warnings_leave_a_file_good(self):
         rules = ("  - {class: 'fixtures.**', action: ALLOW}\n  - {class: fixtures.Calculator, action: DENY}\n"
-                 "  - {class: com.example**, action: DENY}\n  - {pattern: com.example.**, action: DENY}\n")
+                 "  - {class: com.example**, action: DENY}\n  - {pattern: org.example.**, action: DENY}\n")
         with PolicyFile("rules:\n" + rules) as file:
             done = self.run_policy("check", str(file.path))
             self.assertEqual((done.returncode, done.stdout), (0, f"{file.path}: good, with 3 warnings\n"))
