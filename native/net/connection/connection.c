@@ -13,7 +13,8 @@
 enum {
   READ_SIZE = 16 * 1024,
   READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
-  LINGER_MS = 2000
+  LINGER_MS = 2000,
+  DRAIN_LINGER_MS = 200 /* when the peer ends: for a client that has all answers, or takes none */
 };
 
 void connection_speak(struct connection *connection, const struct connection_protocol *protocol)
@@ -242,10 +243,13 @@ bool connection_receive(struct connection *connection)
 
 /* Closing with unread input would send a reset, which may take away bytes that the client has not read yet
  * (RFC 9112, 9.6). */
-static enum step drop_input(struct connection *connection)
+static enum step drop_input(struct connection *connection, struct crew_member *member)
 {
+  const struct connection_protocol *protocol = connection->protocol;
+  bool sends_no_more =
+      connection->at_end || (protocol->is_answered != NULL && protocol->is_answered(connection, member));
   connection->in_used = connection->in.len;
-  if (connection->at_end && connection_unsent(connection) == 0)
+  if (sends_no_more && connection_unsent(connection) == 0)
     return STEP_DROPS;
   return STEP_NEEDS_INPUT;
 }
@@ -269,7 +273,7 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   if (connection->stream != NULL)
     return connection_pump(connection, member);
   if (connection->is_lingering)
-    return drop_input(connection);
+    return drop_input(connection, member);
   enum step last;
   if (connection->duplex != NULL && !connection_duplex_next(connection) &&
       connection_duplex_end_turn(connection, member, &last))
@@ -400,21 +404,28 @@ static int64_t next_deadline(struct connection *connection, enum step last, int6
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
     connection->stalled_ms = now;
-  int64_t stall = writes ? connection->stalled_ms + connection->limits->body_timeout_ms : INT64_MAX;
+  bool is_last = connection->is_lingering && atomic_load(&connection->table->is_draining);
+  int64_t patience = is_last ? DRAIN_LINGER_MS : connection->limits->body_timeout_ms;
+  int64_t stall = writes ? connection->stalled_ms + patience : INT64_MAX;
   *reading_ms = reads ? reading_deadline(connection, now) : INT64_MAX;
   return *reading_ms < stall ? *reading_ms : stall;
 }
 
 static void begin_linger(struct connection *connection)
 {
+  int64_t now = clock_now_ms();
   if (!connection->is_lingering) {
     connection->is_lingering = true;
-    connection->linger_end_ms = clock_now_ms() + LINGER_MS;
+    connection->linger_end_ms = now + LINGER_MS;
   }
   if (connection_unsent(connection) == 0 && !connection->has_said_all) {
     connection->has_said_all = true;
     shutdown(connection->fd, SHUT_WR);
   }
+  /* An idle client may not read for hours. */
+  if (connection->has_said_all && atomic_load(&connection->table->is_draining) &&
+      connection->linger_end_ms > now + DRAIN_LINGER_MS)
+    connection->linger_end_ms = now + DRAIN_LINGER_MS;
 }
 
 /* Called before the connection's last words, or before messages that were pushed, are sent. */

@@ -67,7 +67,7 @@ struct connection {
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
-  bool is_lingering;     /* nothing more is written: input is dropped until the client closes, or for 2 s */
+  bool is_lingering;     /* nothing more is written: input is dropped until the client ends, or a time */
   bool at_end;           /* the client sends no more */
   bool is_broken;        /* the connection failed: nothing can be sent or read */
   bool is_drained;       /* the last read emptied the socket */

@@ -104,6 +104,9 @@ struct connection_protocol {
   /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how
    * to end the connection. */
   enum step (*say_goodbye)(struct connection *connection, bool is_quiet);
+  /* The connection lingers: takes what is in its input. True: the client has confirmed the end and sends nothing more.
+   * NULL: clients confirm it by closing. */
+  bool (*is_answered)(struct connection *connection, struct crew_member *member);
   /* The answer to `message`, from the watcher in the owner's place (connection_seize). */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 

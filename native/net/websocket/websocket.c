@@ -7,6 +7,7 @@
 struct websocket_state {
   struct ws_reader reader;
   struct ws_decoder *decoder; /* NULL between turns, unless it is in the middle of a frame */
+  bool awaits_close;          /* our close frame was written, and the input is still read for the client's */
 };
 
 _Static_assert(sizeof(struct websocket_state) <= CONNECTION_PROTOCOL_STATE,
@@ -110,19 +111,26 @@ static enum step close_with_error(struct connection *connection, const struct ws
   return STEP_ENDS;
 }
 
+static enum ws_event read_frames(struct connection *connection, struct ws_input *input)
+{
+  struct websocket_state *state = state_of(connection);
+  *input = (struct ws_input){.bytes = connection_input(connection)};
+  enum ws_event event =
+      ws_read(&state->reader, state->decoder, input, &connection->message, connection->limits->message_max);
+  connection->in_used += input->used;
+  note_progress(connection);
+  return event;
+}
+
 /* Takes a frame, or a part of one. */
 static enum step collect_message(struct connection *connection, struct crew_member *member,
                                  struct buffer *out)
 {
-  struct websocket_state *state = state_of(connection);
+  const struct websocket_state *state = state_of(connection);
   if (state->decoder == NULL && !borrow_decoder(connection, member))
     return STEP_DROPS;
-  struct ws_input input = {.bytes = connection_input(connection)};
-  enum ws_event event =
-      ws_read(&state->reader, state->decoder, &input, &connection->message, connection->limits->message_max);
-  connection->in_used += input.used;
-  note_progress(connection);
-  switch (event) {
+  struct ws_input input;
+  switch (read_frames(connection, &input)) {
   case WS_EVENT_NONE:
     return STEP_NEEDS_INPUT;
   case WS_EVENT_MESSAGE:
@@ -193,7 +201,26 @@ static void cut_message(struct connection *connection, const char *reason, struc
 static enum step say_goodbye(struct connection *connection, bool is_quiet)
 {
   (void)is_quiet;
+  state_of(connection)->awaits_close = true;
   return write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
+}
+
+/* RFC 6455, 7.1.1: when both sides have sent a close frame, the server closes. Messages that come before the client's
+ * are dropped. */
+static bool is_answered(struct connection *connection, struct crew_member *member)
+{
+  struct websocket_state *state = state_of(connection);
+  if (!state->awaits_close || (state->decoder == NULL && !borrow_decoder(connection, member)))
+    return false;
+  struct ws_input input;
+  enum ws_event event;
+  do {
+    event = read_frames(connection, &input);
+    buffer_clear(&connection->message);
+  } while (event == WS_EVENT_MESSAGE || event == WS_EVENT_PING || event == WS_EVENT_PONG);
+  if (event != WS_EVENT_NONE && event != WS_EVENT_CLOSE)
+    state->awaits_close = false; /* what follows a frame that is wrong cannot be read */
+  return event == WS_EVENT_CLOSE;
 }
 
 static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
@@ -218,4 +245,5 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .expire = time_out_message,
                                                        .cut = cut_message,
                                                        .say_goodbye = say_goodbye,
+                                                       .is_answered = is_answered,
                                                        .write_last_reply = write_last_reply};
