@@ -1,5 +1,6 @@
 #include "classfile/builder.h"
 
+#include "base/buffer.h"
 #include "base/log.h"
 #include "base/text_order.h"
 #include "classfile/class_file.h"
@@ -27,6 +28,10 @@ struct builder {
   uint16_t part;              /* the one that is entered */
   uint64_t bytes;
   unsigned warnings;
+  bool keeps_warnings;
+  struct table kept_warnings; /* struct text, in an arena of their own */
+  struct arena warning_arena;
+  const atomic_bool *is_stopped; /* NULL: it is never stopped */
 };
 
 struct builder *builder_create(void)
@@ -42,11 +47,23 @@ struct builder *builder_create(void)
   table_init(&builder->subclasses, sizeof(uint32_t));
   table_init(&builder->class_of_name, sizeof(uint32_t));
   table_init(&builder->parts, sizeof(struct catalog_part));
+  table_init(&builder->kept_warnings, sizeof(struct text));
   arena_init(&builder->arena);
+  arena_init_small(&builder->warning_arena);
   builder->strings = string_pool_create();
   if (builder->strings == NULL) {
     builder_destroy(builder);
     return NULL;
+  }
+  return builder;
+}
+
+struct builder *builder_create_part(const atomic_bool *is_stopped)
+{
+  struct builder *builder = builder_create();
+  if (builder != NULL) {
+    builder->keeps_warnings = true;
+    builder->is_stopped = is_stopped;
   }
   return builder;
 }
@@ -64,18 +81,35 @@ void builder_destroy(struct builder *builder)
   table_fini(&builder->subclasses);
   table_fini(&builder->class_of_name);
   table_fini(&builder->parts);
+  table_fini(&builder->kept_warnings);
   arena_fini(&builder->arena);
+  arena_fini(&builder->warning_arena);
   free(builder);
+}
+
+/* Beyond WARNINGS_MAX they are counted alone. A warning that there is no memory for is lost. */
+static void warn_of_text(struct builder *builder, struct text warning)
+{
+  if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
+    struct text *kept = table_add(&builder->kept_warnings, 1);
+    if (kept != NULL)
+      *kept = arena_text(&builder->warning_arena, warning);
+  } else if (builder->warnings < WARNINGS_MAX) {
+    log_warn("%.*s", TEXT_ARGS(warning));
+  } else if (builder->warnings == WARNINGS_MAX) {
+    log_warn("metadata: more is left out");
+  }
+  builder->warnings++;
 }
 
 void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why)
 {
-  if (builder->warnings < WARNINGS_MAX)
-    log_warn("metadata: %s%s%s is left out: %s", place->container, place->entry == NULL ? "" : "!",
-             place->entry == NULL ? "" : place->entry, why->text);
-  else if (builder->warnings == WARNINGS_MAX)
-    log_warn("metadata: more is left out");
-  builder->warnings++;
+  struct buffer warning;
+  buffer_init(&warning);
+  buffer_printf(&warning, "metadata: %s%s%s is left out: %s", place->container,
+                place->entry == NULL ? "" : "!", place->entry == NULL ? "" : place->entry, why->text);
+  warn_of_text(builder, buffer_text(&warning));
+  buffer_fini(&warning);
 }
 
 uint16_t builder_make_part(struct builder *builder)
@@ -92,6 +126,8 @@ void builder_enter_part(struct builder *builder, uint16_t part)
 
 enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes, struct jp_error *error)
 {
+  if (builder->is_stopped != NULL && atomic_load_explicit(builder->is_stopped, memory_order_relaxed))
+    return jp_fail(error, JP_CLOSED, "the peer is stopping");
   builder->bytes += bytes;
   if (builder->bytes <= total_bytes_max)
     return JP_OK;
@@ -279,6 +315,28 @@ static bool is_preferred(const struct builder *builder, uint32_t known)
   return builder->part == 0 && ((const struct catalog_class *)builder->classes.items)[known].part != 0;
 }
 
+/* Where the class goes: *place in the classes, CATALOG_NONE: nowhere, because one of its name counts. */
+static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_t *place,
+                                 struct jp_error *error)
+{
+  uint32_t *slot = class_slot(builder, name);
+  *place = CATALOG_NONE;
+  if (slot == NULL)
+    return no_memory(error);
+  if (*slot != CATALOG_NONE && !is_preferred(builder, *slot))
+    return JP_OK; /* the first on the class path wins */
+  if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
+      builder->fields.count > RECORD_COUNT_MAX)
+    return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
+  if (*slot == CATALOG_NONE) {
+    *slot = (uint32_t)builder->classes.count;
+    if (table_add(&builder->classes, 1) == NULL)
+      return no_memory(error);
+  }
+  *place = *slot;
+  return JP_OK;
+}
+
 enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
                                   enum catalog_origin origin, struct jp_error *error)
 {
@@ -287,20 +345,12 @@ enum jp_status builder_add_parsed(struct builder *builder, const struct class_fi
                                 .minor_version = file->minor,
                                 .part = builder->part,
                                 .origin = (uint8_t)origin};
+  uint32_t place = CATALOG_NONE;
   enum jp_status status = intern_text(builder, file->name, &class.name, error);
-  if (status != JP_OK)
+  if (status == JP_OK)
+    status = find_place(builder, class.name, &place, error);
+  if (status != JP_OK || place == CATALOG_NONE)
     return status;
-  uint32_t *slot = class_slot(builder, class.name);
-  if (slot == NULL)
-    return no_memory(error);
-  if (*slot != CATALOG_NONE && !is_preferred(builder, *slot))
-    return JP_OK; /* the first on the class path wins */
-  if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
-      builder->fields.count > RECORD_COUNT_MAX)
-    return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
-  bool is_new = *slot == CATALOG_NONE;
-  uint32_t place = is_new ? (uint32_t)builder->classes.count : *slot;
-  *slot = place;
   size_t simple_name = simple_name_start(file);
   class.simple_name_at = (uint16_t)simple_name;
   class.hidden = is_hidden(file, simple_name);
@@ -309,12 +359,9 @@ enum jp_status builder_add_parsed(struct builder *builder, const struct class_fi
     status = add_links(builder, file, &class, error);
   if (status == JP_OK)
     status = add_members(builder, file, &class, error);
-  if (status != JP_OK)
-    return status;
-  if (is_new && table_add(&builder->classes, 1) == NULL)
-    return no_memory(error);
-  ((struct catalog_class *)builder->classes.items)[place] = class;
-  return JP_OK;
+  if (status == JP_OK)
+    ((struct catalog_class *)builder->classes.items)[place] = class;
+  return status;
 }
 
 /* True where path ("com/example/A") fits the class's name ("com.example.A"). */
@@ -350,6 +397,133 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
     return JP_OK;
   return builder_add_parsed(builder, &file, origin, error);
 }
+
+/* ---- merging ---- */
+
+/* A part on its way into another builder: what its numbers are there. */
+struct merging {
+  struct builder *into;
+  const struct builder *part;
+  uint32_t *strings; /* by id in the part */
+  uint16_t *parts;   /* by number in the part */
+  struct jp_error *error;
+};
+
+static enum jp_status merge_strings(struct merging *merging)
+{
+  enum { AHEAD = 8 };
+  const struct string_pool *strings = merging->part->strings;
+  size_t count = string_pool_count(strings);
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    if (i + AHEAD < count)
+      string_pool_expect(merging->into->strings, string_pool_text(strings, (uint32_t)(i + AHEAD)));
+    status = intern_text(merging->into, string_pool_text(strings, (uint32_t)i), &merging->strings[i],
+                         merging->error);
+  }
+  return status;
+}
+
+static enum jp_status merge_methods(struct merging *merging, const struct catalog_class *from,
+                                    struct catalog_class *class)
+{
+  struct builder *into = merging->into;
+  const struct catalog_method *methods =
+      (const struct catalog_method *)merging->part->methods.items + from->first_method;
+  const struct catalog_parameter *parameters = merging->part->parameters.items;
+  class->first_method = (uint32_t)into->methods.count;
+  struct catalog_method *added = table_add(&into->methods, from->method_count);
+  if (added == NULL)
+    return no_memory(merging->error);
+  for (size_t i = 0; i < from->method_count; i++) {
+    added[i] = methods[i];
+    added[i].name = merging->strings[methods[i].name];
+    added[i].descriptor = merging->strings[methods[i].descriptor];
+    added[i].signature = merging->strings[methods[i].signature];
+    if (methods[i].first_parameter == CATALOG_NONE)
+      continue;
+    if (into->parameters.count > RECORD_COUNT_MAX)
+      return jp_fail(merging->error, JP_LIMIT, "more parameters than a catalog takes");
+    added[i].first_parameter = (uint32_t)into->parameters.count;
+    struct catalog_parameter *named = table_add(&into->parameters, methods[i].parameter_count);
+    if (named == NULL)
+      return no_memory(merging->error);
+    for (unsigned at = 0; at < methods[i].parameter_count; at++) {
+      const struct catalog_parameter *parameter = &parameters[methods[i].first_parameter + at];
+      named[at] = (struct catalog_parameter){merging->strings[parameter->name], parameter->access};
+    }
+  }
+  return JP_OK;
+}
+
+static enum jp_status merge_members(struct merging *merging, const struct catalog_class *from,
+                                    struct catalog_class *class)
+{
+  struct builder *into = merging->into;
+  const struct builder *part = merging->part;
+  const struct catalog_link *links = (const struct catalog_link *)part->links.items + from->first_interface;
+  const struct catalog_field *fields = (const struct catalog_field *)part->fields.items + from->first_field;
+  class->first_interface = (uint32_t)into->links.count;
+  class->first_field = (uint32_t)into->fields.count;
+  struct catalog_link *added_links = table_add(&into->links, from->interface_count);
+  struct catalog_field *added_fields = table_add(&into->fields, from->field_count);
+  if (added_links == NULL || added_fields == NULL)
+    return no_memory(merging->error);
+  for (size_t i = 0; i < from->interface_count; i++)
+    added_links[i] = (struct catalog_link){merging->strings[links[i].name], CATALOG_NONE};
+  for (size_t i = 0; i < from->field_count; i++) {
+    added_fields[i] = fields[i];
+    added_fields[i].name = merging->strings[fields[i].name];
+    added_fields[i].descriptor = merging->strings[fields[i].descriptor];
+    added_fields[i].signature = merging->strings[fields[i].signature];
+  }
+  return merge_methods(merging, from, class);
+}
+
+static enum jp_status merge_class(struct merging *merging, const struct catalog_class *from)
+{
+  struct catalog_class class = *from;
+  struct builder *into = merging->into;
+  uint32_t place;
+  class.name = merging->strings[from->name];
+  class.part = merging->parts[from->part];
+  builder_enter_part(into, class.part);
+  enum jp_status status = find_place(into, class.name, &place, merging->error);
+  if (status != JP_OK || place == CATALOG_NONE)
+    return status;
+  class.superclass = (struct catalog_link){merging->strings[from->superclass.name], CATALOG_NONE};
+  class.source_file = merging->strings[from->source_file];
+  status = merge_members(merging, from, &class);
+  if (status == JP_OK)
+    ((struct catalog_class *)into->classes.items)[place] = class;
+  return status;
+}
+
+enum jp_status builder_merge(struct builder *builder, struct builder *part, struct jp_error *error)
+{
+  struct merging merging = {.into = builder, .part = part, .error = error};
+  const struct text *warnings = part->kept_warnings.items;
+  enum jp_status status = builder_count_bytes(builder, part->bytes, error);
+  merging.strings = calloc(string_pool_count(part->strings), sizeof *merging.strings);
+  merging.parts = calloc((size_t)part->part_count + 1, sizeof *merging.parts);
+  if (status == JP_OK && (merging.strings == NULL || merging.parts == NULL))
+    status = no_memory(error);
+  for (size_t i = 0; i < part->kept_warnings.count; i++)
+    warn_of_text(builder, warnings[i]);
+  for (size_t i = 1; status == JP_OK && i <= part->part_count; i++)
+    merging.parts[i] = builder_make_part(builder);
+  if (status == JP_OK)
+    status = merge_strings(&merging);
+  const struct catalog_class *classes = part->classes.items;
+  for (size_t i = 0; status == JP_OK && i < part->classes.count; i++)
+    status = merge_class(&merging, &classes[i]);
+  builder_enter_part(builder, 0);
+  free(merging.strings);
+  free(merging.parts);
+  return status;
+}
+
+/* ---- */
 
 static int compare_classes(const void *left, const void *right, void *context)
 {

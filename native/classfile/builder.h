@@ -8,6 +8,8 @@
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
 
+#include <stdatomic.h>
+
 struct builder;
 
 enum {
@@ -23,6 +25,9 @@ struct class_place {
 };
 
 struct builder *builder_create(void); /* NULL: no memory */
+/* One for a part of the classes, which is merged into another one: its warnings are kept until then. is_stopped may be
+ * NULL: else adding a class fails with JP_CLOSED once it is true. */
+struct builder *builder_create_part(const atomic_bool *is_stopped);
 void builder_destroy(struct builder *builder);
 
 /* Logs that a file is left out, and why. The number of such lines is bounded. */
@@ -54,6 +59,11 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
  * JP_LIMIT. */
 enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
                                   enum catalog_origin origin, struct jp_error *error) JP_MUST_CHECK;
+
+/* Adds all classes of a part in their order, as if each was added here, and gives its warnings. The part is left for
+ * builder_destroy alone. JP_NO_MEMORY, JP_LIMIT. */
+enum jp_status builder_merge(struct builder *builder, struct builder *part,
+                             struct jp_error *error) JP_MUST_CHECK;
 
 /* Sorts and links the classes. The tables are borrowed from the builder. */
 enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables,

@@ -98,6 +98,7 @@ struct catalog_tables {
 struct catalog_config {
   const char *class_path; /* as `java -cp` takes it, wildcards included; NULL or "": the current folder */
   const char *java_home;  /* the folder with lib/modules and `release`; NULL: the catalog has no JDK */
+  unsigned threads;       /* that read class files; 0: as many as there are processors */
 };
 
 /* Copies the configuration and reads nothing. Caller frees with catalog_destroy. */
@@ -105,11 +106,13 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
                               struct jp_error *error) JP_MUST_CHECK;
 /* The tables must no longer be in use. NULL is fine. */
 void catalog_destroy(struct catalog *catalog);
+/* Ends a reading that is in progress, and lets no other begin: they fail with JP_CLOSED. NULL is fine. */
+void catalog_stop(struct catalog *catalog);
 
 /*
  * Gives the tables; the first call reads them. Broken class files and jars are left out with a line in the
  * log. JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the text names the
- * path. JP_LIMIT: the class path is absurdly large. After a failure the next call tries again.
+ * path. JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries again.
  */
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;

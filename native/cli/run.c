@@ -177,6 +177,7 @@ static void drain_requests(void *context)
   if (run->options.ready_file != NULL)
     unlink(run->options.ready_file);
   net_drain(run->server, run->options.grace_ms);
+  catalog_stop(run->catalog);
   if (!rpc_peer_detach(run->peer))
     log_warn("the sessions did not end in time");
 }

@@ -8,9 +8,8 @@ enum { ENTRIES = 2 };
 
 struct kept_document {
   atomic_uint users; /* the cache itself is one */
-  size_t key_length;
-  size_t text_length;
-  char bytes[]; /* key, then text */
+  struct buffer key;
+  struct buffer text;
 };
 
 struct document_cache {
@@ -36,20 +35,18 @@ void document_cache_destroy(struct document_cache *cache)
   free(cache);
 }
 
-static struct text key_of(const struct kept_document *kept)
-{
-  return (struct text){kept->bytes, kept->key_length};
-}
-
 struct text kept_document_text(const struct kept_document *kept)
 {
-  return (struct text){kept->bytes + kept->key_length, kept->text_length};
+  return buffer_text(&kept->text);
 }
 
 void kept_document_drop(struct kept_document *kept)
 {
-  if (kept != NULL && atomic_fetch_sub(&kept->users, 1) == 1)
-    free(kept);
+  if (kept == NULL || atomic_fetch_sub(&kept->users, 1) != 1)
+    return;
+  buffer_fini(&kept->key);
+  buffer_fini(&kept->text);
+  free(kept);
 }
 
 static void move_to_front(struct document_cache *cache, size_t index)
@@ -64,7 +61,7 @@ struct kept_document *document_cache_find(struct document_cache *cache, struct t
   struct kept_document *found = NULL;
   pthread_mutex_lock(&cache->lock);
   for (size_t i = 0; i < ENTRIES && found == NULL; i++) {
-    if (cache->entries[i] == NULL || !text_equal(key_of(cache->entries[i]), key))
+    if (cache->entries[i] == NULL || !text_equal(buffer_text(&cache->entries[i]->key), key))
       continue;
     found = cache->entries[i];
     atomic_fetch_add(&found->users, 1);
@@ -74,22 +71,58 @@ struct kept_document *document_cache_find(struct document_cache *cache, struct t
   return found;
 }
 
-void document_cache_store(struct document_cache *cache, struct text key, struct text document)
+static size_t length_of(const struct kept_document *kept)
 {
-  if (key.len > DOCUMENT_CACHE_KEY_MAX || document.len > DOCUMENT_CACHE_BYTES_MAX)
-    return;
-  struct kept_document *added = malloc(sizeof *added + key.len + document.len);
-  if (added == NULL)
-    return;
-  atomic_init(&added->users, 1);
-  added->key_length = key.len;
-  added->text_length = document.len;
-  memcpy(added->bytes, key.data, key.len);
-  memcpy(added->bytes + key.len, document.data, document.len);
+  return kept == NULL ? 0 : kept->text.len;
+}
+
+/* Takes the document, which is short enough. */
+static void keep(struct document_cache *cache, struct kept_document *added)
+{
+  struct kept_document *out[ENTRIES] = {NULL};
   pthread_mutex_lock(&cache->lock);
-  struct kept_document *out = cache->entries[ENTRIES - 1];
+  out[ENTRIES - 1] = cache->entries[ENTRIES - 1];
   cache->entries[ENTRIES - 1] = added;
   move_to_front(cache, ENTRIES - 1);
+  size_t total = length_of(added);
+  for (size_t i = 1; i < ENTRIES; i++) {
+    if (total + length_of(cache->entries[i]) > DOCUMENT_CACHE_BYTES_MAX) {
+      out[i - 1] = cache->entries[i];
+      cache->entries[i] = NULL;
+    }
+    total += length_of(cache->entries[i]);
+  }
   pthread_mutex_unlock(&cache->lock);
-  kept_document_drop(out);
+  for (size_t i = 0; i < ENTRIES; i++)
+    kept_document_drop(out[i]);
+}
+
+void document_cache_take(struct document_cache *cache, struct text key, struct buffer *document)
+{
+  struct kept_document *added = calloc(1, sizeof *added);
+  bool fits = key.len <= DOCUMENT_CACHE_KEY_MAX && document->len <= DOCUMENT_CACHE_BYTES_MAX;
+  if (added == NULL || !fits || document->failed) {
+    free(added);
+    buffer_fini(document);
+    return;
+  }
+  atomic_init(&added->users, 1);
+  buffer_init(&added->key);
+  buffer_append_text(&added->key, key);
+  added->text = *document;
+  buffer_init(document);
+  if (added->key.failed)
+    kept_document_drop(added);
+  else
+    keep(cache, added);
+}
+
+void document_cache_store(struct document_cache *cache, struct text key, struct text document)
+{
+  struct buffer copy;
+  if (document.len > DOCUMENT_CACHE_BYTES_MAX)
+    return;
+  buffer_init(&copy);
+  buffer_append_text(&copy, document);
+  document_cache_take(cache, key, &copy);
 }

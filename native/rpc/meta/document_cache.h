@@ -10,8 +10,8 @@
 struct document_cache;
 struct kept_document;
 
-/* Longer documents and keys are not kept. */
-enum { DOCUMENT_CACHE_BYTES_MAX = 4 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
+/* Documents that are longer than that together, and longer keys, are not kept. */
+enum { DOCUMENT_CACHE_BYTES_MAX = 64 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
 
 struct document_cache *
 document_cache_create(void); /* NULL: no memory. Caller frees with document_cache_destroy */
@@ -25,5 +25,7 @@ void kept_document_drop(struct kept_document *kept);
 /* Keeps a copy of a document in place of the least recently used one. Keeps nothing where memory is short or
  * document or key is too long. */
 void document_cache_store(struct document_cache *cache, struct text key, struct text document);
+/* Keeps the document itself. Takes what the buffer holds, in any case. */
+void document_cache_take(struct document_cache *cache, struct text key, struct buffer *document);
 
 #endif

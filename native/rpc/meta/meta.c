@@ -1,7 +1,9 @@
 #include "rpc/meta/meta.h"
 
+#include "base/processors.h"
 #include "classfile/class_file.h"
 #include "rpc/meta/document_cache.h"
+#include "rpc/meta/meta_ahead.h"
 #include "rpc/meta/meta_gzip.h"
 #include "rpc/meta/meta_json.h"
 #include "rpc/meta/meta_look.h"
@@ -15,6 +17,7 @@ enum { TEXT_PIECE = 32 * 1024 };
 struct rpc_meta {
   struct catalog *catalog; /* borrowed */
   struct document_cache *cache;
+  bool writes_ahead; /* there is a processor for it */
 };
 
 /* An answer that is made while it is read. */
@@ -25,6 +28,7 @@ struct new_answer {
   struct meta_reach reach;
   struct meta_query query;
   struct meta_json json;
+  struct meta_ahead *ahead; /* writes the text; NULL: it is written here */
   bool compress;
   struct meta_gzip gzip;
   struct buffer text;   /* before it is compressed */
@@ -50,6 +54,7 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, 
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
   created->catalog = catalog;
+  created->writes_ahead = processors_usable() > 1;
   *meta = created;
   return JP_OK;
 }
@@ -99,8 +104,12 @@ static enum jp_status write_compressed(struct new_answer *answer, struct buffer 
 {
   enum jp_status status = JP_OK;
   while (status == JP_OK && out->len < until && !answer->done) {
-    buffer_clear(&answer->text);
-    status = write_text(answer, &answer->text, TEXT_PIECE);
+    if (answer->ahead != NULL) {
+      status = meta_ahead_next(answer->ahead, &answer->text, &answer->done);
+    } else {
+      buffer_clear(&answer->text);
+      status = write_text(answer, &answer->text, TEXT_PIECE);
+    }
     if (status == JP_OK)
       status = meta_gzip_write(&answer->gzip, buffer_text(&answer->text), answer->done, out);
   }
@@ -116,7 +125,7 @@ static void record_piece(struct new_answer *answer, struct text piece)
   if (!answer->is_recorded)
     buffer_fini(&answer->record);
   else if (answer->done)
-    document_cache_store(answer->meta->cache, buffer_text(&answer->key), buffer_text(&answer->record));
+    document_cache_take(answer->meta->cache, buffer_text(&answer->key), &answer->record);
 }
 
 static enum jp_status read_new(void *state, struct buffer *out, size_t max)
@@ -136,6 +145,7 @@ static enum jp_status read_new(void *state, struct buffer *out, size_t max)
 static void close_new(void *state)
 {
   struct new_answer *answer = state;
+  meta_ahead_stop(answer->ahead);
   meta_json_fini(&answer->json);
   meta_query_fini(&answer->query);
   meta_reach_fini(&answer->reach);
@@ -215,6 +225,8 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
     close_new(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
+  if (answer->compress && meta->writes_ahead && answer->query.included == NULL)
+    answer->ahead = meta_ahead_start(&answer->json);
   *body = (struct outcome_body){answer, read_new, close_new};
   return JP_OK;
 }

@@ -4,13 +4,15 @@
 #include "tests/unit/classfile/jars.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 static struct catalog *open_catalog(const char *class_path, const char *java_home)
 {
   struct catalog *catalog;
   struct jp_error error;
   log_set_level(LOG_LEVEL_ERROR);
-  assert_int_equal(catalog_create(&(struct catalog_config){class_path, java_home}, &catalog, &error), JP_OK);
+  assert_int_equal(catalog_create(&(struct catalog_config){class_path, java_home, 0}, &catalog, &error),
+                   JP_OK);
   return catalog;
 }
 
@@ -347,6 +349,151 @@ static void names_are_given_with_no_class_read(void **state)
   catalog_destroy(catalog);
 }
 
+/* ---- threads ---- */
+
+/* A class path of many jars, some of which are broken, empty, missing, or name each other or the same file again, with
+ * classes of the same names. */
+static void make_jars(const char *folder, struct buffer *class_path)
+{
+  enum { JARS = 40, CLASSES = 60 };
+  for (int i = 0; i < JARS; i++) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%d.jar", folder, i);
+    buffer_printf(class_path, "%s%s", i == 0 ? "" : ":", path);
+    zip_t *jar = jars_create(path);
+    if (i % 5 == 0) {
+      char manifest[128];
+      snprintf(manifest, sizeof manifest, "Class-Path: %d.jar %d.jar x%d.jar\n", (i + 7) % JARS,
+               (i + 1) % JARS, i);
+      jars_add_text(jar, "META-INF/MANIFEST.MF", manifest);
+    }
+    for (int c = 0; c < CLASSES; c++) {
+      char name[64];
+      char entry[80];
+      snprintf(name, sizeof name, "p%d/A%d", i % 7, (c + i) % 100);
+      snprintf(entry, sizeof entry, "%s.class", name);
+      jars_add_class(jar, entry, name, (unsigned char)(45 + i % 20));
+    }
+    jars_add_text(jar, "p/Broken.class", "no class");
+    jars_close(jar);
+    if (i % 9 == 8)
+      files_write(folder, strrchr(path, '/') + 1, "no jar", 6);
+    if (i % 5 == 0) { /* only the manifest of the jar before names it */
+      snprintf(path, sizeof path, "%s/x%d.jar", folder, i);
+      jar = jars_create(path);
+      jars_add_class(jar, "p/X.class", "p/X", (unsigned char)(45 + i % 20));
+      jars_close(jar);
+    }
+  }
+  buffer_printf(class_path, ":%s:%s/missing.jar:%s/3.jar", TEST_CLASSES, folder, folder);
+  buffer_append_char(class_path, '\0');
+}
+
+static void any_number_of_threads_reads_the_same(void **state)
+{
+  (void)state;
+  static const unsigned threads[] = {1, 2, 3, 8, 16};
+  char folder[64];
+  struct buffer class_path;
+  struct catalog *first = NULL;
+  struct jp_error error;
+  buffer_init(&class_path);
+  files_open_scratch(folder);
+  make_jars(folder, &class_path);
+  log_set_level(LOG_LEVEL_ERROR);
+  for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+    struct catalog *catalog;
+    assert_int_equal(
+        catalog_create(&(struct catalog_config){class_path.data, NULL, threads[i]}, &catalog, &error), JP_OK);
+    const struct catalog_tables *tables = load(catalog);
+    first = first == NULL ? catalog : first;
+    const struct catalog_tables *wanted = load(first);
+    assert_int_equal(tables->class_count, wanted->class_count);
+    assert_int_equal(tables->method_count, wanted->method_count);
+    assert_int_equal(tables->field_count, wanted->field_count);
+    for (size_t at = 0; at < tables->class_count; at++) {
+      assert_same_class(wanted, tables, &tables->classes[at]);
+      assert_int_equal(tables->classes[at].major_version, wanted->classes[at].major_version);
+    }
+    if (catalog != first)
+      catalog_destroy(catalog);
+  }
+  assert_int_equal(find(load(first), "p.X")->major_version, 45); /* what 0.jar names comes before 5.jar */
+  catalog_destroy(first);
+  buffer_fini(&class_path);
+  files_drop_scratch(folder);
+}
+
+static void *stop_in_thread(void *argument)
+{
+  catalog_stop(argument);
+  return NULL;
+}
+
+static void a_stopped_reading_ends(void **state)
+{
+  (void)state;
+  char folder[64];
+  struct buffer class_path;
+  struct jp_error error;
+  buffer_init(&class_path);
+  files_open_scratch(folder);
+  make_jars(folder, &class_path);
+  for (int i = 0; i < 20; i++) {
+    struct catalog *catalog = open_catalog(class_path.data, NULL);
+    const struct catalog_tables *tables;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, stop_in_thread, catalog), 0);
+    enum jp_status status = catalog_load(catalog, &tables, &error);
+    assert_true(status == JP_CLOSED || status == JP_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    catalog_destroy(catalog);
+  }
+  buffer_fini(&class_path);
+  files_drop_scratch(folder);
+}
+
+struct changing {
+  const char *folder;
+  atomic_bool is_done;
+};
+
+static void *change_jars(void *argument)
+{
+  struct changing *changing = argument;
+  for (int i = 0; !atomic_load(&changing->is_done); i = (i + 1) % 40) {
+    char name[128];
+    snprintf(name, sizeof name, "%d.jar", i);
+    files_write(changing->folder, name, "PK\3\4 no jar any more", 21);
+    snprintf(name, sizeof name, "%s/%d.jar", changing->folder, (i + 20) % 40);
+    (void)unlink(name);
+  }
+  return NULL;
+}
+
+/* As jars are cut short, replaced and removed, what can be read is. */
+static void jars_may_change_while_they_are_read(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    char folder[64];
+    struct buffer class_path;
+    pthread_t thread;
+    buffer_init(&class_path);
+    files_open_scratch(folder);
+    make_jars(folder, &class_path);
+    struct changing changing = {.folder = folder};
+    struct catalog *catalog = open_catalog(class_path.data, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, change_jars, &changing), 0);
+    (void)find(load(catalog), "meta.fixtures.Shapes");
+    atomic_store(&changing.is_done, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    catalog_destroy(catalog);
+    buffer_fini(&class_path);
+    files_drop_scratch(folder);
+  }
+}
+
 static void *load_in_thread(void *argument)
 {
   return (void *)(uintptr_t)load(argument);
@@ -387,6 +534,9 @@ int main(void)
       cmocka_unit_test(no_name_leads_out_of_the_class_path),
       cmocka_unit_test(a_jar_that_changes_is_read_as_it_is),
       cmocka_unit_test(names_are_given_with_no_class_read),
+      cmocka_unit_test(any_number_of_threads_reads_the_same),
+      cmocka_unit_test(a_stopped_reading_ends),
+      cmocka_unit_test(jars_may_change_while_they_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static int load(void **state)
 {
   (void)state;
   struct jp_error error;
-  const struct catalog_config config = {"/nowhere", java_home};
+  const struct catalog_config config = {.class_path = "/nowhere", .java_home = java_home};
   if (catalog_create(&config, &catalog, &error) == JP_OK && catalog_load(catalog, &tables, &error) == JP_OK)
     return 0;
   print_error("%s\n", error.text);

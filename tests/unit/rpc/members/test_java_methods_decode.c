@@ -33,7 +33,7 @@ struct decode_case {
 static int set_up(void **state)
 {
   struct bench *bench = test_calloc(1, sizeof *bench);
-  const struct catalog_config config = {TEST_CLASSES, NULL};
+  const struct catalog_config config = {.class_path = TEST_CLASSES};
   arena_init(&bench->arena);
   buffer_init(&bench->shown);
   bench->config.default_action = POLICY_ALLOW;

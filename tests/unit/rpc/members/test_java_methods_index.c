@@ -9,7 +9,7 @@ static struct policy *policy;
 static int open_catalog(void **state)
 {
   (void)state;
-  const struct catalog_config config = {TEST_CLASSES, NULL};
+  const struct catalog_config config = {.class_path = TEST_CLASSES};
   const struct policy_config allow = {.default_action = POLICY_ALLOW};
   struct jp_error error;
   if (catalog_create(&config, &catalog, &error) == JP_OK && catalog_load(catalog, &tables, &error) == JP_OK &&

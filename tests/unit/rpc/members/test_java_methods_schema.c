@@ -16,7 +16,7 @@
 static int open_catalog(void **state)
 {
   static struct catalog *catalog;
-  const struct catalog_config config = {TEST_CLASSES, NULL};
+  const struct catalog_config config = {.class_path = TEST_CLASSES};
   static const struct catalog_tables *tables;
   struct jp_error error;
   if (catalog_create(&config, &catalog, &error) != JP_OK || catalog_load(catalog, &tables, &error) != JP_OK) {

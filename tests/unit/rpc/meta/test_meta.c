@@ -24,7 +24,7 @@ static int open_meta(void **state)
 {
   (void)state;
   struct jp_error error;
-  const struct catalog_config config = {TEST_CLASSES, NULL};
+  const struct catalog_config config = {.class_path = TEST_CLASSES};
   log_set_level(LOG_LEVEL_ERROR);
   if (catalog_create(&config, &catalog, &error) == JP_OK && rpc_meta_create(catalog, &meta, &error) == JP_OK)
     return 0;
@@ -495,7 +495,7 @@ static void test_failed_scan(void **state)
   struct outcome_body body;
   struct jp_error error;
   struct policy *policy = make_policy(NULL);
-  const struct catalog_config config = {TEST_CLASSES, "/nowhere"};
+  const struct catalog_config config = {.class_path = TEST_CLASSES, .java_home = "/nowhere"};
   const struct operation operation = {.kind = OP_META};
   assert_int_equal(catalog_create(&config, &broken, &error), JP_OK);
   assert_int_equal(rpc_meta_create(broken, &asked, &error), JP_OK);
@@ -524,7 +524,7 @@ static void test_inheritance_in_a_circle(void **state)
     files_write(folder, name, class.data, class.len);
     buffer_fini(&class);
   }
-  assert_int_equal(catalog_create(&(struct catalog_config){folder, NULL}, &circle, NULL), JP_OK);
+  assert_int_equal(catalog_create(&(struct catalog_config){.class_path = folder}, &circle, NULL), JP_OK);
   assert_int_equal(rpc_meta_create(circle, &meta, NULL), JP_OK);
   struct policy *policy = make_policy(NULL);
   struct operation operation = {.kind = OP_META};

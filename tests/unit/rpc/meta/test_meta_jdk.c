@@ -18,7 +18,7 @@ static int open_all(void **state)
 {
   (void)state;
   struct jp_error error;
-  const struct catalog_config config = {"/nowhere", java_home};
+  const struct catalog_config config = {.class_path = "/nowhere", .java_home = java_home};
   const struct policy_config rules = {.default_action = POLICY_ALLOW};
   if (catalog_create(&config, &catalog, &error) == JP_OK &&
       rpc_meta_create(catalog, &meta, &error) == JP_OK && policy_create(&rules, &policy, &error) == JP_OK)

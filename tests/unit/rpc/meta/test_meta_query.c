@@ -12,7 +12,7 @@ static const struct catalog_tables *tables;
 static int open_catalog(void **state)
 {
   (void)state;
-  const struct catalog_config config = {TEST_CLASSES, NULL};
+  const struct catalog_config config = {.class_path = TEST_CLASSES};
   return catalog_create(&config, &catalog, NULL) == JP_OK && catalog_load(catalog, &tables, NULL) == JP_OK
              ? 0
              : 1;

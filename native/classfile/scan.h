@@ -1,0 +1,23 @@
+#ifndef JPEER_CLASSFILE_SCAN_H
+#define JPEER_CLASSFILE_SCAN_H
+/*
+ * Reads all classes of a JDK and of a class path into a builder, on all processors that the process may use: each jar,
+ * each folder and each part of the JDK's image by one thread, into a builder of its own. These are merged in the order of
+ * the class path, so that the result is the same for any number of threads. Only for catalog.c.
+ */
+#include "classfile/builder.h"
+
+#include <stdatomic.h>
+
+struct scan_config {
+  struct catalog_config catalog;
+  unsigned threads;              /* that of the caller included; 0: as many as there are processors */
+  const atomic_bool *is_stopped; /* the scan ends soon after it is true; NULL: it is never stopped */
+};
+
+/* Returns when all threads have ended. JP_NOT_FOUND, JP_IO, JP_LIMIT, JP_NO_MEMORY as catalog_load; JP_CLOSED: it was
+ * stopped. */
+enum jp_status scan_run(const struct scan_config *config, struct builder *builder,
+                        struct jp_error *error) JP_MUST_CHECK;
+
+#endif
