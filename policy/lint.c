@@ -1,7 +1,6 @@
 #include "policy/lint.h"
 
 #include "policy/dangerous.h"
-#include "policy/loader.h"
 #include "policy/tree.h"
 #include "policy/vocabulary.h"
 
@@ -10,7 +9,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { CONSTRUCTORS = 1u << POLICY_CONSTRUCTOR };
+enum {
+  CONSTRUCTORS = 1u << POLICY_CONSTRUCTOR,
+  COMPARISONS_MAX = 20000 /* of patterns; beyond that, nothing is known to be covered */
+};
 
 struct lint {
   const char *path;
@@ -20,6 +22,7 @@ struct lint {
   struct buffer *out;
   size_t *count;
   size_t rule; /* that is looked at */
+  size_t comparisons;
 };
 
 static void warn(struct lint *lint, const char *format, ...) JP_PRINTF(2, 3);
@@ -169,9 +172,12 @@ static void check_categories(struct lint *lint, const struct policy_rule *rule)
     warn(lint, "is never used: <init> is the name of constructors, and 'members' has no CONSTRUCTOR");
 }
 
-static bool is_covered(const struct policy_rule *general, const struct policy_rule *specific)
+static bool is_covered(struct lint *lint, const struct policy_rule *general,
+                       const struct policy_rule *specific)
 {
-  return policy_pattern_covers(&general->member_pattern, &specific->member_pattern) &&
+  return policy_pattern_may_cover(&general->class_pattern, &specific->class_pattern) &&
+         lint->comparisons++ < COMPARISONS_MAX &&
+         policy_pattern_covers(&general->member_pattern, &specific->member_pattern) &&
          policy_pattern_covers(&general->class_pattern, &specific->class_pattern);
 }
 
@@ -194,7 +200,7 @@ static void add_line(struct lines *lines, int line)
 
 /* Takes away from the rule what the rules before it decide. `every`: only those for every class, or only the others. True
  * where nothing is left. */
-static bool is_decided_before(const struct lint *lint, bool every, struct lines *lines)
+static bool is_decided_before(struct lint *lint, bool every, struct lines *lines)
 {
   const struct policy_rule *rules = lint->document->rules;
   const struct policy_rule *rule = &rules[lint->rule];
@@ -208,7 +214,7 @@ static bool is_decided_before(const struct lint *lint, bool every, struct lines 
     for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
       is_useful = is_useful ||
                   ((rules[i].channels & 1u << channel) != 0 && (left[channel] & rules[i].combinations) != 0);
-    if (!is_useful || !is_covered(&rules[i], rule))
+    if (!is_useful || !is_covered(lint, &rules[i], rule))
       continue;
     uint32_t all = 0;
     for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++) {
@@ -264,7 +270,7 @@ static void check_channels(struct lint *lint, const struct policy_rule *rule)
     if ((other->channels & 1u << POLICY_HTTP) == 0)
       continue;
     is_open = is_open || other->allow;
-    if (!other->allow && is_covered(other, rule))
+    if (!other->allow && is_covered(lint, other, rule))
       left &= ~other->combinations;
   }
   if (is_open && left != 0)
@@ -281,7 +287,10 @@ static bool is_opened(const struct policy_danger *danger, void *context)
   unsigned categories = is_constructor ? CONSTRUCTORS : 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD;
   uint32_t combinations = policy_combinations(categories, 1u << POLICY_PUBLIC);
   for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++) {
-    uint32_t left = (POLICY_SERVED_CHANNELS & 1u << channel) != 0 ? combinations : 0;
+    bool is_asked = (POLICY_SERVED_CHANNELS & 1u << channel) != 0 &&
+                    policy_rule_applies(&rules[lint->rule], (enum policy_channel)channel, combinations,
+                                        danger->class_name, danger->member);
+    uint32_t left = is_asked ? combinations : 0;
     for (size_t i = 0; i <= lint->rule && left != 0; i++) {
       if (!policy_rule_applies(&rules[i], (enum policy_channel)channel, left, danger->class_name,
                                danger->member))
@@ -310,21 +319,19 @@ static void check_dangers(struct lint *lint, const struct policy_rule *rule,
 
 /* ---- */
 
-enum jp_status policy_lint_file(const char *path, struct buffer *out, size_t *count, struct jp_error *error)
+enum jp_status policy_lint(const struct policy_document *document, const char *path, struct buffer *out,
+                           size_t *count, struct jp_error *error)
 {
-  struct policy_document document;
-  struct policy_danger *dangers = NULL;
-  struct lint lint = {.path = path, .document = &document, .out = out, .count = count};
+  struct policy_danger *dangers;
+  struct lint lint = {.path = path, .document = document, .out = out, .count = count};
   struct arena arena;
   *count = 0;
   arena_init(&arena);
-  enum jp_status status = policy_load_file(path, &arena, &document, error);
-  if (status == JP_OK)
-    status = policy_dangers_read(&arena, &dangers, &lint.danger_count, error);
-  lint.dangers = dangers;
-  for (; status == JP_OK && lint.rule < document.rule_count; lint.rule++) {
-    const struct policy_rule *rule = &document.rules[lint.rule];
-    const struct policy_rule_source *source = &document.sources[lint.rule];
+  enum jp_status status = policy_dangers_read(&arena, &dangers, &lint.danger_count, error);
+  lint.dangers = status == JP_OK ? dangers : NULL;
+  for (; status == JP_OK && lint.rule < document->rule_count; lint.rule++) {
+    const struct policy_rule *rule = &document->rules[lint.rule];
+    const struct policy_rule_source *source = &document->sources[lint.rule];
     check_stars(&lint, source->class_pattern);
     check_class(&lint, source);
     check_member(&lint, source);
@@ -335,5 +342,5 @@ enum jp_status policy_lint_file(const char *path, struct buffer *out, size_t *co
     }
   }
   arena_fini(&arena);
-  return status;
+  return status == JP_OK && out->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : status;
 }

@@ -8,10 +8,10 @@
  * small letter, a class with a capital) is worded as a condition.
  */
 #include "base/buffer.h"
-#include "base/status.h"
+#include "policy/loader.h"
 
-/* Appends a line "path:LINE: warning: text" for each. Errors are those of policy_load_file. */
-enum jp_status policy_lint_file(const char *path, struct buffer *out, size_t *count,
-                                struct jp_error *error) JP_MUST_CHECK;
+/* Appends a line "path:LINE: warning: text" for each. JP_NO_MEMORY. */
+enum jp_status policy_lint(const struct policy_document *document, const char *path, struct buffer *out,
+                           size_t *count, struct jp_error *error) JP_MUST_CHECK;
 
 #endif

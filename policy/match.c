@@ -489,8 +489,10 @@ struct cover_search {
   size_t words;      /* of a set */
   uint64_t *entries; /* each a state of specific, and a set */
   size_t entry_count;
+  size_t entry_room;
   uint32_t *slots; /* a hash table of entries: 0, or the index and one */
-  uint64_t *next;  /* a set */
+  uint64_t *now;   /* the set that is looked at: entries may move */
+  uint64_t *next;  /* the set after a character */
   bool is_covered;
 };
 
@@ -509,9 +511,17 @@ static void visit(struct cover_search *search, size_t state, const uint64_t *set
     if (entry[0] == state && memcmp(entry + 1, set, search->words * sizeof *set) == 0)
       return;
   }
-  if (search->entry_count == COVER_STEPS_MAX) {
-    search->is_covered = false;
-    return;
+  if (search->entry_count == search->entry_room) {
+    size_t room = search->entry_room * 2 + 64;
+    uint64_t *entries = NULL;
+    if (search->entry_count < COVER_STEPS_MAX)
+      entries = realloc(search->entries, room * width * sizeof *entries);
+    if (entries == NULL) {
+      search->is_covered = false;
+      return;
+    }
+    search->entries = entries;
+    search->entry_room = room;
   }
   uint64_t *entry = &search->entries[search->entry_count * width];
   entry[0] = state;
@@ -533,11 +543,13 @@ static void take_character(struct cover_search *search, const uint64_t *set, uin
 static void expand(struct cover_search *search, size_t index)
 {
   const uint64_t *entry = &search->entries[index * (search->words + 1)];
-  const uint64_t *set = entry + 1;
-  size_t at = entry[0] / 2;
-  bool has_character = entry[0] % 2 == 1;
+  const uint64_t *set = search->now;
+  size_t here = entry[0];
+  size_t at = here / 2;
+  bool has_character = here % 2 == 1;
+  memcpy(search->now, entry + 1, search->words * sizeof *set);
   const struct token *token = &search->specific.tokens[at];
-  if (has_character && accepts(&search->specific, entry[0])) {
+  if (has_character && accepts(&search->specific, here)) {
     bool is_matched = false;
     for (size_t state = 0; state < search->general.count * 2 && !is_matched; state++)
       is_matched = set_has(set, state) && accepts(&search->general, state);
@@ -591,36 +603,38 @@ static void run_search(struct cover_search *search)
     expand(search, i);
 }
 
-/* A literal segment covers none with a wildcard, so that the prefix of general has to be one of specific's, too. */
-static bool has_prefix(const struct policy_pattern *general, const struct policy_pattern *specific)
+bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific)
 {
   struct text prefix = general->prefix;
   struct text other = specific->prefix;
+  if (general->every_name || specific->every_name)
+    return general->every_name;
   if (!general->ascii || !specific->ascii)
     return true;
+  if (general->segment_count == 0)
+    return specific->segment_count == 0 && text_equal(prefix, other);
+  /* A literal segment covers none with a wildcard, so that the prefix has to be one of specific's, too. */
   return text_starts_with(other, prefix) &&
          (prefix.len == 0 || other.len == prefix.len || other.data[prefix.len] == '.');
 }
 
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific)
 {
-  if (general->every_name || specific->every_name)
-    return general->every_name;
-  if (!has_prefix(general, specific))
+  if (!policy_pattern_may_cover(general, specific))
     return false;
-  if (general->segment_count == 0 && general->ascii)
-    return specific->segment_count == 0 && general->prefix.len == specific->prefix.len;
+  if (general->every_name || (general->ascii && specific->ascii && general->segment_count == 0))
+    return true;
   struct cover_search search = {0};
   bool is_made = make_automaton(general, &search.general) && make_automaton(specific, &search.specific);
   search.words = search.general.count * 2 / 64 + 1;
   if (is_made) {
     search.characters = calloc(search.general.count + 1, sizeof *search.characters);
-    search.entries = calloc(COVER_STEPS_MAX, (search.words + 1) * sizeof *search.entries);
     search.slots = calloc(COVER_SLOTS, sizeof *search.slots);
+    search.now = calloc(search.words, sizeof *search.now);
     search.next = calloc(search.words, sizeof *search.next);
   }
   bool covers = false;
-  if (search.characters != NULL && search.entries != NULL && search.slots != NULL && search.next != NULL) {
+  if (search.characters != NULL && search.slots != NULL && search.now != NULL && search.next != NULL) {
     run_search(&search);
     covers = search.is_covered;
   }
@@ -629,6 +643,7 @@ bool policy_pattern_covers(const struct policy_pattern *general, const struct po
   free(search.characters);
   free(search.entries);
   free(search.slots);
+  free(search.now);
   free(search.next);
   return covers;
 }

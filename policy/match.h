@@ -56,6 +56,8 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
  * advice, not for requests: it allocates.
  */
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
+/* A cheap test that comes before it: false means no. */
+bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific);
 
 /*
  * A cheap test that comes before the match: false means that the pattern does not match. It compares the last

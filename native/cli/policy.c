@@ -86,27 +86,32 @@ static int check_file(char *const *args, size_t arg_count)
     return print_error(" check", &error, EXIT_USAGE);
   }
   const struct policy_config config = {.file = args[0]};
-  struct policy *policy;
+  struct policy_document document;
+  struct policy *policy = NULL;
   struct buffer warnings;
+  struct arena arena;
   size_t count = 0;
   buffer_init(&warnings);
-  int code = EXIT_RUN_TIME;
-  if (policy_create(&config, &policy, &error) == JP_OK) {
-    if (policy_lint_file(args[0], &warnings, &count, &error) == JP_OK && !warnings.failed)
-      code = EXIT_GOOD;
+  arena_init(&arena);
+  /* The policy has the rules of presets as well, which warnings are not about. */
+  enum jp_status status = policy_create(&config, &policy, &error);
+  if (status == JP_OK)
+    status = policy_load_file(args[0], &arena, &document, &error);
+  if (status == JP_OK)
+    status = policy_lint(&document, args[0], &warnings, &count, &error);
+  if (status == JP_OK) {
     fwrite(warnings.data, 1, warnings.len, stderr);
-    if (code == EXIT_GOOD && count > 0)
-      printf("%s: good, with %zu warning%s\n", args[0], count, count == 1 ? "" : "s");
-    else if (code == EXIT_GOOD)
+    if (count == 0)
       printf("%s: good\n", args[0]);
-    if (code == EXIT_GOOD && policy_notice(policy) != NULL)
+    else
+      printf("%s: good, with %zu warning%s\n", args[0], count, count == 1 ? "" : "s");
+    if (policy_notice(policy) != NULL)
       puts(policy_notice(policy));
-    policy_destroy(policy);
   }
-  if (warnings.failed)
-    jp_fail(&error, JP_NO_MEMORY, "out of memory");
+  policy_destroy(policy);
+  arena_fini(&arena);
   buffer_fini(&warnings);
-  return code == EXIT_GOOD ? code : print_error(" check", &error, code);
+  return status == JP_OK ? EXIT_GOOD : print_error(" check", &error, EXIT_RUN_TIME);
 }
 
 /* ---- explain ---- */

@@ -1,5 +1,5 @@
-/* Any bytes as a policy file: it loads, or the error has a place; what loaded can be asked. */
-#include "policy/loader.h"
+/* Any bytes as a policy file: it loads, or the error has a place; what loaded can be asked, and warned of. */
+#include "policy/lint.h"
 
 #include <stdlib.h>
 
@@ -22,16 +22,34 @@ static void ask(const struct policy_document *document)
   }
 }
 
+static void warn(const struct policy_document *document)
+{
+  struct buffer out;
+  size_t count;
+  size_t lines = 0;
+  buffer_init(&out);
+  if (policy_lint(document, "f", &out, &count, NULL) != JP_OK)
+    abort();
+  /* A pattern may have a line feed. */
+  for (size_t i = 0; i < out.len; i++)
+    lines += out.data[i] == '\n';
+  if (lines < count)
+    abort();
+  buffer_fini(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct arena arena;
   arena_init(&arena);
   struct policy_document document;
   struct jp_error error = {0};
-  if (policy_load_text((struct text){(const char *)data, size}, "f", &arena, &document, &error) == JP_OK)
+  if (policy_load_text((struct text){(const char *)data, size}, "f", &arena, &document, &error) == JP_OK) {
     ask(&document);
-  else
+    warn(&document);
+  } else {
     check_error(&error);
+  }
   arena_fini(&arena);
   return 0;
 }
