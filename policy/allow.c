@@ -56,7 +56,9 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
   struct text shown = policy_shortened(pattern);
   enum jp_status status;
   (void)skip_jdk_mark(&pattern);
-  if (has_blank(pattern))
+  if (memchr(pattern.data, ':', pattern.len) != NULL)
+    status = jp_fail(error, JP_INVALID, "has a ':', which only the word jdk: has, before the pattern");
+  else if (has_blank(pattern))
     status = jp_fail(error, JP_INVALID, "has a blank: only commas stand between patterns");
   else
     status = policy_pattern_compile(pattern, arena, &rule->class_pattern, error);

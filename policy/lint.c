@@ -111,7 +111,9 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
       outer.data != NULL && begins_with_a_capital(last_segment(outer)) && !has_wildcard(outer);
   bool is_any_member =
       text_equal(source->member_pattern, TEXT("**")) || text_equal(source->member_pattern, TEXT("*"));
-  if (primitive_is_keyword(name))
+  if (has_character(name, ':'))
+    warn(lint, "'%.*s' has a ':', as no class has: jdk: is a word of --rpc-allow", TEXT_ARGS(shown));
+  else if (primitive_is_keyword(name))
     warn(lint, "has no effect: the primitive type '%.*s' is always allowed", TEXT_ARGS(shown));
   else if (is_below_class && begins_with_a_capital(last))
     warn(lint, "'%.*s' names no nested class: if '%.*s' is a class, write '%.*s$%.*s'", TEXT_ARGS(shown),

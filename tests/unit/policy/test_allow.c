@@ -87,6 +87,8 @@ static void test_names_need_no_look(void **state)
 static void test_a_mark_changes_no_rule(void **state)
 {
   (void)state;
+  static const char *const misspelt[] = {"JDK:java.util.*", "jdk:jdk:java.util.*", "java:java.util.*",
+                                         "a.B:"};
   struct policy_document document;
   struct jp_error error;
   struct arena arena;
@@ -97,6 +99,10 @@ static void test_a_mark_changes_no_rule(void **state)
   assert_string_equal(document.rules[0].reason, "--rpc-allow 'jdk:java.util.*'");
   assert_int_equal(policy_allow_compile(TEXT("jdk:"), &arena, &document, &error), JP_INVALID);
   assert_string_equal(error.text, "--rpc-allow: pattern 'jdk:': is empty");
+  for (size_t i = 0; i < COUNT_OF(misspelt); i++) {
+    assert_int_equal(policy_allow_compile(text_of(misspelt[i]), &arena, &document, &error), JP_INVALID);
+    assert_non_null(strstr(error.text, "has a ':', which only the word jdk: has"));
+  }
   arena_fini(&arena);
 }
 

@@ -81,6 +81,7 @@ static const struct expected cases[] = {
     {{ALLOW("class: com.example.Order, method: <INIT>")}, 0, NULL},
     {{ALLOW("class: com.example.Order, method: <*>")}, 0, NULL},
     {{ALLOW("class: com.example.Order, method: Order")}, 1, "'Order' is a method or a field of that name"},
+    {{ALLOW("class: 'jdk:java.util.**'")}, 1, "'jdk:java.util.**' has a ':'"},
     {{DENY("class: int")}, 1, "has no effect: the primitive type 'int'"},
 
     /* Categories, channels. */
