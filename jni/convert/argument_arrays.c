@@ -86,8 +86,10 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
   JNIEnv *env = conversion->thread->env;
   if (is_filled(component))
     return argument_fill_array(conversion, value, component, array);
+  const struct element_types *elements = conversion->elements;
   struct argument_path path = {.outer = conversion->path};
   conversion->path = &path;
+  conversion->elements = elements == NULL ? NULL : elements->inside;
   for (; path.index < value->list.count; path.index++) {
     jobject element = NULL;
     if (!argument_make_element(conversion, component, &value->list.items[path.index], &element))
@@ -98,6 +100,7 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
       return false;
   }
   conversion->path = path.outer;
+  conversion->elements = elements;
   return true;
 }
 

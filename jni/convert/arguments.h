@@ -11,6 +11,7 @@
 #include "jni/convert/costs.h"
 #include "jni/loaders/class_lookup.h"
 #include "jni/members.h"
+#include "jni/types/element_types.h"
 #include "jni/types/member_table.h"
 #include "op/scalar.h"
 
@@ -27,6 +28,8 @@ struct conversion {
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
+  const struct element_types
+      *elements;  /* of the value that is being made; NULL: nothing is declared of them */
   jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
   /* its loader is asked first, else; may be NULL */
   const struct jvm_class *beside;

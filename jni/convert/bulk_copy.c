@@ -11,7 +11,7 @@ struct bulk_copy {
   struct conversion *conversion;
   jobject object; /* the one to fill */
   enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
-  struct jvm_class *component; /* of an array; NULL: any object may be an element */
+  struct jvm_class *component; /* of an array, or declared; NULL: any object may be an element */
   size_t capacity;
   size_t done; /* copied by earlier calls */
   size_t count;
@@ -111,10 +111,18 @@ static jlong bits_of(char letter, const jvalue *scalar)
   }
 }
 
+/* What the member declares of a collection's elements does not hold for those that are objects already, or that declare a
+ * type themselves. */
+static bool keeps_its_type(const struct bulk_copy *copy, const struct op_value *value)
+{
+  return copy->kind != FILLS_ARRAY && (value->type.data != NULL || value->kind == OP_REF);
+}
+
 static bool put_element(struct bulk_copy *copy, const struct op_value *value)
 {
   struct argument_element element;
-  if (!argument_read_element(copy->conversion, copy->component, value, TEXT_MAX, &element))
+  struct jvm_class *component = keeps_its_type(copy, value) ? NULL : copy->component;
+  if (!argument_read_element(copy->conversion, component, value, TEXT_MAX, &element))
     return false;
   copy->letters[copy->count] = element.letter;
   if (element.letter == 0)
@@ -183,13 +191,16 @@ static bool put_at(struct bulk_copy *copy, const struct op_value *value, size_t 
 static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t count)
 {
   struct conversion *conversion = copy->conversion;
+  const struct element_types *elements = conversion->elements;
   struct argument_path path = {.outer = conversion->path};
   conversion->path = &path;
+  conversion->elements = elements == NULL ? NULL : elements->inside;
   for (; path.index < count; path.index++) {
     if (!put_at(copy, value, path.index) || (++copy->count == copy->capacity && !copy_chunk(copy)))
       return false;
   }
   conversion->path = path.outer;
+  conversion->elements = elements;
   return copy->count == 0 || copy_chunk(copy);
 }
 
@@ -201,15 +212,30 @@ static bool copy_values(struct bulk_copy *copy, const struct op_value *value, si
   return make_room(copy) && make_arrays(copy) && put_all(copy, value, count);
 }
 
+/* What the member declares of the elements. A class that cannot be loaded declares nothing. */
+static struct jvm_class *declared_component(struct conversion *conversion)
+{
+  const struct element_types *elements = conversion->elements;
+  return elements == NULL || elements->element.kind == 0
+             ? NULL
+             : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
+}
+
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
-  struct bulk_copy copy = {.conversion = conversion, .object = collection, .kind = FILLS_COLLECTION};
+  struct bulk_copy copy = {.conversion = conversion,
+                           .object = collection,
+                           .kind = FILLS_COLLECTION,
+                           .component = declared_component(conversion)};
   return copy_values(&copy, value, value->list.count);
 }
 
 bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map)
 {
-  struct bulk_copy copy = {.conversion = conversion, .object = map, .kind = FILLS_MAP};
+  struct bulk_copy copy = {.conversion = conversion,
+                           .object = map,
+                           .kind = FILLS_MAP,
+                           .component = declared_component(conversion)};
   return copy_values(&copy, value, value->map.count);
 }
 

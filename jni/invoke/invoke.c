@@ -20,6 +20,28 @@ static bool take_exception(struct invocation *invocation)
   return argument_take(&invocation->conversion);
 }
 
+static bool is_container(const struct op_value *value)
+{
+  return value->kind == OP_LIST || value->kind == OP_MAP;
+}
+
+/* Tells the conversion what the member declares of the elements of the argument that comes next. */
+static void declare_elements(struct invocation *invocation, size_t argument)
+{
+  const struct jvm_request *request = invocation->request;
+  struct resolved_member *member = invocation->member;
+  const struct element_types *elements = NULL;
+  if (is_container(&request->operation->args[argument])) {
+    size_t last = member->method == NULL ? 0 : member->method->param_count - 1;
+    bool is_gathered = member->variable && argument >= last;
+    elements =
+        resolved_member_elements(request->thread, member, is_gathered ? last : argument, request->arena);
+    if (is_gathered && elements != NULL)
+      elements = elements->inside;
+  }
+  invocation->conversion.elements = elements;
+}
+
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
  * reference, because there may be many such arguments. */
 static bool set_gathered(struct invocation *invocation, jobject array, size_t argument, size_t at,
@@ -29,6 +51,7 @@ static bool set_gathered(struct invocation *invocation, jobject array, size_t ar
   const struct resolved_member *member = invocation->member;
   jobject given = invocation->frame->objects[argument];
   jvalue element;
+  declare_elements(invocation, argument);
   if (!argument_convert(&invocation->conversion, &member->plans[argument],
                         &invocation->request->operation->args[argument], given, &element))
     return false;
@@ -87,11 +110,13 @@ static bool convert_fixed(struct invocation *invocation, struct argument_path *p
   struct conversion *conversion = &invocation->conversion;
   const struct resolved_member *member = invocation->member;
   size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
-  for (; path->index < fixed; path->index++)
+  for (; path->index < fixed; path->index++) {
+    declare_elements(invocation, path->index);
     if (!argument_convert(conversion, &member->plans[path->index],
                           &conversion->request->operation->args[path->index],
                           invocation->frame->objects[path->index], &invocation->arguments[path->index]))
       return false;
+  }
   return true;
 }
 
@@ -307,6 +332,7 @@ static bool convert_put(struct invocation *invocation, jvalue *value)
 {
   struct argument_path path = {0};
   invocation->conversion.path = &path;
+  declare_elements(invocation, 0);
   bool converted =
       argument_convert(&invocation->conversion, &invocation->member->plans[0],
                        &invocation->request->operation->args[0], invocation->frame->objects[0], value);

@@ -10,6 +10,9 @@ static void free_members(JNIEnv *env, struct resolved_member *member)
     next = member->next;
     if (member->named_ref != NULL)
       (*env)->DeleteWeakGlobalRef(env, member->named_ref);
+    if (member->elements != NULL)
+      arena_fini(&member->elements->arena);
+    free(member->elements);
     free(member);
   }
 }
@@ -295,4 +298,47 @@ void resolved_member_fill_target(struct resolved_member *member, struct call_fra
       .member = member->name,
       .verdicts = member->verdicts,
   };
+}
+
+/* ---- elements ---- */
+
+static const struct element_types *find_elements(struct jvm_thread *thread,
+                                                 const struct resolved_member *member, size_t index,
+                                                 struct arena *arena)
+{
+  return member->field != NULL
+             ? element_types_of_field(thread, member->field, member->runtime, arena)
+             : element_types_of_parameter(thread, member->method, index, member->runtime, arena);
+}
+
+/* NULL: memory is short. */
+static struct member_elements *elements_of(struct resolved_member *member)
+{
+  size_t count = member->field != NULL ? 1 : member->method->param_count;
+  if (member->elements != NULL)
+    return member->elements;
+  struct member_elements *made = calloc(1, sizeof *made + count * sizeof made->of[0]);
+  if (made == NULL)
+    return NULL;
+  arena_init_small(&made->arena);
+  made->count = count;
+  member->elements = made;
+  return made;
+}
+
+const struct element_types *resolved_member_elements(struct jvm_thread *thread,
+                                                     struct resolved_member *member, size_t index,
+                                                     struct arena *arena)
+{
+  if (member->field == NULL && member->method == NULL)
+    return NULL;
+  struct member_elements *elements = member->is_kept ? elements_of(member) : NULL;
+  if (elements == NULL)
+    return find_elements(thread, member, index, arena);
+  if (index < elements->count && !elements->of[index].is_known) {
+    const struct element_types *found = find_elements(thread, member, index, arena);
+    elements->of[index].types = found == NULL ? NULL : element_types_copy(found, &elements->arena);
+    elements->of[index].is_known = true;
+  }
+  return index < elements->count ? elements->of[index].types : NULL;
 }

@@ -59,6 +59,16 @@ enum result_place {
   RESULT_PLACE_NEEDED
 };
 
+/* What a kept member declares of the elements of its parameters, as far as it was asked for. */
+struct member_elements {
+  struct arena arena;
+  size_t count;
+  struct {
+    bool is_known;
+    const struct element_types *types; /* NULL: nothing is declared */
+  } of[];
+};
+
 struct resolved_member {
   struct member_key key;
   struct resolved_member *next; /* of the same bucket */
@@ -94,6 +104,7 @@ struct resolved_member {
   bool variable; /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
+  struct member_elements *elements; /* owned; NULL: nothing was asked for, or the member is not kept */
   uint64_t verdicts[OP_CHANNELS];
 };
 
@@ -128,5 +139,11 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
 
 void resolved_member_fill_target(struct resolved_member *member, struct call_frame *frame,
                                  struct jvm_target *target);
+
+/* What the member declares of the elements of a parameter, or of a field that is put (index 0). NULL: nothing. Asked for when
+ * a list or map is given. arena: the request's. */
+const struct element_types *resolved_member_elements(struct jvm_thread *thread,
+                                                     struct resolved_member *member, size_t index,
+                                                     struct arena *arena);
 
 #endif

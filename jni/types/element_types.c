@@ -1,0 +1,412 @@
+#include "jni/types/element_types.h"
+
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+
+#include <string.h>
+
+enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, ACC_STATIC = 0x0008 };
+
+/* A class type's signature, or a variable's binding: type arguments by the names of the variables. */
+struct bindings {
+  size_t count;
+  struct text names[ARGUMENTS_MAX];
+  struct text types[ARGUMENTS_MAX]; /* signatures; data NULL: not known */
+};
+
+struct finding {
+  struct jvm_thread *thread;
+  struct arena *arena;
+  struct jvm_class *context; /* whose loader finds the classes that are named */
+};
+
+/* A class type that is read from a signature. */
+struct class_type {
+  struct text name; /* with dots */
+  size_t count;
+  struct text arguments[ARGUMENTS_MAX]; /* with their '+', '-' or '*'; borrowed from the signature */
+};
+
+/* ---- signatures ---- */
+
+/* The end of the type that begins at `at`, or SIZE_MAX: it is malformed. */
+static size_t end_of_type(struct text signature, size_t at)
+{
+  while (at < signature.len &&
+         (signature.data[at] == '[' || signature.data[at] == '+' || signature.data[at] == '-'))
+    at++;
+  if (at >= signature.len)
+    return SIZE_MAX;
+  if (signature.data[at] != 'L' && signature.data[at] != 'T')
+    return at + 1;
+  size_t depth = 0;
+  for (; at < signature.len; at++) {
+    char c = signature.data[at];
+    depth += c == '<';
+    depth -= c == '>' && depth > 0;
+    if (c == ';' && depth == 0)
+      return at + 1;
+  }
+  return SIZE_MAX;
+}
+
+/* Takes one type off. data NULL: malformed. */
+static struct text take_type(struct text *rest)
+{
+  size_t end = end_of_type(*rest, 0);
+  struct text type = end == SIZE_MAX ? TEXT_ABSENT : text_slice(*rest, 0, end);
+  *rest = end == SIZE_MAX ? TEXT("") : text_slice(*rest, end, rest->len);
+  return type;
+}
+
+/* Takes the formal type parameters off, whose names are added. False: malformed, or there are too many. */
+static bool take_formals(struct text *rest, struct bindings *formals)
+{
+  formals->count = 0;
+  if (rest->len == 0 || rest->data[0] != '<')
+    return true;
+  struct text left = text_slice(*rest, 1, rest->len);
+  while (left.len > 0 && left.data[0] != '>') {
+    const char *colon = memchr(left.data, ':', left.len);
+    if (colon == NULL || formals->count == ARGUMENTS_MAX)
+      return false;
+    formals->names[formals->count] = text_slice(left, 0, (size_t)(colon - left.data));
+    formals->types[formals->count++] = TEXT_ABSENT;
+    left = text_slice(left, (size_t)(colon - left.data), left.len);
+    while (left.len > 0 && left.data[0] == ':') { /* bounds, the first of which may be empty */
+      left = text_slice(left, 1, left.len);
+      if (left.len > 0 && left.data[0] != ':' && take_type(&left).data == NULL)
+        return false;
+    }
+  }
+  *rest = left.len == 0 ? left : text_slice(left, 1, left.len);
+  return left.len > 0;
+}
+
+static bool read_arguments(struct text *rest, struct class_type *type)
+{
+  type->count = 0;
+  *rest = text_slice(*rest, 1, rest->len);
+  while (rest->len > 0 && rest->data[0] != '>') {
+    if (type->count == ARGUMENTS_MAX)
+      return false;
+    type->arguments[type->count] = take_type(rest);
+    if (type->arguments[type->count++].data == NULL)
+      return false;
+  }
+  *rest = rest->len == 0 ? *rest : text_slice(*rest, 1, rest->len);
+  return true;
+}
+
+/* "Ljava/util/Map<TK;>.Entry<TV;>;": the arguments are those of the last part. */
+static bool read_class_type(struct text signature, struct arena *arena, struct class_type *type)
+{
+  char *name = arena_alloc(arena, signature.len + 1);
+  size_t length = 0;
+  struct text rest = signature.len == 0 ? signature : text_slice(signature, 1, signature.len);
+  if (name == NULL || signature.len == 0 || signature.data[0] != 'L')
+    return false;
+  type->count = 0;
+  while (rest.len > 0 && rest.data[0] != ';') {
+    char c = rest.data[0];
+    if (c == '<') {
+      if (!read_arguments(&rest, type))
+        return false;
+      continue;
+    }
+    if (c == '.')
+      type->count = 0;
+    name[length++] = c == '/' ? '.' : c == '.' ? '$' : c;
+    rest = text_slice(rest, 1, rest.len);
+  }
+  type->name = (struct text){name, length};
+  return rest.len > 0;
+}
+
+static struct text binding_of(const struct bindings *bindings, struct text name)
+{
+  for (size_t i = 0; i < bindings->count; i++) {
+    if (text_equal(bindings->names[i], name))
+      return bindings->types[i];
+  }
+  return TEXT_ABSENT;
+}
+
+/* A copy with what is bound in place of variables, and "*" where nothing is. data NULL: memory is short, or a variable is
+ * all of it and is not bound. */
+static struct text substitute(struct text type, const struct bindings *bindings, struct arena *arena)
+{
+  struct buffer out;
+  bool is_known = true;
+  buffer_init(&out);
+  for (size_t i = 0; i < type.len;) {
+    bool begins_type = i == 0 || strchr("<;>[+-*", type.data[i - 1]) != NULL;
+    size_t end = begins_type && type.data[i] == 'T' ? end_of_type(type, i) : SIZE_MAX;
+    if (end == SIZE_MAX) {
+      buffer_append_char(&out, type.data[i++]);
+      continue;
+    }
+    struct text bound = binding_of(bindings, text_slice(type, i + 1, end - 1));
+    bool is_prefixed = out.len > 0 && (out.data[out.len - 1] == '+' || out.data[out.len - 1] == '-');
+    bool is_wild = bound.data != NULL && bound.len > 0 && strchr("+-*", bound.data[0]) != NULL;
+    if (bound.data == NULL || (is_prefixed && is_wild)) {
+      is_known = is_known && i > 0 && type.data[i - 1] != '[' && !is_prefixed;
+      bound = TEXT("*");
+    }
+    buffer_append_text(&out, bound);
+    i = end;
+  }
+  struct text made = is_known && !out.failed ? arena_text(arena, buffer_text(&out)) : TEXT_ABSENT;
+  buffer_fini(&out);
+  return made;
+}
+
+/* ---- what a class binds ---- */
+
+enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP };
+
+struct target {
+  enum target_kind kind;
+  const struct jvm_class *class; /* TARGET_CLASS */
+};
+
+static bool is_target(const struct target *target, const struct jvm_class *class)
+{
+  switch (target->kind) {
+  case TARGET_CLASS:
+    return class == target->class;
+  case TARGET_COLLECTION:
+    return text_equal(class->name, TEXT("java.lang.Iterable"));
+  case TARGET_MAP:
+    return text_equal(class->name, TEXT("java.util.Map"));
+  }
+  return false;
+}
+
+static struct text read_class_signature(const struct finding *finding, const struct jvm_class *class)
+{
+  jvmtiEnv *jvmti = finding->thread->jvmti;
+  char *signature = NULL;
+  char *generic = NULL;
+  struct text text = TEXT("");
+  if ((*jvmti)->GetClassSignature(jvmti, class->ref, &signature, &generic) == JVMTI_ERROR_NONE &&
+      generic != NULL)
+    text = jvm_text_of_modified(finding->thread, generic, finding->arena);
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)generic);
+  return text;
+}
+
+/* The signature of a direct supertype among those that the class's signature lists; data NULL: it is not generic. */
+static bool find_above(struct text supertypes, struct text name, struct arena *arena, struct class_type *type)
+{
+  while (supertypes.len > 0) {
+    struct text each = take_type(&supertypes);
+    if (each.data == NULL)
+      return false;
+    if (read_class_type(each, arena, type) && text_equal(type->name, name))
+      return true;
+  }
+  return false;
+}
+
+/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
+ * supertypes. *found has the target's variables. */
+static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
+                         size_t count, const struct target *target, unsigned depth, struct bindings *found)
+{
+  struct text signature = read_class_signature(finding, class);
+  struct bindings own;
+  if (depth > DEPTH_MAX || signature.data == NULL || !take_formals(&signature, &own))
+    return false;
+  for (size_t i = 0; i < own.count && own.count == count; i++)
+    own.types[i] = arguments[i];
+  if (is_target(target, class)) {
+    *found = own;
+    return true;
+  }
+  const struct member_table *table = member_table_of(finding->thread, class);
+  if (table == NULL) {
+    (void)throwable_take(finding->thread, NULL);
+    return false;
+  }
+  for (size_t i = 0; i <= table->interface_count; i++) {
+    struct jvm_class *above = i == 0 ? table->super : table->interfaces[i - 1];
+    struct class_type type = {.count = 0};
+    if (above == NULL)
+      continue;
+    if (!find_above(signature, above->name, finding->arena, &type))
+      type.count = 0;
+    for (size_t at = 0; at < type.count; at++)
+      type.arguments[at] = substitute(type.arguments[at], &own, finding->arena);
+    if (find_binding(finding, above, type.arguments, type.count, target, depth + 1, found))
+      return true;
+  }
+  return false;
+}
+
+/* ---- the types of elements ---- */
+
+static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth);
+
+/* The binary name of a class type or an array, as Class.getName() has it. data NULL: a variable or a primitive. */
+static struct text name_of(const struct finding *finding, struct text type)
+{
+  struct class_type class;
+  size_t dimensions = 0;
+  while (dimensions < type.len && type.data[dimensions] == '[')
+    dimensions++;
+  struct text base = text_slice(type, dimensions, type.len);
+  if (base.len == 1 && dimensions > 0)
+    return arena_text(finding->arena, type);
+  if (!read_class_type(base, finding->arena, &class))
+    return TEXT_ABSENT;
+  return dimensions == 0
+             ? class.name
+             : arena_printf(finding->arena, "%.*sL%.*s;", (int)dimensions, type.data, TEXT_ARGS(class.name));
+}
+
+/* "? extends T" is T, because a value that is made for it is made as one. Of "? super T" and "?" nothing is known: the list
+ * may be one of any supertype. */
+static struct text type_of_argument(struct text argument)
+{
+  if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
+    return TEXT_ABSENT;
+  return argument.data[0] == '+' ? text_slice(argument, 1, argument.len) : argument;
+}
+
+static const struct element_types *read_container(const struct finding *finding, struct text type,
+                                                  unsigned depth)
+{
+  struct class_type container;
+  struct bindings bound;
+  if (!read_class_type(type, finding->arena, &container))
+    return NULL;
+  struct jvm_type found = {.kind = 'L', .name = container.name, .context = finding->context};
+  struct jvm_class *class = jvm_type_class(finding->thread, &found);
+  if (class == NULL)
+    return NULL;
+  bool is_map = false;
+  bool is_found = find_binding(finding, class, container.arguments, container.count,
+                               &(struct target){.kind = TARGET_COLLECTION}, 0, &bound);
+  if (!is_found) {
+    is_map = find_binding(finding, class, container.arguments, container.count,
+                          &(struct target){.kind = TARGET_MAP}, 0, &bound);
+    is_found = is_map;
+  }
+  size_t wanted = is_map ? 2 : 1;
+  if (!is_found || bound.count != wanted)
+    return NULL;
+  struct text element = type_of_argument(bound.types[wanted - 1]);
+  struct text name = element.data == NULL ? TEXT_ABSENT : name_of(finding, element);
+  struct element_types *made = name.data == NULL ? NULL : arena_calloc(finding->arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  if (!text_equal(name, TEXT("java.lang.Object")))
+    made->element = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
+  made->inside = read_type(finding, element, depth + 1);
+  return made;
+}
+
+static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth)
+{
+  if (type.len == 0 || depth > DEPTH_MAX)
+    return NULL;
+  if (type.data[0] == 'L')
+    return read_container(finding, type, depth);
+  if (type.data[0] != '[')
+    return NULL;
+  const struct element_types *inside = read_type(finding, text_slice(type, 1, type.len), depth + 1);
+  struct element_types *made = inside == NULL ? NULL : arena_calloc(finding->arena, 1, sizeof *made);
+  if (made != NULL)
+    made->inside = inside;
+  return made;
+}
+
+/* The variables of the member's class, as the receiver's binds them, without those that the member has itself. */
+static void bind_receiver(const struct finding *finding, struct jvm_class *owner, struct jvm_class *receiver,
+                          const struct bindings *formals, struct bindings *bound)
+{
+  const struct target target = {.kind = TARGET_CLASS, .class = owner};
+  if (receiver == NULL || !find_binding(finding, receiver, NULL, 0, &target, 0, bound))
+    bound->count = 0;
+  for (size_t i = 0; i < bound->count; i++) {
+    for (size_t at = 0; at < formals->count; at++) {
+      if (text_equal(bound->names[i], formals->names[at]))
+        bound->types[i] = TEXT_ABSENT;
+    }
+  }
+}
+
+static const struct element_types *read_declared(const struct finding *finding, struct jvm_class *receiver,
+                                                 const struct bindings *formals, struct text type)
+{
+  struct bindings bound;
+  bind_receiver(finding, finding->context, receiver, formals, &bound);
+  struct text known = substitute(type, &bound, finding->arena);
+  return known.data == NULL ? NULL : read_type(finding, known, 0);
+}
+
+const struct element_types *element_types_of_parameter(struct jvm_thread *thread,
+                                                       const struct jvm_method *method, size_t index,
+                                                       struct jvm_class *receiver, struct arena *arena)
+{
+  jvmtiEnv *jvmti = thread->jvmti;
+  const struct finding finding = {thread, arena, method->owner};
+  struct bindings formals;
+  char *generic = NULL;
+  if ((*jvmti)->GetMethodName(jvmti, method->id, NULL, NULL, &generic) != JVMTI_ERROR_NONE || generic == NULL)
+    return NULL;
+  struct text signature = jvm_text_of_modified(thread, generic, arena);
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)generic);
+  if (signature.data == NULL || !take_formals(&signature, &formals) || signature.len == 0)
+    return NULL;
+  struct text types[UINT8_MAX];
+  size_t count = 0;
+  struct text rest = text_slice(signature, 1, signature.len);
+  while (rest.len > 0 && rest.data[0] != ')' && count < UINT8_MAX) {
+    types[count] = take_type(&rest);
+    if (types[count++].data == NULL)
+      return NULL;
+  }
+  /* javac leaves the parameters that it adds to a constructor itself, which come first, out of the signature. */
+  size_t left_out = method->param_count - count;
+  if (count > method->param_count || index < left_out ||
+      (left_out > 0 && !text_equal(method->name, TEXT("<init>"))))
+    return NULL;
+  bool is_static = (method->modifiers & ACC_STATIC) != 0;
+  return read_declared(&finding, is_static ? NULL : receiver, &formals, types[index - left_out]);
+}
+
+const struct element_types *element_types_of_field(struct jvm_thread *thread, const struct jvm_field *field,
+                                                   struct jvm_class *receiver, struct arena *arena)
+{
+  jvmtiEnv *jvmti = thread->jvmti;
+  const struct finding finding = {thread, arena, field->owner};
+  const struct bindings none = {.count = 0};
+  char *generic = NULL;
+  if ((*jvmti)->GetFieldName(jvmti, field->owner->ref, field->id, NULL, NULL, &generic) != JVMTI_ERROR_NONE ||
+      generic == NULL)
+    return NULL;
+  struct text signature = jvm_text_of_modified(thread, generic, arena);
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)generic);
+  bool is_static = (field->modifiers & ACC_STATIC) != 0;
+  return signature.data == NULL ? NULL
+                                : read_declared(&finding, is_static ? NULL : receiver, &none, signature);
+}
+
+const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena)
+{
+  struct element_types *made = arena_calloc(arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  if (types->element.kind != 0)
+    made->element = (struct jvm_type){.kind = types->element.kind,
+                                      .name = arena_text(arena, types->element.name),
+                                      .context = types->element.context};
+  if (types->inside != NULL)
+    made->inside = element_types_copy(types->inside, arena);
+  bool is_copied = (types->element.kind == 0 || made->element.name.data != NULL) &&
+                   (types->inside == NULL || made->inside != NULL);
+  return is_copied ? made : NULL;
+}
