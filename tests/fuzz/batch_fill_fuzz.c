@@ -32,7 +32,7 @@ static void note_samples(struct batch_results *results)
   batch_results_note_failure(results, TEXT("8"), TEXT("{}"), NULL);
 }
 
-static void fill(const struct batch_results *results, enum batch_fill_form form, struct arena *arena,
+static void fill(struct batch_results *results, enum batch_fill_form form, struct arena *arena,
                  struct json_value json)
 {
   struct outcome outcome = {.kind = OUTCOME_VOID};

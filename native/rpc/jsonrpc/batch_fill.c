@@ -35,6 +35,15 @@ static enum jp_status fail_size(const struct batch_fill *fill)
   return JP_LIMIT;
 }
 
+static enum jp_status fail_copies(const struct batch_fill *fill)
+{
+  outcome_fail(
+      fill->outcome, fill->arena, FAILURE_SERVER, NULL,
+      "the values that the requests of this batch name are longer than message-max (%zu bytes) in all",
+      fill->max_size);
+  return JP_LIMIT;
+}
+
 static enum jp_status fail_depth(const struct batch_fill *fill)
 {
   outcome_fail(fill->outcome, fill->arena, FAILURE_SERVER, NULL,
@@ -68,8 +77,12 @@ static enum jp_status find_result(struct filling *filling, struct text id, const
   if (result == NULL)
     return fail_id(filling, id, "no earlier request of this batch has this id");
   switch (result->kind) {
-  case BATCH_RESULT_REF:
   case BATCH_RESULT_VALUE:
+    if (!batch_results_count_copy(filling->fill->results, result))
+      return fail_copies(filling->fill);
+    *found = result;
+    return JP_OK;
+  case BATCH_RESULT_REF:
     *found = result;
     return JP_OK;
   case BATCH_RESULT_FAILED:

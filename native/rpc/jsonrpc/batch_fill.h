@@ -15,7 +15,7 @@ enum batch_fill_form {
 };
 
 struct batch_fill {
-  const struct batch_results *results;
+  struct batch_results *results; /* counts what is copied of them */
   struct json_limits limits;
   size_t max_size; /* of what comes of it */
   enum batch_fill_form form;

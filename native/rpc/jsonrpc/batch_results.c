@@ -14,7 +14,8 @@ enum {
 
 struct batch_results {
   struct arena *arena;
-  size_t room;
+  size_t room;        /* for values that are noted */
+  size_t copies_room; /* for their copies in requests */
   struct batch_result *buckets[BUCKETS];
 };
 
@@ -32,6 +33,7 @@ struct batch_results *batch_results_create(struct arena *arena, size_t room)
     return NULL;
   made->arena = arena;
   made->room = room;
+  made->copies_room = room;
   return made;
 }
 
@@ -46,6 +48,14 @@ const struct batch_result *batch_results_find(const struct batch_results *result
   while (result != NULL && !text_equal(result->id, id))
     result = result->next;
   return result;
+}
+
+bool batch_results_count_copy(struct batch_results *results, const struct batch_result *result)
+{
+  if (result->json.len > results->copies_room)
+    return false;
+  results->copies_room -= result->json.len;
+  return true;
 }
 
 /* NULL: the request has no id, memory is short, or another one had the id: then neither can be named. */

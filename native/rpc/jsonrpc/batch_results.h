@@ -39,7 +39,7 @@ struct batch_results;
 /* True where requests of the message may name results: it is a batch that has the word. No other needs notes. */
 bool batch_results_may_be_named(struct text message);
 
-/* NULL: no memory. room: bytes that all noted values may take together. */
+/* NULL: no memory. room: bytes that all noted values may take together, and again all copies of them in requests. */
 struct batch_results *batch_results_create(struct arena *arena, size_t room);
 
 /* Notes what a request came to; id as written, data NULL: none, and nothing is noted. Without memory nothing is
@@ -54,5 +54,9 @@ void batch_results_note_failure(struct batch_results *results, struct text id, s
 
 /* NULL: no earlier request has the id. */
 const struct batch_result *batch_results_find(const struct batch_results *results, struct text id);
+
+/* Counts a copy of the result's value in a request; false where the batch has no room for it. A short batch could
+ * otherwise name a long value thousands of times, and take minutes. */
+bool batch_results_count_copy(struct batch_results *results, const struct batch_result *result) JP_MUST_CHECK;
 
 #endif

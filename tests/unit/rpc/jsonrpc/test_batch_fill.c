@@ -243,6 +243,28 @@ static void test_noted_values_have_a_limit(void **state)
   assert_text(batch_results_find(results, TEXT("3"))->json, "null");
 }
 
+static void test_all_copies_of_a_batch_have_a_limit(void **state)
+{
+  (void)state;
+  const struct op_value text = {.kind = OP_TEXT, .text = TEXT("twenty bytes of text")};
+  const struct outcome value = {
+      .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
+  results = batch_results_create(&arena, 50);
+  note("1", &value, false);
+  struct json_value params;
+  struct outcome outcome;
+  const struct batch_result *failed;
+  for (int copy = 0; copy < 2; copy++) {
+    params = parse(TEXT("[{\"ref\":{\"result\":1}}]"));
+    assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
+  }
+  params = parse(TEXT("[{\"ref\":{\"result\":1}}]"));
+  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
+  assert_text(
+      outcome.message,
+      "the values that the requests of this batch name are longer than message-max (1000 bytes) in all");
+}
+
 /* Each request of the chain has failed because of the one before it. */
 static void test_a_chain_of_failures_stays_small(void **state)
 {
@@ -281,6 +303,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_an_id_that_was_given_twice_names_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_is_filled_in_has_limits, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_noted_values_have_a_limit, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_chain_of_failures_stays_small, set_up, tear_down),
       cmocka_unit_test(test_only_batches_with_the_word_need_notes),
   };
