@@ -22,6 +22,7 @@ struct lint {
   struct buffer *out;
   size_t *count;
   size_t rule; /* that is looked at */
+  int line;    /* of it, or of the idempotent member that is */
   size_t comparisons;
 };
 
@@ -34,8 +35,7 @@ static void warn(struct lint *lint, const char *format, ...)
   va_start(args, format);
   jp_fail_va(&text, JP_INVALID, format, args);
   va_end(args);
-  buffer_printf(lint->out, "%s:%d: warning: %s\n", lint->path, lint->document->rules[lint->rule].line,
-                text.text);
+  buffer_printf(lint->out, "%s:%d: warning: %s\n", lint->path, lint->line, text.text);
   ++*lint->count;
 }
 
@@ -334,6 +334,7 @@ enum jp_status policy_lint(const struct policy_document *document, const char *p
   for (; status == JP_OK && lint.rule < document->rule_count; lint.rule++) {
     const struct policy_rule *rule = &document->rules[lint.rule];
     const struct policy_rule_source *source = &document->sources[lint.rule];
+    lint.line = rule->line;
     check_stars(&lint, source->class_pattern);
     check_class(&lint, source);
     check_member(&lint, source);
@@ -342,6 +343,17 @@ enum jp_status policy_lint(const struct policy_document *document, const char *p
       check_channels(&lint, rule);
       check_dangers(&lint, rule, source);
     }
+  }
+  for (size_t i = 0; status == JP_OK && i < document->idempotent_count; i++) {
+    struct text member = document->idempotent[i].source;
+    size_t dot = text_find_last(member, '.');
+    const struct policy_rule_source source = {.class_pattern = text_slice(member, 0, dot),
+                                              .member_pattern = text_slice(member, dot + 1, member.len),
+                                              .is_split = true};
+    lint.line = document->idempotent[i].line;
+    check_stars(&lint, source.class_pattern);
+    check_class(&lint, &source);
+    check_member(&lint, &source);
   }
   arena_fini(&arena);
   return status == JP_OK && out->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : status;

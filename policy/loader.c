@@ -382,9 +382,14 @@ static enum jp_status read_member_pattern(struct loader *loader, const struct po
   size_t dot = text_find_last(node->text, '.');
   if (dot == SIZE_MAX)
     return fail_at(loader, node->line, "idempotent '%.*s' has to be Class.member", TEXT_ARGS(shown));
-  return compile_pair(loader, node->line, text_slice(node->text, 0, dot),
-                      text_slice(node->text, dot + 1, node->text.len), &pattern->class_pattern,
-                      &pattern->member_pattern);
+  status = compile_pair(loader, node->line, text_slice(node->text, 0, dot),
+                        text_slice(node->text, dot + 1, node->text.len), &pattern->class_pattern,
+                        &pattern->member_pattern);
+  if (status != JP_OK)
+    return status;
+  pattern->line = node->line;
+  pattern->source = arena_text(loader->arena, node->text);
+  return pattern->source.data == NULL ? out_of_memory(loader) : JP_OK;
 }
 
 static enum jp_status read_idempotent(struct loader *loader, const struct policy_node *value, void *target)

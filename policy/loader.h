@@ -16,6 +16,8 @@ enum { POLICY_RULES_MAX = 10000 };
 struct policy_member_pattern {
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
+  struct text source; /* as the file has it; absent: it is of the command line */
+  int line;
 };
 
 /* What a rule's patterns are in the file, for warnings about it. */

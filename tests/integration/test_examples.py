@@ -43,6 +43,7 @@ def write_class(client, content):
 
 WAYS_TO_LOAD = {
     "bundle": lambda client: client.call("java.util.ResourceBundle", "getBundle", text(LOUD)),
+    "bundle of a subclass": lambda client: client.call("java.util.ListResourceBundle", "getBundle", text(LOUD)),
     "name": lambda client: client.call("java.lang.Class", "forName", text(LOUD)),
     "logger": lambda client: client.call("java.util.logging.Logger", "getLogger", text("x"), text(LOUD)),
     "logger's level": lambda client: client.call(

@@ -149,6 +149,9 @@ class Attacks:
     def bundle(self):
         self.call("java.util.ResourceBundle", "getBundle", text(LOUD_BUNDLE))
 
+    def bundle_of_a_subclass(self):
+        self.call("java.util.ListResourceBundle", "getBundle", text(LOUD_BUNDLE))
+
     def logger_with_a_bundle(self):
         self.call("java.util.logging.Logger", "getLogger", text("loud"), text(LOUD_BUNDLE))
 

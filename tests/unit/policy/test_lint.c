@@ -174,6 +174,30 @@ static void test_warnings(void **state)
   buffer_fini(&out);
 }
 
+/* The members that HTTP GET may call are patterns of the same form. */
+static void test_idempotent_members(void **state)
+{
+  (void)state;
+  static const char yaml[] = "version: 1\nidempotent:\n  - com.example.Order.get*\n  - com.example.**\n"
+                             "  - java.util.Map.Entry.getKey\n  - com.example**.Order.size\n  - a.B.size()\n";
+  static const char *const wanted[] = {
+      ":4: warning: a pattern is split", ":5: warning: 'java.util.Map.Entry' names no",
+      ":6: warning: 'com.example**.Order': two stars", ":7: warning: has parentheses"};
+  struct buffer out;
+  char path[] = TEMPORARY_FILE;
+  buffer_init(&out);
+  struct text told = lint(yaml, sizeof yaml - 1, &out, path);
+  unlink(path);
+  size_t lines = 0;
+  for (size_t i = 0; i < told.len; i++)
+    lines += told.data[i] == '\n';
+  assert_int_equal(lines, COUNT_OF(wanted));
+  for (size_t i = 0; i < COUNT_OF(wanted); i++)
+    if (memmem(told.data, told.len, wanted[i], strlen(wanted[i])) == NULL)
+      fail_msg("%s is not in %.*s", wanted[i], TEXT_ARGS(told));
+  buffer_fini(&out);
+}
+
 /* ---- no rule is called unreachable that decides something ---- */
 
 struct random {
@@ -315,6 +339,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_idempotent_members),
       cmocka_unit_test(test_what_is_never_used_decides_nothing),
       cmocka_unit_test(test_a_large_file_ends),
   };
