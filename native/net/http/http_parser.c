@@ -128,13 +128,12 @@ static int on_chunk_header(llhttp_t *llhttp)
   return llhttp->content_length == 0 ? HPE_PAUSED : 0;
 }
 
-static int on_chunk_extension(llhttp_t *llhttp, const char *at, size_t length)
+/* Pauses where the line of the next chunk begins. */
+static int on_chunk_complete(llhttp_t *llhttp)
 {
-  enum { EXTENSIONS_MAX = 4096 };
-  (void)at;
   struct http_parser *parser = llhttp->data;
-  parser->overhead += length;
-  return parser->overhead > EXTENSIONS_MAX ? refuse(parser, 400, "too many chunk extensions") : 0;
+  parser->chunk_line = CHUNK_SIZE;
+  return HPE_PAUSED;
 }
 
 void http_parser_init(struct http_parser *parser)
@@ -152,11 +151,11 @@ static void init_llhttp(struct http_parser *parser)
       .on_headers_complete = on_headers_complete,
       .on_body = on_body,
       .on_chunk_header = on_chunk_header,
-      .on_chunk_extension_name = on_chunk_extension,
-      .on_chunk_extension_value = on_chunk_extension,
+      .on_chunk_complete = on_chunk_complete,
   };
   llhttp_init(&parser->llhttp, HTTP_REQUEST, &settings);
   parser->llhttp.data = parser;
+  parser->chunk_line = CHUNK_SIZE;
 }
 
 /* --- the head --- */
@@ -406,6 +405,108 @@ static enum http_progress read_trailer(struct http_parser *parser, struct text i
   return HTTP_NEEDS_INPUT;
 }
 
+static bool is_blank(unsigned char c)
+{
+  return c == ' ' || c == '\t';
+}
+
+/* The place after one more byte of the extensions; CHUNK_LLHTTP: they end before the byte. */
+static enum http_chunk_line step_chunk_line(enum http_chunk_line at, unsigned char c)
+{
+  bool is_token = is_token_char(c);
+  switch (at) {
+  case CHUNK_SIZE:
+  case CHUNK_VALUE_END:
+  case CHUNK_TOKEN:
+    if (at == CHUNK_TOKEN && is_token)
+      return CHUNK_TOKEN;
+    return c == ';' ? CHUNK_SEMICOLON : is_blank(c) ? CHUNK_BLANK : c == '\r' ? CHUNK_LLHTTP : CHUNK_WRONG;
+  case CHUNK_BLANK:
+    return c == ';' ? CHUNK_SEMICOLON : is_blank(c) ? CHUNK_BLANK : CHUNK_WRONG;
+  case CHUNK_SEMICOLON:
+    return is_token ? CHUNK_NAME : is_blank(c) ? CHUNK_SEMICOLON : CHUNK_WRONG;
+  case CHUNK_NAME:
+    if (is_token || c == '\r')
+      return is_token ? CHUNK_NAME : CHUNK_LLHTTP;
+    return c == '='      ? CHUNK_EQUALS
+           : c == ';'    ? CHUNK_SEMICOLON
+           : is_blank(c) ? CHUNK_NAME_BLANK
+                         : CHUNK_WRONG;
+  case CHUNK_NAME_BLANK:
+    return c == '='      ? CHUNK_EQUALS
+           : c == ';'    ? CHUNK_SEMICOLON
+           : is_blank(c) ? CHUNK_NAME_BLANK
+                         : CHUNK_WRONG;
+  case CHUNK_EQUALS:
+    return c == '"' ? CHUNK_QUOTED : is_token ? CHUNK_TOKEN : is_blank(c) ? CHUNK_EQUALS : CHUNK_WRONG;
+  case CHUNK_QUOTED:
+    if (c == '"' || c == '\\')
+      return c == '"' ? CHUNK_VALUE_END : CHUNK_ESCAPE;
+    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
+  case CHUNK_ESCAPE:
+    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
+  default:
+    return CHUNK_WRONG;
+  }
+}
+
+/* Reads what belongs to no data and is not llhttp's: the extensions of a chunk, up to the end of its line. */
+static enum http_progress read_extensions(struct http_parser *parser, struct text input, size_t *used)
+{
+  enum { EXTENSIONS_MAX = 4096 };
+  while (*used < input.len) {
+    parser->chunk_line = step_chunk_line(parser->chunk_line, (unsigned char)input.data[*used]);
+    if (parser->chunk_line == CHUNK_LLHTTP)
+      return HTTP_DONE;
+    if (parser->chunk_line == CHUNK_WRONG)
+      return fail_with(parser, 400, "the extensions of a chunk cannot be read");
+    if (++parser->overhead > EXTENSIONS_MAX)
+      return fail_with(parser, 400, "too many chunk extensions");
+    (*used)++;
+  }
+  return HTTP_NEEDS_INPUT;
+}
+
+static bool is_hex_digit(char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Gives llhttp the next stretch that it may read: the digits of a size, or all that there is. */
+static llhttp_errno_t give_llhttp(struct http_parser *parser, struct text input, size_t *used)
+{
+  size_t end = *used;
+  if (parser->chunk_line == CHUNK_LLHTTP)
+    end = input.len;
+  else
+    while (end < input.len && is_hex_digit(input.data[end]))
+      end++;
+  if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
+    llhttp_resume(&parser->llhttp);
+  llhttp_errno_t code = llhttp_execute(&parser->llhttp, input.data + *used, end - *used);
+  *used = code == HPE_PAUSED ? (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data) : end;
+  return code;
+}
+
+static enum http_progress read_chunks(struct http_parser *parser, struct text input, size_t *used)
+{
+  while (*used < input.len) {
+    enum http_progress progress = HTTP_DONE;
+    llhttp_errno_t code = HPE_OK;
+    if (parser->chunk_line <= CHUNK_SIZE)
+      code = give_llhttp(parser, input, used);
+    if (code == HPE_PAUSED && parser->chunk_line == CHUNK_LLHTTP)
+      return HTTP_DONE; /* the last chunk's line */
+    if (code != HPE_OK && code != HPE_PAUSED)
+      return fail_with(parser, 400, "the request's body cannot be read");
+    if (code == HPE_OK && parser->chunk_line != CHUNK_LLHTTP)
+      progress = read_extensions(parser, input, used);
+    if (progress == HTTP_FAILED)
+      return progress;
+  }
+  return HTTP_NEEDS_INPUT;
+}
+
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body)
 {
@@ -416,17 +517,10 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
     return read_trailer(parser, input, used);
   parser->body = body;
   parser->body_max = body_max;
-  if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
-    llhttp_resume(&parser->llhttp);
-  llhttp_errno_t code = llhttp_execute(&parser->llhttp, input.data, input.len);
+  enum http_progress progress = read_chunks(parser, input, used);
   parser->body = NULL;
-  if (code == HPE_OK) {
-    *used = input.len;
-    return HTTP_NEEDS_INPUT;
-  }
-  if (code != HPE_PAUSED)
-    return fail_with(parser, 400, "the request's body cannot be read");
-  *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
+  if (progress != HTTP_DONE)
+    return progress;
   parser->trailer = TRAILER_LINE;
   return read_trailer(parser, text_slice(input, *used, input.len), used);
 }
