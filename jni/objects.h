@@ -84,6 +84,12 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
 /* Gives back what is still reserved; harmless where nothing is. */
 void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored);
 
+/* The ref, which was put just now, is of a value that travels as such, too: where the table has more than
+ * OBJECTS_VALUES_MAX of these, the oldest is deleted. One that was not new then is not counted again. Where memory is short
+ * it stays like any other object. */
+enum { OBJECTS_VALUES_MAX = 100 * 1000 };
+void jvm_objects_bound_values(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref);
+
 /* Drops every object (delete_session). A call that began before it drops its result. */
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects);
 

@@ -270,6 +270,34 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
     fill_element_refs(request, epoch, object, outcome);
 }
 
+/* The ref of a value that travels as such. Where there is no room for it, the value is the whole result: the call has
+ * run. */
+static void store_value(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
+                        jobject object, struct outcome *outcome)
+{
+  struct jp_error error;
+  if (class == NULL || request->stored == NULL ||
+      jvm_objects_put(request->thread, request->objects, object, class->id, epoch, request->stored,
+                      &outcome->ref, &error) != JP_OK) {
+    outcome->ref = 0;
+    return;
+  }
+  if (request->stored->is_new)
+    jvm_objects_bound_values(request->thread, request->objects, outcome->ref);
+}
+
+static void store_scalar(const struct jvm_request *request, uint64_t epoch, char letter, const jvalue *value,
+                         struct outcome *outcome)
+{
+  struct outcome failed;
+  struct conversion conversion = {.thread = request->thread, .request = request, .outcome = &failed};
+  jobject boxed = argument_box(&conversion, letter, value);
+  if (boxed == NULL)
+    return;
+  store_value(request, epoch, jvm_class_of_object(request->thread, boxed), boxed, outcome);
+  (*request->thread->env)->DeleteLocalRef(request->thread->env, boxed);
+}
+
 static void fill_object(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
                         jobject object, struct outcome *outcome)
 {
@@ -281,8 +309,10 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
   outcome->type = class->name;
   outcome->has_value =
       result_is_value_class(class) && result_read_value_object(request, class, object, &outcome->value);
-  if (!outcome->has_value && result_store(request, epoch, class, object, &outcome->ref, outcome) &&
-      !result_is_value_class(class))
+  if (outcome->has_value && request->operation->value_refs)
+    store_value(request, epoch, class, object, outcome);
+  else if (!outcome->has_value && result_store(request, epoch, class, object, &outcome->ref, outcome) &&
+           !result_is_value_class(class))
     fill_beside(request, epoch, class, object, outcome);
 }
 
@@ -317,6 +347,8 @@ void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_t
     outcome->kind = OUTCOME_VOID;
   } else if (declared->kind != 'L') {
     outcome->has_value = read_scalar(request, declared->kind, value, &outcome->value);
+    if (request->operation->value_refs && !request->drops_result)
+      store_scalar(request, epoch, declared->kind, value, outcome);
   } else if (value->l == NULL) {
     outcome->is_null = true;
   } else {

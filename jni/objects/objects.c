@@ -410,6 +410,44 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
 }
 
+/* Makes room in the ring. False: memory is short. */
+static bool grow_values(struct jvm_objects *objects)
+{
+  enum { FIRST = 64 };
+  size_t capacity = objects->value_capacity == 0 ? FIRST : 2 * objects->value_capacity;
+  if (capacity > OBJECTS_VALUES_MAX)
+    capacity = OBJECTS_VALUES_MAX;
+  uint32_t *grown = calloc(capacity, sizeof *grown);
+  if (grown == NULL)
+    return false;
+  for (size_t i = 0; i < objects->value_count; i++)
+    grown[i] = objects->values[(objects->oldest_value + i) % objects->value_capacity];
+  free(objects->values);
+  objects->values = grown;
+  objects->value_capacity = capacity;
+  objects->oldest_value = 0;
+  return true;
+}
+
+void jvm_objects_bound_values(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  uint32_t ended = 0;
+  pthread_mutex_lock(&objects->lock);
+  bool is_full = objects->value_count == OBJECTS_VALUES_MAX;
+  if (is_full) {
+    ended = objects->values[objects->oldest_value];
+    objects->oldest_value = (objects->oldest_value + 1) % objects->value_capacity;
+    objects->value_count--;
+  }
+  if (objects->value_count < objects->value_capacity || grow_values(objects)) {
+    objects->values[(objects->oldest_value + objects->value_count) % objects->value_capacity] = ref;
+    objects->value_count++;
+  }
+  pthread_mutex_unlock(&objects->lock);
+  if (is_full)
+    (void)!jvm_objects_delete(thread, objects, ended); /* JP_NOT_FOUND: the client has deleted it */
+}
+
 void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                        size_t kept)
 {
@@ -483,6 +521,11 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->with_room = NULL;
   slot_index_fini(&objects->by_ref);
   slot_index_fini(&objects->by_hash);
+  free(objects->values);
+  objects->values = NULL;
+  objects->value_capacity = 0;
+  objects->value_count = 0;
+  objects->oldest_value = 0;
   if (count_of(objects) > 0)
     object_table_tell_owner(objects);
   set_count(objects, 0);

@@ -59,6 +59,10 @@ struct jvm_objects {
   struct chunk *with_room;
   struct slot_index by_ref;
   struct slot_index by_hash;
+  uint32_t *values; /* a ring of the refs of values, oldest first; NULL: there were none */
+  size_t value_capacity;
+  size_t value_count;
+  size_t oldest_value;
 };
 
 /* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */

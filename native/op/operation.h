@@ -24,6 +24,8 @@ struct operation {
   size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
   bool by_value; /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
+  bool
+      value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
   bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 

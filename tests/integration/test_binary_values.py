@@ -203,5 +203,31 @@ class Arguments(BinaryCase):
         self.assertEqual(self.client.call("fixtures.Overloads", "objects", *[1] * 5000), "5000")
 
 
+class RefsOfValues(BinaryCase):
+    """What the existing Java client checks: with --compat pal each result that is neither void nor null has a ref."""
+
+    options = ("--compat", "pal")
+
+    def test_every_value_has_a_ref_that_can_be_used(self):
+        for method, argument, type_name in (("echoInt", 42, "int"), ("echoBoolean", True, "boolean"),
+                                            ("echoDouble", 2.5, "double"), ("echoChar", "A", "char"),
+                                            ("echoBoxedInt", 7, "java.lang.Integer"),
+                                            ("echoString", "abc", "java.lang.String")):
+            with self.subTest(method=method):
+                told = self.client.result(call_message(ARGUMENTS, method, argument))
+                self.assertEqual(told["clazz"], named(type_name))
+                self.assertGreater(told["ref"], 0)
+                again = self.client.result(call_message(ARGUMENTS, method, obj_ref(told["ref"])))
+                self.assertEqual(again["value"], told["value"])
+
+    def test_repeated_calls_and_fields_have_refs(self):
+        refs = {self.client.result(call_message(ARGUMENTS, "echoInt", 100000 + i))["ref"] for i in range(50)}
+        self.assertEqual(len(refs), 50)
+        self.assertGreater(self.client.result(get_message("java.lang.Integer", "MAX_VALUE"))["ref"], 0)
+
+    def test_null_and_void_have_none(self):
+        self.assertNotIn("ref", self.client.result(call_message(ARGUMENTS, "echoString", obj_null("java.lang.String"))))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -263,6 +263,7 @@ void known_messages_keep(struct known_messages **known, const struct known_call 
   struct jvm_whole_number_call java;
   struct exec_head head;
   if (made->outcome->kind == OUTCOME_ERROR || made->reached->resolved == NULL || call->out->failed ||
+      made->operation->value_refs ||
       !jvm_whole_number_call_keep(call->runner->thread, made->reached->resolved, made->operation, &java) ||
       !exec_head_read(call->message, &head))
     return;

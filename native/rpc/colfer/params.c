@@ -262,8 +262,10 @@ static enum jp_status read_exec(struct rpc_colfer_reader *reader, const struct c
     return exec->clinit_call != NULL ? fail_initializer(reader)
                                      : fail_mismatch(reader, message->message_type, kind->name);
   const struct member_request wanted = kind->open(request);
-  *reader->operation = (struct operation){
-      .kind = kind->op, .element_refs = reader->rules->compat_pal, .collection_values = true};
+  *reader->operation = (struct operation){.kind = kind->op,
+                                          .element_refs = reader->rules->compat_pal,
+                                          .value_refs = reader->rules->compat_pal,
+                                          .collection_values = true};
   if (exec->thread_affinity.len > 0)
     reader->operation->thread_affinity = exec->thread_affinity;
   enum jp_status status = read_target(reader, kind, &wanted);

@@ -405,6 +405,46 @@ static void threads_share_a_table(void **state)
   jvm_objects_destroy(the_thread, sharing.objects);
 }
 
+static bool is_held(struct jvm_objects *objects, uint32_t ref)
+{
+  jobject object = jvm_objects_get(the_thread, objects, ref, NULL);
+  (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
+  return object != NULL;
+}
+
+static void of_many_values_the_oldest_end(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(OBJECTS_VALUES_MAX + 100);
+  struct jp_error error;
+  uint32_t other;
+  uint32_t refs[20];
+  uint32_t ref;
+  assert_int_equal(put_new(objects, &other, &error), JP_OK);
+  for (int i = 0; i < OBJECTS_VALUES_MAX; i++) {
+    assert_int_equal(put_new(objects, &ref, &error), JP_OK);
+    jvm_objects_bound_values(the_thread, objects, ref);
+    if (i < 20)
+      refs[i] = ref;
+  }
+  assert_true(is_held(objects, refs[0]));
+  assert_int_equal(jvm_objects_delete(the_thread, objects, refs[1]), JP_OK);
+  for (int i = 0; i < 10; i++) {
+    assert_int_equal(put_new(objects, &ref, &error), JP_OK);
+    jvm_objects_bound_values(the_thread, objects, ref);
+    assert_true(is_held(objects, ref));
+  }
+  for (int i = 0; i < 20; i++)
+    assert_int_equal(is_held(objects, refs[i]), i >= 10);
+  assert_true(is_held(objects, other)); /* no value */
+  assert_int_equal(jvm_objects_count(objects), OBJECTS_VALUES_MAX + 1);
+  jvm_objects_clear(the_thread, objects);
+  assert_int_equal(put_new(objects, &ref, &error), JP_OK);
+  jvm_objects_bound_values(the_thread, objects, ref);
+  assert_true(is_held(objects, ref));
+  jvm_objects_destroy(the_thread, objects);
+}
+
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
   the_jvm = jvm;
@@ -423,6 +463,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(a_table_with_one_object_is_small),
       cmocka_unit_test(threads_share_a_table),
       cmocka_unit_test(a_million_can_be_held),
+      cmocka_unit_test(of_many_values_the_oldest_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ public final class Main {
 
   public static void main(String[] arguments) throws ReflectiveOperationException {
     Main main = new Main();
+    Reply.everyResultHasARef = Arrays.asList(arguments).contains("pal");
     for (String suite : Arrays.asList(arguments).subList(1, arguments.length)) {
       main.runSuite(suite, SUITES.get(suite), arguments[0]);
     }

@@ -26,6 +26,9 @@ import jpeer.Throwable;
 final class Reply {
   private static final Set<String> SEEN_IDS = new HashSet<>();
 
+  /** What --compat pal promises: values have a ref, too. */
+  static boolean everyResultHasARef;
+
   private final Message request;
   private final Message message;
 
@@ -70,6 +73,10 @@ final class Reply {
   }
 
   void returns(Obj object, Reflectable from) {
+    if (everyResultHasARef && object.ref == 0 && !object.isNull) {
+      Check.that(object().ref > 0, "the value has no ref: " + this);
+      object.ref = object().ref;
+    }
     checkExec(Client.RETURN_VALUE, expectedExec().withReturnValue(new ReturnValue().withObject(object).withFrom(from)));
   }
 
