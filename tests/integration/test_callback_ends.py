@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import websockets
 
 from support.callback_client import CallbackClient
-from support.clients import RpcError, WebSocketClient, ref, typed
+from support.clients import SECONDS, RpcError, WebSocketClient, ref, typed
 from support.peer import Peer
 
 CALLING = "fixtures.Calling"
@@ -244,7 +244,9 @@ class Collected(EndCase):
         """The peer finds out about other callbacks meanwhile."""
         client, other = self.start(), self.connect()
         client.call(CALLING, "whenCollected", client.give())
+        deadline = time.monotonic() + SECONDS
         while not client.held:
+            self.assertLess(time.monotonic(), deadline, "the cleaner does not call")
             client.control("gc")
         call = client.await_call()
         other.call(CALLING, "here", other.give(lambda call: "works", 7))

@@ -7,17 +7,24 @@ from support.clients import ref
 from support.peer import Peer
 
 FUTURE = "java.util.concurrent.CompletableFuture"
+EXECUTORS = "java.util.concurrent.Executors"
+SERVICE = "java.util.concurrent.ExecutorService"
 COUNTER = "java.util.concurrent.atomic.AtomicInteger"
 ROUNDS = 60
 CALLS = 8  # at once
 
 
 class Order(unittest.TestCase):
-    """Suppliers on the common pool answer with a new object, and let go of its ref with the next message."""
+    """
+    Suppliers on threads of Java's answer with a new object, and release its ref with the next message.
+
+    The threads are an executor's own: the common pool does not promise that it runs as many blocked tasks at once as it
+    has parallelism.
+    """
 
     @classmethod
     def setUpClass(cls):
-        cls.peer = Peer("-Djava.util.concurrent.ForkJoinPool.common.parallelism=8", sockets=True)
+        cls.peer = Peer(sockets=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -36,9 +43,10 @@ class Order(unittest.TestCase):
     def supply(self, client, let_go):
         """let_go(client, ref): sends a request, whose id it returns."""
         supplier = client.give()
+        pool = client.call(EXECUTORS, "newFixedThreadPool", CALLS)
         futures, ended = [], []
         for _ in range(ROUNDS):
-            begun = [client.begin_call(FUTURE, "supplyAsync", supplier) for _ in range(CALLS)]
+            begun = [client.begin_call(FUTURE, "supplyAsync", supplier, ref(pool)) for _ in range(CALLS)]
             made = [client.begin("new", {"type": COUNTER, "args": [7]}) for _ in range(CALLS)]
             futures += [client.end(number) for number in begun]
             objects = [client.end(number) for number in made]
@@ -50,6 +58,7 @@ class Order(unittest.TestCase):
         for future in futures:
             kept = client.call(FUTURE, "join", on=future)
             self.assertEqual(client.call(COUNTER, "get", on=kept), "7")
+        client.call(SERVICE, "shutdown", on=pool)
 
     def test_the_telling_of_a_ref_is_let_go_of(self):
         for transport in (CallbackClient, ShmCallbackClient):

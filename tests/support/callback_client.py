@@ -6,10 +6,11 @@ import itertools
 import json
 import socket
 import struct
+import time
 
 import websockets
 
-from support.clients import RpcError, ShmClient, WebSocketClient, plain
+from support.clients import SECONDS, RpcError, ShmClient, WebSocketClient, plain
 
 
 class Call:
@@ -142,7 +143,9 @@ class Callable:
 
     def await_released(self, number):
         """Collects garbage until all arguments with this number are accounted for."""
+        deadline = time.monotonic() + SECONDS
         while self.released[number] < self.sent[number]:
+            assert time.monotonic() < deadline, f"{self.released[number]} of {self.sent[number]} are released: {number}"
             self.control("gc")
 
     def stats(self):

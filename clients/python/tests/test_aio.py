@@ -79,8 +79,10 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await frozen.size(), 2)
 
     async def test_an_end_that_a_timeout_makes(self):
+        latch = await self.java.java.util.concurrent.CountDownLatch(1)
         with self.assertRaises(TimeoutError):
-            await asyncio.wait_for(self.java.java.lang.Thread.sleep(300), 0.01)
+            await asyncio.wait_for(latch.await_(), 0.01)
+        await latch.countDown()
         self.assertEqual(await self.java.java.lang.Math.abs(-1), 1)
 
     async def test_coroutines_as_callbacks(self):
@@ -272,10 +274,12 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertGreater((await self.java.stats())["objects"], 0)
         self.assertIsNone(await self.java.gc())
         self.assertIsNone(self.java.timeout)
+        latch = await self.java.java.util.concurrent.CountDownLatch(1)
         self.java.timeout = 0.05
         with self.assertRaises(TimeoutError):
-            await self.java.java.lang.Thread.sleep(300)
+            await latch.await_()
         self.java.timeout = None
+        await latch.countDown()
         self.assertEqual((self.java.is_closed, self.java.process_id), (False, None))
 
     async def test_helpers(self):
