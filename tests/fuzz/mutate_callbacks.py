@@ -8,6 +8,10 @@ an error that names a throwable, after requests that are nested in this call, in
 session deleted, or not at all. Held must be: every message that comes is a call, a release or an answer; somebody else's
 calls back and forth are answered rightly all the time; when the clients have gone, no session, no descriptor and no thread of
 theirs is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
+
+Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is nested in
+a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well. The fixture knows
+both threads; each such deadlock is ended by an interrupt, counted, and the first is shown.
 """
 
 import argparse
@@ -28,6 +32,7 @@ from support.callback_client import CallbackClient  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
 CALLING = "fixtures.Calling"
+SILENT_SECONDS = 2  # a client that leaves a call unanswered goes; others may wait for a lock that this call's thread holds
 QUIET_SECONDS = 0.1  # then a client asks whether its requests are over
 PATIENCE_SECONDS = 30  # for what has to come
 SETTLE_SECONDS = 60
@@ -76,6 +81,7 @@ class Attack:
         self.sent = 0
         self.open_ids, self.late = [], []
         self.is_silent = False  # Java may wait for an answer that this client never gives
+        self.leaves_at = float("inf")
         self.is_over = False
         self.has_fence = False  # the answer to its last request has come
         self.said = []  # its last messages
@@ -117,7 +123,7 @@ class Attack:
             request = self.request()
             self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
         for _ in range(MESSAGES_MAX):
-            if self.is_over or self.run.is_over():
+            if self.is_over or self.run.is_over() or time.monotonic() > self.leaves_at:
                 return
             self.take_next()
             if self.rng.random() < 0.3:
@@ -185,7 +191,7 @@ class Attack:
         if self.rng.random() < 0.95:
             self.answer_rightly(message)
         else:
-            self.is_silent = True
+            self.stay_silent(message)
 
     def answer_otherwise(self, message):
         self.send({**self.right(message), "result": self.rng.choice(RESULTS)})
@@ -248,11 +254,14 @@ class Attack:
 
     def stay_silent(self, message):
         self.is_silent = True
+        self.leaves_at = min(self.leaves_at, time.monotonic() + SILENT_SECONDS)
 
 
 class Run(Mutation):
     def __init__(self, peer, seconds, seed):
-        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "given up", "checked"))
+        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "given up", "checked",
+                                              "deadlocks of Java's own"))
+        self.is_deadlock_shown = False
 
     def fault(self, what):
         with self.lock:
@@ -280,6 +289,7 @@ class Run(Mutation):
                 with CallbackClient(self.peer) as client:
                     while not self.is_over():
                         self.check(client)
+                        self.end_deadlock(client)
                         self.count("checked")
                         time.sleep(0.01)
             except Exception as error:  # whatever it is, it is a fault
@@ -291,6 +301,15 @@ class Run(Mutation):
         assert client.call(CALLING, "here", give) == str(number)
         compare = client.give(lambda call: int(call.args[0]) - int(call.args[1]), number=2)
         assert client.call(CALLING, "parallelSort", compare, 100, 5) == "true"
+
+    def end_deadlock(self, client):
+        told = client.call(CALLING, "endDeadlock")
+        if told is None:
+            return
+        self.count("deadlocks of Java's own")
+        if not self.is_deadlock_shown:
+            self.is_deadlock_shown = True
+            print(f"Java waits for itself: {told}", flush=True)
 
     # ---- what is left ----
 
