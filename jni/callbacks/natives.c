@@ -38,7 +38,7 @@ static bool find_methods(JNIEnv *env, struct jvm_callback_ids *ids)
     const char *name;
     const char *descriptor;
   } rows[] = {
-      {ids->callback_class, &ids->make, true, "make", "(Ljpeer/peer/CallbackKind;JJ)Ljpeer/peer/Callback;"},
+      {ids->callback_class, &ids->make, true, "make", "(Ljpeer/peer/CallbackKind;JJI)Ljpeer/peer/Callback;"},
       {ids->kind_class, &ids->make_kind, true, "make",
        "([Ljava/lang/Class;[Ljava/lang/String;)Ljpeer/peer/CallbackKind;"},
       {ids->kind_class, &ids->function_of, true, "functionOf", "(Ljava/lang/Class;)I"},

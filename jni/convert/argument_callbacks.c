@@ -3,6 +3,9 @@
 #include "jni/proxies/proxies.h"
 #include "jni/runtime/throwables.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { PROXY_REFERENCES = 16 }; /* besides one of each interface */
 
 /* One OP_CALLBACK on its way to its proxy. */
@@ -53,6 +56,16 @@ static bool find_interface(struct giving *giving, struct text name)
   return true;
 }
 
+static int compare_names(const void *one, const void *other)
+{
+  const struct text left = (*(struct jvm_class *const *)one)->name;
+  const struct text right = (*(struct jvm_class *const *)other)->name;
+  size_t shorter = left.len < right.len ? left.len : right.len;
+  int order = memcmp(left.data, right.data, shorter);
+  return order != 0 ? order : (left.len > right.len) - (left.len < right.len);
+}
+
+/* Interfaces are a set: in one order, so that there is one class of proxies for them. No loader sees two of one name. */
 static bool find_interfaces(struct giving *giving, struct jvm_class *class)
 {
   const struct op_callback *callback = giving->value->callback;
@@ -65,6 +78,7 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
   for (size_t i = 0; i < count; i++)
     if (!find_interface(giving, callback->interfaces[i]))
       return false;
+  qsort(giving->interfaces, count, sizeof(struct jvm_class *), compare_names);
   return true;
 }
 
@@ -156,6 +170,11 @@ static bool fail_to_make(struct giving *giving, enum jp_status status, const str
 {
   if (status == JP_INVALID)
     return argument_fail(giving->conversion, giving->value, "%s", error->text);
+  if (status == JP_LIMIT) {
+    outcome_fail(giving->conversion->outcome, giving->conversion->request->arena, FAILURE_SERVER, NULL, "%s",
+                 error->text);
+    return false;
+  }
   return status == JP_JAVA && argument_take(giving->conversion) ? false
                                                                 : argument_fail_memory(giving->conversion);
 }
@@ -181,8 +200,9 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
   struct callback_proxy *proxy = NULL;
   jobject handler = NULL;
   struct jp_error error;
-  enum jp_status status =
-      callback_proxy_make(thread, giving->callbacks, &given, kind, kind_object, &proxy, &handler, &error);
+  enum jp_status status = callback_proxy_make(thread, giving->callbacks, &given, kind, kind_object,
+                                              giving->conversion->request->limits->callback_classes_max,
+                                              &proxy, &handler, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
   const struct jvm_guard *guard = giving->conversion->request->guard;

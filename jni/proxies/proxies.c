@@ -118,13 +118,20 @@ void callback_proxy_settle(struct callback_proxy *proxy)
 
 /* The handler's own reference: to be set before anybody learns of the number. */
 static enum jp_status make_handler(struct jvm_thread *thread, struct callback_proxy *proxy,
-                                   jobject kind_object, jobject *handler, struct jp_error *error)
+                                   jobject kind_object, size_t classes_max, jobject *handler,
+                                   struct jp_error *error)
 {
   JNIEnv *env = thread->env;
   const struct jvm_callback_ids *ids = &thread->jvm->callback;
   *handler = (*env)->CallStaticObjectMethod(env, ids->callback_class, ids->make, kind_object,
-                                            (jlong)proxy->number, (jlong)proxy->given.id);
+                                            (jlong)proxy->number, (jlong)proxy->given.id, (jint)classes_max);
   jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL && *handler == NULL)
+    return jp_fail(
+        error, JP_LIMIT,
+        "the limit of %zu classes of callbacks is reached, and these interfaces would need one more "
+        "(callback-classes-max)",
+        classes_max);
   if (thrown == NULL) {
     proxy->handler = (*env)->NewWeakGlobalRef(env, *handler);
     (*env)->ExceptionClear(env);
@@ -141,8 +148,8 @@ static enum jp_status make_handler(struct jvm_thread *thread, struct callback_pr
 
 enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbacks *callbacks,
                                    const struct jvm_callback_given *given, struct callback_kind *kind,
-                                   jobject kind_object, struct callback_proxy **made, jobject *handler,
-                                   struct jp_error *error)
+                                   jobject kind_object, size_t classes_max, struct callback_proxy **made,
+                                   jobject *handler, struct jp_error *error)
 {
   struct callback_proxy *proxy = calloc(1, sizeof *proxy);
   if (proxy == NULL)
@@ -154,7 +161,7 @@ enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbac
     free_proxy(thread->env, proxy);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
-  enum jp_status status = make_handler(thread, proxy, kind_object, handler, error);
+  enum jp_status status = make_handler(thread, proxy, kind_object, classes_max, handler, error);
   if (status != JP_OK) {
     jthrowable pending = throwable_catch(thread->env);
     callback_proxy_forget(proxy);

@@ -25,13 +25,13 @@ struct callback_proxy {
 
 /*
  * Makes a proxy of the kind, whose Java object is kind_object, and lists it. *made is held by the caller, *handler a
- * local reference to its handler. JP_INVALID: there can be no such proxy, and the text says why. JP_JAVA: an exception
- * is pending. JP_NO_MEMORY.
+ * local reference to its handler. JP_INVALID: there can be no such proxy, and the text says why. JP_LIMIT: its class would
+ * be one more than classes_max (0: any number). JP_JAVA: an exception is pending. JP_NO_MEMORY.
  */
 enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbacks *callbacks,
                                    const struct jvm_callback_given *given, struct callback_kind *kind,
-                                   jobject kind_object, struct callback_proxy **made, jobject *handler,
-                                   struct jp_error *error) JP_MUST_CHECK;
+                                   jobject kind_object, size_t classes_max, struct callback_proxy **made,
+                                   jobject *handler, struct jp_error *error) JP_MUST_CHECK;
 /* The hook `made` has taken it. */
 void callback_proxy_settle(struct callback_proxy *proxy);
 /* It has not: the table forgets it; the caller still holds it. */

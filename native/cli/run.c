@@ -144,6 +144,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .java = {.inline_array_max = options->array_value_max,
                           .stack_frames_max = options->stack_frames_max,
                           .number_digits_max = options->number_digits_max,
+                          .callback_classes_max = options->callback_classes_max,
                           .application_loader_only = options->compat_pal,
                           .by_value_depth_max = options->depth_max}},
       .compat_pal = options->compat_pal,

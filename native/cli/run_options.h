@@ -63,6 +63,7 @@ struct run_options {
   int64_t callback_timeout_ms; /* 0: none */
   size_t callbacks_max;
   size_t callback_depth;
+  size_t callback_classes_max;
   int64_t session_ttl_ms;
   size_t session_max_objects;
   size_t sessions_max;

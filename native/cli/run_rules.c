@@ -83,6 +83,7 @@ void run_rules_set_defaults(struct run_options *options)
                                   .busy_timeout_ms = 5000,
                                   .callbacks_max = 1000,
                                   .callback_depth = 64,
+                                  .callback_classes_max = 10000,
                                   .session_ttl_ms = 600000,
                                   .session_max_objects = 4000000,
                                   .http_prefix = "/rpc",

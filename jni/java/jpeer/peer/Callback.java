@@ -21,10 +21,21 @@ final class Callback implements InvocationHandler {
     this.id = id;
   }
 
-  /** The handler of a new proxy. C knows it by the number, its client by the id. */
-  static Callback make(CallbackKind kind, long number, long id) {
+  /**
+   * The handler of a new proxy. C knows it by the number, its client by the id. null: the proxy's class would be one
+   * more than classesMax (0: any number).
+   */
+  static Callback make(CallbackKind kind, long number, long id, int classesMax) {
     Callback made = new Callback(kind, number, id);
-    made.proxy = Proxy.newProxyInstance(kind.loader, kind.interfaces, made);
+    if (!kind.admitClass(classesMax)) {
+      return null;
+    }
+    try {
+      made.proxy = Proxy.newProxyInstance(kind.loader, kind.interfaces, made);
+    } catch (Throwable e) { // interfaces that contradict one another, or memory is short
+      kind.forgetClass();
+      throw e;
+    }
     Released.watch(made, number);
     return made;
   }

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 
 /**
  * What all callbacks of the same interfaces have in common: the loader of their proxies, and what becomes of a call of
@@ -29,8 +30,20 @@ final class CallbackKind {
 
   private static final int NO_FUNCTION = -1;
 
+  /**
+   * The proxy classes that were made: by the interface whose loader has the class, the names of its interfaces. The JVM
+   * keeps the class as long as that loader, and so as long as the interface.
+   */
+  private static final Map<Class<?>, Set<List<String>>> CLASSES = new WeakHashMap<>();
+  private static final Object CLASSES_LOCK = new Object();
+  private static int classCount; // those of interfaces that were unloaded may still be among them
+
+  /** Sorted by name, so that the same interfaces have one class in whatever order they were named. */
   final Class<?>[] interfaces;
   final ClassLoader loader;
+  private final Class<?> anchor; // the loader is its own
+  private final List<String> names;
+  private boolean hasCounted; // the class was not there before; with the lock
 
   /* A row for each method of the proxies; C makes its table of them. */
   private final Method[] methods;
@@ -45,13 +58,19 @@ final class CallbackKind {
     for (Class<?> each : interfaces) {
       check(each);
     }
-    return new CallbackKind(interfaces, findLoader(interfaces), new HashSet<>(Arrays.asList(overrides)));
+    return new CallbackKind(interfaces, findAnchor(interfaces), new HashSet<>(Arrays.asList(overrides)));
   }
 
-  private CallbackKind(Class<?>[] interfaces, ClassLoader loader, Set<String> overrides)
+  private CallbackKind(Class<?>[] interfaces, Class<?> anchor, Set<String> overrides)
       throws NoSuchMethodException {
     this.interfaces = interfaces;
-    this.loader = loader;
+    this.anchor = anchor;
+    loader = anchor.getClassLoader();
+    List<String> all = new ArrayList<>();
+    for (Class<?> each : interfaces) {
+      all.add(each.getName());
+    }
+    names = List.copyOf(all);
     indexes.put(Object.class.getMethod("equals", Object.class), EQUALS);
     indexes.put(Object.class.getMethod("hashCode"), HASH_CODE);
     indexes.put(Object.class.getMethod("toString"), TO_STRING);
@@ -105,10 +124,11 @@ final class CallbackKind {
     }
   }
 
-  private static ClassLoader findLoader(Class<?>[] interfaces) {
+  /** The first of the interfaces whose loader sees all of them. */
+  private static Class<?> findAnchor(Class<?>[] interfaces) {
     for (Class<?> each : interfaces) {
       if (seesAll(each.getClassLoader(), interfaces)) {
-        return each.getClassLoader();
+        return each;
       }
     }
     throw new IllegalArgumentException("no class loader of these interfaces sees all of them");
@@ -128,6 +148,42 @@ final class CallbackKind {
       return Class.forName(wanted.getName(), false, loader) == wanted;
     } catch (ClassNotFoundException | LinkageError e) {
       return false;
+    }
+  }
+
+  /* ---- the class ---- */
+
+  /** False: it is not there yet, and would be one more than max (0: any number). */
+  boolean admitClass(int max) {
+    synchronized (CLASSES_LOCK) {
+      Set<List<String>> ofAnchor = CLASSES.get(anchor);
+      if (ofAnchor != null && ofAnchor.contains(names)) {
+        return true;
+      }
+      if (max > 0 && classCount >= max) {
+        classCount = 0;
+        for (Set<List<String>> each : CLASSES.values()) {
+          classCount += each.size();
+        }
+      }
+      if (max > 0 && classCount >= max) {
+        return false;
+      }
+      CLASSES.computeIfAbsent(anchor, unused -> new HashSet<>()).add(names);
+      classCount++;
+      hasCounted = true;
+      return true;
+    }
+  }
+
+  /** It could not be made. */
+  void forgetClass() {
+    synchronized (CLASSES_LOCK) {
+      Set<List<String>> ofAnchor = CLASSES.get(anchor);
+      if (hasCounted && ofAnchor != null && ofAnchor.remove(names)) {
+        classCount--;
+      }
+      hasCounted = false;
     }
   }
 
