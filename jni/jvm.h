@@ -41,11 +41,20 @@ struct jvm_launch {
   int64_t grace_ms; /* after the first signal, further ones are ignored for so long */
 };
 
+/* What the application has reached, in this order; none of them with as_service. */
+enum jvm_stage {
+  JVM_MAIN_INITIALISED, /* the static initialisers of the main class have run, main has not */
+  JVM_MAIN_RETURNED,    /* main has returned without an exception */
+};
+
 struct jvm_hooks {
   void *context;
   /* The JVM is up, the main class is loaded and not initialised, and main has not run. Called on the Java
    * thread "main". An error ends the start: jvm_run returns 1 with it. */
   enum jp_status (*started)(void *context, struct jvm *jvm, struct jp_error *error);
+  /* Called on the Java thread "main" after `started`, perhaps while `drain` runs. An error ends the process like
+   * one of `started`. NULL: nobody wants to know. */
+  enum jp_status (*reached)(void *context, enum jvm_stage stage, struct jp_error *error);
   /* The end has begun (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called once,
    * by the peer's shutdown hook on a Java thread, which may use Java. The JVM goes on ending when it
    * returns. */

@@ -29,16 +29,31 @@ struct options {
   char *owned[3]; /* texts that were made for rows */
 };
 
+/* HotSpot gives the hook only the beginning of a warning, "OpenJDK 64-Bit Server VM warning: ", and writes the rest
+ * of the line to the stream itself. */
+static bool begins_warning(const char *text)
+{
+  static const char end[] = " warning: ";
+  size_t length = strlen(text);
+  return length >= sizeof end - 1 && strcmp(text + length - (sizeof end - 1), end) == 0;
+}
+
 static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format, va_list args)
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* As without this hook: nothing that the JVM writes is lost when the process ends. */
-    fflush(stream);
+    /* As without this hook: nothing that the JVM writes is lost when the process ends. The lines of stderr are
+     * written whole (main.c), and what has no end yet by hooks.exiting. */
+    if (stream != stderr)
+      fflush(stream);
     return written;
   }
   char text[2048];
   int length = vsnprintf(text, sizeof text, format, args);
+  if (begins_warning(text)) {
+    fputs(text, stream);
+    return length;
+  }
   pthread_mutex_lock(&hearing.lock);
   buffer_append_text(&hearing.words, text_of(text));
   hearing.wanted = stream;

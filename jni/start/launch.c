@@ -282,13 +282,30 @@ static void leave_main(JNIEnv *env)
   (*env)->DeleteLocalRef(env, thrown);
 }
 
+/* Ends the process if the hook fails, as at a start that fails. */
+static void report_stage(JNIEnv *env, enum jvm_stage stage)
+{
+  struct jp_error error;
+  if (run.hooks->reached == NULL || run.hooks->reached(run.hooks->context, stage, &error) == JP_OK)
+    return;
+  struct jvm_thread thread;
+  jvm_thread_init(&thread, &run.jvm, env, NULL);
+  fail_start(&thread, &error);
+}
+
 /* Runs the application on the calling thread and waits for the last of its threads. */
-static int run_application(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
+static int run_application(JNIEnv *env, struct jvm_main *found, jobjectArray args)
 {
   JavaVM *vm = run.jvm.vm;
   if (found->class == NULL)
     wait_as_main(env);
-  bool ended_well = jvm_main_run(env, found, args);
+  bool ended_well = jvm_main_initialise(env, found);
+  if (ended_well) {
+    report_stage(env, JVM_MAIN_INITIALISED);
+    ended_well = jvm_main_run(env, found, args);
+  }
+  if (ended_well)
+    report_stage(env, JVM_MAIN_RETURNED);
   leave_main(env);
   /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);

@@ -177,19 +177,21 @@ static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method,
     (*env)->CallVoidMethodA(env, object, main_method, args);
 }
 
-bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
+bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 {
   const char *descriptor = found->takes_arguments ? "([Ljava/lang/String;)V" : "()V";
-  jclass main_class = found->class;
   /* Both initialise the class and raise what its initialiser raises. */
-  jmethodID main_method = found->is_static ? (*env)->GetStaticMethodID(env, main_class, "main", descriptor)
-                                           : (*env)->GetMethodID(env, main_class, "main", descriptor);
-  if (main_method == NULL)
-    return false;
+  found->method = found->is_static ? (*env)->GetStaticMethodID(env, found->class, "main", descriptor)
+                                   : (*env)->GetMethodID(env, found->class, "main", descriptor);
+  return found->method != NULL;
+}
+
+bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
+{
   const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
   if (found->is_static)
-    (*env)->CallStaticVoidMethodA(env, main_class, main_method, values);
+    (*env)->CallStaticVoidMethodA(env, found->class, found->method, values);
   else
-    run_on_object(env, main_class, main_method, values);
+    run_on_object(env, found->class, found->method, values);
   return !(*env)->ExceptionCheck(env);
 }

@@ -10,6 +10,7 @@ struct jvm_main {
   jclass class; /* local; NULL as_service */
   bool takes_arguments;
   bool is_static;
+  jmethodID method; /* after jvm_main_initialise */
 };
 
 /*
@@ -23,7 +24,10 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
 enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
                              struct jp_error *error) JP_MUST_CHECK;
 
-/* Initialises the class and runs main. False: an exception is pending. */
+/* Initialises the class. False: an exception is pending. */
+bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found);
+
+/* Runs main of an initialised class. False: an exception is pending. */
 bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args);
 
 #endif

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static enum jp_status write_whole(int file, struct text content)
@@ -22,21 +24,24 @@ static enum jp_status write_whole(int file, struct text content)
   return JP_OK;
 }
 
-static enum jp_status replace_file(const char *path, struct text content, struct jp_error *error)
+/* The draft is locked before the rename, so that the file is never there without its lock. Where the file system has
+ * no locks, the file counts as one that nobody holds. */
+static enum jp_status replace_file(const char *path, struct text content, int *file, struct jp_error *error)
 {
   char draft[PATH_MAX];
   int length = snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof draft)
     return jp_fail(error, JP_IO, "cannot write %.200s...: the path is too long", path);
-  int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file < 0)
+  int made = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (made < 0)
     return jp_fail(error, JP_IO, "cannot write %s: %m", path);
-  enum jp_status status = write_whole(file, content);
-  if (close(file) != 0)
-    status = JP_IO;
-  if (status == JP_OK && rename(draft, path) == 0)
+  (void)flock(made, LOCK_EX | LOCK_NB);
+  if (write_whole(made, content) == JP_OK && rename(draft, path) == 0) {
+    *file = made;
     return JP_OK;
-  status = jp_fail(error, JP_IO, "cannot write %s: %m", path);
+  }
+  enum jp_status status = jp_fail(error, JP_IO, "cannot write %s: %m", path);
+  close(made);
   unlink(draft);
   return status;
 }
@@ -66,21 +71,67 @@ static void write_line(const struct ready_facts *facts, struct buffer *out)
   buffer_append_char(out, '\n');
 }
 
-enum jp_status ready_announce(const struct ready_facts *facts, const char *path, struct jp_error *error)
+/* ---- */
+
+enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error)
+{
+  *ready = (struct ready){.path = path, .file = -1};
+  pthread_mutex_init(&ready->lock, NULL);
+  struct stat found;
+  if (path == NULL || lstat(path, &found) != 0) /* a path that cannot be written: at its announcement */
+    return JP_OK;
+  if (!S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
+    return jp_fail(error, JP_IO, "cannot write %s: it is no file", path);
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool is_held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  enum jp_status status = JP_OK;
+  if (!is_held && unlink(path) != 0 && errno != ENOENT)
+    status = jp_fail(error, JP_IO, "cannot remove the ready file %s of an earlier peer: %m", path);
+  if (file >= 0)
+    close(file);
+  return status;
+}
+
+void ready_fini(struct ready *ready)
+{
+  if (ready->file >= 0)
+    close(ready->file);
+  ready->file = -1;
+  pthread_mutex_destroy(&ready->lock);
+}
+
+enum jp_status ready_announce(struct ready *ready, const struct ready_facts *facts, struct jp_error *error)
 {
   struct buffer out;
   buffer_init(&out);
   enum jp_status status = JP_OK;
-  if (path != NULL) {
+  pthread_mutex_lock(&ready->lock);
+  if (ready->is_withdrawn)
+    goto out;
+  if (ready->path != NULL) {
     write_json(facts, &out);
     status = out.failed ? jp_fail(error, JP_NO_MEMORY, "out of memory")
-                        : replace_file(path, buffer_text(&out), error);
+                        : replace_file(ready->path, buffer_text(&out), &ready->file, error);
   }
   if (status == JP_OK) {
     buffer_clear(&out);
     write_line(facts, &out);
     (void)write_whole(STDERR_FILENO, buffer_text(&out)); /* whoever closed stderr does not want the line */
   }
+out:
+  pthread_mutex_unlock(&ready->lock);
   buffer_fini(&out);
   return status;
+}
+
+/* The inode is not used again while the descriptor is open, so that it names this peer's file alone. */
+void ready_withdraw(struct ready *ready)
+{
+  struct stat own, found;
+  pthread_mutex_lock(&ready->lock);
+  ready->is_withdrawn = true;
+  if (ready->file >= 0 && fstat(ready->file, &own) == 0 && lstat(ready->path, &found) == 0 &&
+      own.st_dev == found.st_dev && own.st_ino == found.st_ino)
+    unlink(ready->path);
+  pthread_mutex_unlock(&ready->lock);
 }

@@ -1,10 +1,14 @@
 #ifndef JPEER_CLI_READY_H
 #define JPEER_CLI_READY_H
 /*
- * Announces that the peer is ready: one line on stderr, and the same as JSON in a file. Any one thread.
+ * Announces that the peer is ready: one line on stderr, and the same as JSON in the ready file. A running peer
+ * holds a lock on its file, so that another start can tell it from one that a killed peer has left. Any thread.
  */
 #include "base/status.h"
 #include "base/uuid.h"
+
+#include <pthread.h>
+#include <stdbool.h>
 
 struct ready_facts {
   struct uuid uuid;
@@ -12,9 +16,27 @@ struct ready_facts {
   const char *const *addresses; /* NULL-terminated */
 };
 
-/* Writes the line, and the file where path is not NULL. The file appears by a rename, so that nobody reads
- * half of it. JP_IO: the file cannot be written; the text names it, and no draft of it stays. */
-enum jp_status ready_announce(const struct ready_facts *facts, const char *path,
+struct ready {
+  pthread_mutex_t lock;
+  const char *path; /* borrowed; NULL: there is no file */
+  int file;         /* the file as this peer has written it; -1: it has written none */
+  bool is_withdrawn;
+};
+
+/*
+ * Removes the file at path, unless a peer that runs has written it. path may be NULL, else it stays valid until
+ * ready_fini. JP_IO: something else than a file is there, or it cannot be removed. Caller calls ready_fini in any
+ * case.
+ */
+enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error) JP_MUST_CHECK;
+void ready_fini(struct ready *ready);
+
+/* Writes the line and the file. The file appears by a rename, so that nobody reads half of it. JP_IO: the file
+ * cannot be written; the text names it, and no draft of it stays. Does nothing after ready_withdraw. */
+enum jp_status ready_announce(struct ready *ready, const struct ready_facts *facts,
                               struct jp_error *error) JP_MUST_CHECK;
+
+/* Removes the file if this peer has written it. If another peer has replaced it since, that one's stays. */
+void ready_withdraw(struct ready *ready);
 
 #endif

@@ -29,6 +29,7 @@ struct run {
   struct catalog *catalog;
   struct net_server *server;
   struct rpc_peer *peer;
+  struct ready ready;
   bool has_begun; /* the main class was found, and the peer began to serve */
 };
 
@@ -159,6 +160,12 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
 
 /* ---- the JVM's hooks ---- */
 
+static enum jp_status announce_peer(struct run *run, struct jp_error *error)
+{
+  struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server)};
+  return ready_announce(&run->ready, &facts, error);
+}
+
 static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
@@ -166,17 +173,23 @@ static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_er
   enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
   if (status == JP_OK)
     status = net_start(run->server, rpc_peer_service(run->peer), error);
-  if (status != JP_OK)
-    return status;
-  struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server)};
-  return ready_announce(&facts, run->options.ready_file, error);
+  if (status == JP_OK && (run->options.ready_when == READY_NOW || run->options.as_service))
+    status = announce_peer(run, error);
+  return status;
+}
+
+static enum jp_status reach_stage(void *context, enum jvm_stage stage, struct jp_error *error)
+{
+  struct run *run = context;
+  enum jvm_stage awaited =
+      run->options.ready_when == READY_CLASS_LOADED ? JVM_MAIN_INITIALISED : JVM_MAIN_RETURNED;
+  return run->options.ready_when != READY_NOW && stage == awaited ? announce_peer(run, error) : JP_OK;
 }
 
 static void drain_requests(void *context)
 {
   struct run *run = context;
-  if (run->options.ready_file != NULL)
-    unlink(run->options.ready_file);
+  ready_withdraw(&run->ready);
   net_drain(run->server, run->options.grace_ms);
   catalog_stop(run->catalog);
   if (!rpc_peer_detach(run->peer))
@@ -195,9 +208,12 @@ static void reload_policy(void *context)
   policy_watch_reload(run->policy_watch);
 }
 
-static void log_exit(void *context, int status)
+/* Runtime.halt and a second signal come here without a drain. */
+static void end_process(void *context, int status)
 {
-  (void)context;
+  struct run *run = context;
+  ready_withdraw(&run->ready);
+  fflush(stderr);
   log_debug("the process ends with status %d", status);
 }
 
@@ -235,8 +251,13 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  struct jvm_hooks hooks = {run,         begin_serving, drain_requests,
-                            print_error, log_exit,      run->policy_watch != NULL ? reload_policy : NULL};
+  struct jvm_hooks hooks = {.context = run,
+                            .started = begin_serving,
+                            .reached = reach_stage,
+                            .drain = drain_requests,
+                            .died = print_error,
+                            .exiting = end_process,
+                            .hangup = run->policy_watch != NULL ? reload_policy : NULL};
   int code = jvm_run(&launch, &hooks, error);
   if (code != EXIT_GOOD && !run->has_begun && error->status == JP_NOT_FOUND && options->main_class != NULL)
     near_class_suggest(class_path.data, options->main_class, error);
@@ -324,6 +345,8 @@ static void run_fini(struct run *run)
   catalog_destroy(run->catalog);
   policy_watch_stop(run->policy_watch);
   policy_source_destroy(run->policies);
+  ready_withdraw(&run->ready);
+  ready_fini(&run->ready);
   run_options_fini(&run->options);
 }
 
@@ -340,12 +363,18 @@ int subcommand_run(char *const *args, size_t arg_count)
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   run_notices_java_variable(&run.options);
+  /* Before anything can fail: an old ready file must not report a start that has failed. */
+  bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
+  struct jp_error *first = status == JP_OK ? &error : NULL;
+  enum jp_status removed = ready_init(&run.ready, runs_java ? NULL : run.options.ready_file, first);
   if (status != JP_OK) {
     code = EXIT_USAGE;
   } else if (run.options.help) {
     print_help();
   } else if (run.options.version || run.options.show != NULL || run.options.dry_run) {
     code = become_java(&run, &error);
+  } else if (removed != JP_OK) {
+    code = EXIT_RUN_TIME;
   } else {
     run_notices_log(&run.options, environ);
     code = run_peer(&run, &error);

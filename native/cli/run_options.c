@@ -85,6 +85,7 @@ static enum jp_status read_ring_size(const struct option *option, const char *te
 /* ---- the table ---- */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const ready_words[] = {"now", "class-loaded", "main-returned", NULL};
 static const char *const compat_words[] = {"pal", NULL};
 
 #define AT(member) .offset = offsetof(struct run_options, member)
@@ -217,6 +218,16 @@ const struct option run_option_rows[] = {
      .help = "written when the peer is ready: uuid, name, pid and addresses as JSON",
      .read = option_read_text,
      AT(ready_file)},
+    {.names = {"--ready-when"},
+     .variable = "JPEER_READY_WHEN",
+     .takes = "now|class-loaded|main-returned",
+     .standard = "now",
+     .help = "when the peer is ready: before the main class is initialised, after that, or when main has "
+             "returned; "
+             "it serves from the first on",
+     .read = option_read_word,
+     AT(ready_when),
+     .words = ready_words},
     {.names = {"--log-level"},
      .variable = "JPEER_LOG_LEVEL",
      .takes = "error|warn|info|debug",
@@ -276,7 +287,7 @@ const struct option run_option_rows[] = {
      .names = {"--rpc-threads"},
      .variable = "JPEER_RPC_THREADS",
      .takes = "N",
-     .standard = "the number of cores",
+     .standard = "the usable processors",
      .help = "threads that serve requests when there is little to do",
      .read = option_read_count,
      AT(threads),

@@ -14,6 +14,8 @@
 #include "cli/options.h"
 #include "jni/executors.h"
 
+enum ready_when { READY_NOW, READY_CLASS_LOADED, READY_MAIN_RETURNED };
+
 struct run_options {
   /* the application */
   const char *class_path;
@@ -45,7 +47,7 @@ struct run_options {
   struct run_endpoints zmq;
   const char *http_prefix;
   const char *allow_origins; /* web pages' origins, between commas */
-  size_t threads;            /* 0: the number of cores */
+  size_t threads;            /* 0: one for each usable processor */
   size_t threads_max;
   struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
   struct jvm_executor *executors;       /* these and that of fx_thread, in the arena below */
@@ -87,6 +89,7 @@ struct run_options {
 
   /* smaller members */
   int log_level;      /* enum log_level */
+  int ready_when;     /* enum ready_when */
   int default_action; /* enum policy_action */
   int stop_on_eof;    /* a descriptor; -1: none */
   bool insecure_listen;

@@ -118,12 +118,28 @@ static bool is_of_one_connection(int reason)
   return reason == ECONNABORTED || reason == EINTR || reason == EPROTO || reason == EPERM;
 }
 
+/* A client that has gone without a word (its machine is off, a router has forgotten the connection) is noticed after
+ * two minutes: an idle WebSocket has no other deadline. */
+static void watch_for_death(int fd)
+{
+  enum { IDLE_S = 60, BETWEEN_S = 10, PROBES = 6 };
+  static const struct {
+    int level, name, value;
+  } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                 {IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S},
+                 {IPPROTO_TCP, TCP_KEEPINTVL, BETWEEN_S},
+                 {IPPROTO_TCP, TCP_KEEPCNT, PROBES}};
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+    setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+}
+
 /* False: the client may not use the peer. */
 static bool prepare_client(const struct listener *listener, int fd)
 {
   if (listener->file.path == NULL) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    watch_for_death(fd);
     return true;
   }
   uid_t user;

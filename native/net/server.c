@@ -122,11 +122,20 @@ static void set_looking(const struct net_config *config, struct crew_config *cre
   crew->may_pause = allowed >= 2;
 }
 
+/* As many threads as run at once. The two counts differ where a machine has more processors than a set of them. */
+static unsigned usual_threads(void)
+{
+  unsigned usable = processors_usable();
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  if (usable < PROCESSORS_UNLIMITED)
+    return usable;
+  return online > 0 ? (unsigned)online : 1;
+}
+
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  unsigned threads = config->threads != 0 ? config->threads : cores > 0 ? (unsigned)cores : 1;
+  unsigned threads = config->threads != 0 ? config->threads : usual_threads();
   struct crew_config crew = {.threads = threads,
                              .threads_max = config->threads_max > threads ? config->threads_max : threads,
                              .linger_ms = config->linger_ms,

@@ -1,5 +1,5 @@
-/* cli/ready.c: the ready file is whole, replaces what was there, and leaves nothing where it cannot be
- * written. */
+/* cli/ready.c: the ready file is whole, replaces what was there, leaves nothing where it cannot be written, and is
+ * removed by its own peer alone. */
 #include "cli/ready.h"
 
 #include <dirent.h>
@@ -43,10 +43,13 @@ static size_t count_files(void)
 
 static void expect_file(const char *name, const char *json_name)
 {
+  struct ready ready;
   static const char *const addresses[] = {"ws://127.0.0.1:1/rpc", "tcp://127.0.0.1:2", NULL};
   struct ready_facts facts = {.name = name, .addresses = addresses};
   struct jp_error error;
-  assert_int_equal(ready_announce(&facts, path, &error), JP_OK);
+  assert_int_equal(ready_init(&ready, path, &error), JP_OK);
+  assert_int_equal(ready_announce(&ready, &facts, &error), JP_OK);
+  ready_fini(&ready);
 
   char expected[512];
   snprintf(expected, sizeof expected,
@@ -75,15 +78,25 @@ static void test_without_addresses_and_without_a_file(void **state)
   (void)state;
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = "n", .addresses = none};
-  assert_int_equal(ready_announce(&facts, NULL, NULL), JP_OK);
+  struct ready ready;
+  assert_int_equal(ready_init(&ready, NULL, NULL), JP_OK);
+  assert_int_equal(ready_announce(&ready, &facts, NULL), JP_OK);
+  ready_withdraw(&ready);
+  ready_fini(&ready);
 }
 
 static void expect_failure(const char *unwritable)
 {
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = "n", .addresses = none};
+  struct ready ready;
   struct jp_error error;
-  assert_int_equal(ready_announce(&facts, unwritable, &error), JP_IO);
+  enum jp_status status = ready_init(&ready, unwritable, &error);
+  if (status == JP_OK)
+    status = ready_announce(&ready, &facts, &error);
+  assert_int_equal(status, JP_IO);
+  ready_withdraw(&ready);
+  ready_fini(&ready);
   assert_non_null(strstr(error.text, "cannot write "));
 }
 
@@ -104,12 +117,67 @@ static void test_what_cannot_be_written_leaves_nothing(void **state)
   assert_int_not_equal(access(draft, F_OK), 0);
 }
 
+static void announce(struct ready *ready, const char *name)
+{
+  static const char *const none[] = {NULL};
+  struct ready_facts facts = {.name = name, .addresses = none};
+  struct jp_error error;
+  assert_int_equal(ready_init(ready, path, &error), JP_OK);
+  assert_int_equal(ready_announce(ready, &facts, &error), JP_OK);
+}
+
+static void test_a_file_is_removed_by_the_peer_that_wrote_it(void **state)
+{
+  (void)state;
+  struct ready first, second;
+  announce(&first, "first");
+  announce(&second, "second");
+  ready_withdraw(&first);
+  ready_fini(&first);
+  assert_int_equal(access(path, F_OK), 0);
+  ready_withdraw(&second);
+  assert_int_not_equal(access(path, F_OK), 0);
+  ready_fini(&second);
+}
+
+static void test_a_start_removes_the_file_of_a_dead_peer_alone(void **state)
+{
+  (void)state;
+  struct ready running, starting;
+  struct jp_error error;
+  announce(&running, "running");
+  assert_int_equal(ready_init(&starting, path, &error), JP_OK);
+  assert_int_equal(access(path, F_OK), 0);
+  ready_fini(&starting);
+  ready_fini(&running); /* as a process that is killed: the file stays, its lock ends */
+  assert_int_equal(ready_init(&starting, path, &error), JP_OK);
+  assert_int_not_equal(access(path, F_OK), 0);
+  ready_fini(&starting);
+}
+
+static void test_nothing_is_announced_after_the_withdrawal(void **state)
+{
+  (void)state;
+  static const char *const none[] = {NULL};
+  struct ready_facts facts = {.name = "late", .addresses = none};
+  struct ready ready;
+  struct jp_error error;
+  assert_int_equal(ready_init(&ready, path, &error), JP_OK);
+  ready_withdraw(&ready);
+  assert_int_equal(ready_announce(&ready, &facts, &error), JP_OK);
+  assert_int_not_equal(access(path, F_OK), 0);
+  ready_fini(&ready);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_cannot_be_written_leaves_nothing),
       cmocka_unit_test(test_the_file_is_whole_and_replaces_the_last),
       cmocka_unit_test(test_without_addresses_and_without_a_file),
+      cmocka_unit_test(test_a_file_is_removed_by_the_peer_that_wrote_it),
+      cmocka_unit_test(test_a_start_removes_the_file_of_a_dead_peer_alone),
+      cmocka_unit_test(test_nothing_is_announced_after_the_withdrawal),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -97,7 +97,8 @@ static int run_in_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread), bo
                               .options = options,
                               .option_count = options_of(words, options),
                               .main_class = "jpeer.test.Nothing"};
-  struct jvm_hooks hooks = {&tests, started, drain, died, exiting, NULL};
+  struct jvm_hooks hooks = {
+      .context = &tests, .started = started, .drain = drain, .died = died, .exiting = exiting};
   int status = jvm_run(&launch, &hooks, &error);
   free(words);
   if (error.status != JP_OK)

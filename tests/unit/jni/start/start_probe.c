@@ -203,7 +203,8 @@ int main(int argc, char **argv)
     return 2;
   }
   probe.launch.home = &home;
-  struct jvm_hooks hooks = {&probe, started, drain, died, exiting, NULL};
+  struct jvm_hooks hooks = {
+      .context = &probe, .started = started, .drain = drain, .died = died, .exiting = exiting};
   int status = jvm_run(&probe.launch, &hooks, &error);
   if (error.status != JP_OK)
     say("returned %d: %s\n", status, error.text);
