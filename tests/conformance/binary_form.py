@@ -7,6 +7,7 @@ What a case compares in this form:
 - errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor suggestions.
   Where a case names no throwable type, the type is that of its code (THROWABLES).
 - control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
+- the ref of a value, which --compat pal gives in this form alone, has to be there.
 - "from", where --compat pal has it in JSON-RPC, too.
 - null and empty texts are one: Colfer leaves both out.
 
@@ -34,6 +35,10 @@ STATUS_OF = {-32601: "UNSUPPORTED", -32602: "ERROR"}
 # By the method, and whether there is an instance.
 NUMBERS = {("new", False): 1, ("call", True): 2, ("call", False): 3, ("get", False): 4, ("get", True): 5,
            ("put", False): 6, ("put", True): 7}
+# Those that have a ref in this form alone, with --compat pal.
+VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "double", "java.lang.String",
+               *(f"java.lang.{name}" for name in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float",
+                                                  "Double"))}
 UNKNOWN = 99  # a command and a service that are none
 MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args"},
            "get": {"type", "field", "instance"}, "put": {"type", "field", "instance", "value"},
@@ -234,7 +239,9 @@ class BinaryForm:
     def value(self, obj):
         """A result's value object."""
         value = {"type": obj["clazz"]["name"], "null": obj.get("isNull", False)}
-        if "ref" in obj:
+        if self.pal and value["type"] in VALUE_TYPES and not value["null"]:
+            assert obj["ref"] > 0, f"a value without a ref: {obj}"
+        elif "ref" in obj:
             value["ref"] = obj["ref"]
         text = obj.get("value")
         if text is not None and ("ref" not in obj or not text.startswith(("[", "{")) or value["type"].startswith("[")):
