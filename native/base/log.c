@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,20 +40,6 @@ bool log_enabled(enum log_level level)
   return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-/* Clients choose class and member names that get into the log; they must not be able to forge a line. */
-static size_t escape_controls(const char *from, char *to, size_t size)
-{
-  size_t n = 0;
-  for (; *from != '\0' && n + 5 < size; from++) {
-    unsigned char c = (unsigned char)*from;
-    if (c >= 0x20 && c != 0x7F)
-      to[n++] = (char)c;
-    else
-      n += (size_t)snprintf(to + n, size - n, "\\x%02x", c);
-  }
-  return n;
-}
-
 static void write_line(enum log_level level, const char *text)
 {
   struct timespec now;
@@ -63,7 +50,9 @@ static void write_line(enum log_level level, const char *text)
   size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
   n +=
       (size_t)snprintf(line + n, sizeof line - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000, level_words[level]);
-  n += escape_controls(text, line + n, sizeof line - n - 1);
+  /* Clients choose class and member names that get into the log; they must not be able to forge a line. */
+  text_escape(text_of(text), "", "", line + n, sizeof line - n - 1);
+  n += strlen(line + n);
   line[n++] = '\n';
   for (size_t done = 0; done < n;) {
     ssize_t wrote = write(STDERR_FILENO, line + done, n - done);

@@ -3,6 +3,7 @@
 #include "base/text_wide.h"
 
 #include <endian.h>
+#include <stdio.h>
 
 static char lower_ascii(char c)
 {
@@ -45,6 +46,58 @@ struct text text_cut(struct text t, size_t max)
   while (max > 0 && ((unsigned char)t.data[max] & 0xC0) == 0x80)
     max--;
   return text_slice(t, 0, max);
+}
+
+/* The code point at the start of t and, in *length, its bytes; 0xFFFFFFFF of one byte where that is no UTF-8. */
+static uint32_t first_code_point(struct text t, size_t *length)
+{
+  unsigned char lead = (unsigned char)t.data[0];
+  size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  *length = 1;
+  if (bytes > t.len || text_valid_utf8(text_slice(t, 0, bytes)) != bytes)
+    return UINT32_MAX;
+  *length = bytes;
+  if (bytes == 1)
+    return lead;
+  uint32_t code = lead & (0x7Fu >> bytes);
+  for (size_t i = 1; i < bytes; i++)
+    code = code << 6 | ((unsigned char)t.data[i] & 0x3F);
+  return code;
+}
+
+static bool is_control(uint32_t code)
+{
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x61C || code == 0x200E || code == 0x200F ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size)
+{
+  enum { ESCAPE_MAX = 8 };
+  size_t n = 0;
+  size_t whole = 0;
+  size_t length;
+  for (size_t i = 0; i < t.len; i += length) {
+    char shown[ESCAPE_MAX];
+    uint32_t code = first_code_point(text_slice(t, i, t.len), &length);
+    bool is_ascii = code > 0 && code < 0x80;
+    int escaped = 0;
+    if (is_ascii && strchr(quoted, (int)code) != NULL)
+      escaped = snprintf(shown, sizeof shown, "\\%c", (char)code);
+    else if (code == UINT32_MAX ||
+             (code < 0x80 && is_control(code) && (!is_ascii || !strchr(plain, (int)code))))
+      escaped = snprintf(shown, sizeof shown, "\\x%02x", (unsigned char)t.data[i]);
+    else if (code >= 0x80 && is_control(code))
+      escaped = snprintf(shown, sizeof shown, "\\u%04x", (unsigned)code);
+    size_t count = escaped > 0 ? (size_t)escaped : length;
+    if (whole == n && count < size - n) {
+      memcpy(out + n, escaped > 0 ? shown : t.data + i, count);
+      n += count;
+    }
+    whole += count;
+  }
+  out[n] = '\0';
+  return whole;
 }
 
 /* Reads fewer than eight bytes as one number that holds them all. Copying a length unknown to the compiler

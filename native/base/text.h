@@ -75,6 +75,15 @@ bool text_is_ascii(struct text t);
 /* The length of the longest prefix of t that is strict UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 size_t text_valid_utf8(struct text t);
 
+/*
+ * Copies t for a terminal or a reader of lines, which must not take a part of t for anything but text: control
+ * characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction of text around them
+ * are written as \x1b or \u202e, bytes that are no UTF-8 as \x9b. Characters of plain, ASCII, are copied although they
+ * are controls; those of quoted get a backslash. Ends with NUL; what does not fit is left out, from the end
+ * of a character on. Returns the length of the whole, as snprintf does.
+ */
+size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
+
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);
 /* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in

@@ -68,15 +68,20 @@ static void remember_names(const struct rpc_authorizer *authorizer, struct text 
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
+/* Clients choose the names: in quotes and escaped, none of them looks like another field. */
 static void log_verdict(const struct rpc_authorizer *authorizer, const char *operation,
                         struct text class_name, struct text member, struct policy_verdict verdict)
 {
   char session[RPC_SESSION_NAME_MAX];
+  char shown_class[NAME_LOGGED];
+  char shown_member[NAME_LOGGED];
   rpc_session_key_describe(authorizer->session, session);
-  log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
+  text_escape(class_name, "", "\"\\", shown_class, sizeof shown_class);
+  text_escape(member, "", "\"\\", shown_member, sizeof shown_member);
+  log_info("policy channel=%s session=%s operation=%s class=\"%s\" member=\"%s\" verdict=%s rule=\"%s\"",
            policy_channel_name(rpc_authorizer_channel(authorizer)), session[0] == '\0' ? "-" : session,
-           operation, TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
-           verdict.allow ? "ALLOW" : "DENY", policy_reason(authorizer->policy, verdict.reason));
+           operation, shown_class, shown_member, verdict.allow ? "ALLOW" : "DENY",
+           policy_reason(authorizer->policy, verdict.reason));
 }
 
 enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struct text class_name,

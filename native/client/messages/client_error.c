@@ -1,16 +1,22 @@
 #include "client/messages/client_error.h"
 
+#include "base/text.h"
 #include "jpeer/client.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* A peer chooses parts of the text, and the program may show it on a terminal. */
 static void write_text(struct jp_client_error *error, const char *format, va_list args)
 {
   static const char ellipsis[] = "...";
-  int length = vsnprintf(error->text, sizeof error->text, format, args);
-  if (length >= (int)sizeof error->text)
-    memcpy(error->text + sizeof error->text - sizeof ellipsis, ellipsis, sizeof ellipsis);
+  char text[2 * sizeof error->text];
+  int whole = vsnprintf(text, sizeof text, format, args);
+  size_t escaped = text_escape(text_of(text), "\n\t", "", error->text, sizeof error->text);
+  if (whole < (int)sizeof text && escaped < sizeof error->text)
+    return;
+  struct text shown = text_cut(text_of(error->text), sizeof error->text - sizeof ellipsis);
+  memcpy(error->text + shown.len, ellipsis, sizeof ellipsis);
 }
 
 enum jp_client_status client_fail_va(struct jp_client_error *error, enum jp_client_status status,

@@ -49,14 +49,14 @@ static void writes_time_level_and_text(void **state)
 
 static void write_forged(void)
 {
-  log_error("class %s", "a\nb\x1B[2J\x7F");
+  log_error("class %s", "a\nb\x1B[2J\x7F\xC2\x85\xC2\x9B\xE2\x80\xAE\x9B\xC3\xA9");
 }
 
 static void keeps_an_event_on_one_line(void **state)
 {
   (void)state;
   capture(write_forged);
-  assert_matches("error class a\\\\x0ab\\\\x1b\\[2J\\\\x7f\n$");
+  assert_matches("error class a\\\\x0ab\\\\x1b\\[2J\\\\x7f\\\\u0085\\\\u009b\\\\u202e\\\\x9b\xC3\xA9\n$");
 }
 
 static void write_long(void)

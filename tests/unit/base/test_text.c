@@ -189,6 +189,38 @@ static void keeps_every_character_over_utf16(void **state)
   }
 }
 
+static void assert_escaped(struct text t, const char *plain, const char *quoted, const char *expected)
+{
+  char out[64];
+  size_t length = text_escape(t, plain, quoted, out, sizeof out);
+  assert_string_equal(out, expected);
+  assert_int_equal(length, strlen(expected));
+}
+
+static void escapes_what_is_more_than_text(void **state)
+{
+  (void)state;
+  assert_escaped(TEXT("caf\xC3\xA9 \xF0\x9F\x98\x80"), "", "", "caf\xC3\xA9 \xF0\x9F\x98\x80");
+  assert_escaped(TEXT("a\n\tb\0c\x7F"), "", "", "a\\x0a\\x09b\\x00c\\x7f");
+  assert_escaped(TEXT("a\n\tb\0c\r"), "\n\t", "", "a\n\tb\\x00c\\x0d");
+  assert_escaped(TEXT("\xC2\x80\xC2\x9F\xC2\xA0"), "", "", "\\u0080\\u009f\xC2\xA0");
+  assert_escaped(TEXT("\xE2\x80\xA8\xE2\x80\xAE\xE2\x81\xA9"), "", "", "\\u2028\\u202e\\u2069");
+  assert_escaped(TEXT("\x9B\xC3"), "", "", "\\x9b\\xc3");
+  assert_escaped(TEXT("\xED\xA0\x80"), "", "", "\\xed\\xa0\\x80");
+  assert_escaped(TEXT("a\" b=\"\\"), "", "\"\\", "a\\\" b=\\\"\\\\");
+  assert_escaped(TEXT(""), "\n", "\"", "");
+}
+
+static void leaves_out_whole_characters_of_what_does_not_fit(void **state)
+{
+  (void)state;
+  char out[6];
+  assert_int_equal(text_escape(TEXT("abc\xC3\xA9\xC3\xA9z"), "", "", out, sizeof out), 8);
+  assert_string_equal(out, "abc\xC3\xA9");
+  assert_int_equal(text_escape(TEXT("abc\nz"), "", "", out, sizeof out), 8);
+  assert_string_equal(out, "abc");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -200,6 +232,8 @@ int main(void)
       cmocka_unit_test(hashes_differ_by_every_byte_and_by_length),
       cmocka_unit_test(tells_ascii_from_all_else),
       cmocka_unit_test(takes_strict_utf8_only),
+      cmocka_unit_test(escapes_what_is_more_than_text),
+      cmocka_unit_test(leaves_out_whole_characters_of_what_does_not_fit),
       cmocka_unit_test(goes_to_utf16_and_back),
       cmocka_unit_test(keeps_every_character_over_utf16),
   };

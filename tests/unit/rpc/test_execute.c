@@ -399,6 +399,7 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   run(bench, OP_CALL, "a.Calc", "add");
   run(bench, OP_CALL, "a.Calc", "hidden");
   run(bench, OP_NEW, "b.C", "<init>");
+  run(bench, OP_NEW, "b.D\" verdict=ALLOW rule=\"\xC2\x85", "<init>");
   for (int i = 0; i < 2; i++)
     run_with(bench, OP_CALL, "a.Calc", "note", named, 1);
   assert_true(dup2(saved, STDERR_FILENO) >= 0);
@@ -406,11 +407,16 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   rewind(file);
   written[fread(written, 1, sizeof written - 1, file)] = '\0';
   fclose(file);
-  assert_int_equal(lines_of(written), 5);
-  assert_non_null(strstr(written, "operation=get class=c.D member=class verdict=ALLOW rule=\"rule 4 ("));
-  assert_non_null(strstr(written, "policy channel=WEBSOCKET_RPC session=ab000000-0000-0000-0000-000000000000 "
-                                  "operation=call class=a.Calc member=add verdict=ALLOW rule=\"rule 1 ("));
-  assert_non_null(strstr(written, "operation=new class=b.C member=<init> verdict=DENY rule=\"rule 3 ("));
+  assert_int_equal(lines_of(written), 6);
+  assert_non_null(
+      strstr(written, "operation=get class=\"c.D\" member=\"class\" verdict=ALLOW rule=\"rule 4 ("));
+  assert_non_null(strstr(written,
+                         "policy channel=WEBSOCKET_RPC session=ab000000-0000-0000-0000-000000000000 "
+                         "operation=call class=\"a.Calc\" member=\"add\" verdict=ALLOW rule=\"rule 1 ("));
+  assert_non_null(
+      strstr(written, "operation=new class=\"b.C\" member=\"<init>\" verdict=DENY rule=\"rule 3 ("));
+  assert_non_null(
+      strstr(written, "class=\"b.D\\\" verdict=ALLOW rule=\\\"\\u0085\" member=\"<init>\" verdict=DENY"));
 }
 
 /* ---- callbacks ---- */
