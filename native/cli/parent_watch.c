@@ -1,6 +1,7 @@
 #include "cli/parent_watch.h"
 
 #include "base/log.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Between two signals at least: also where grace_ms is 0. */
@@ -34,14 +36,16 @@ enum jp_status parent_watch_read(const struct option *option, const char *text, 
   return JP_OK;
 }
 
-/* False: nothing more can come. */
-static bool await_bytes(int descriptor)
+/* False: nothing more can come. *is_planned: what has come ends with the word for that. */
+static bool await_bytes(int descriptor, bool *is_planned)
 {
   char bytes[256];
   struct pollfd poll_set = {.fd = descriptor, .events = POLLIN};
   ssize_t count = read(descriptor, bytes, sizeof bytes);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
     return poll(&poll_set, 1, -1) >= 0 || errno == EINTR;
+  if (count > 0)
+    *is_planned = text_ends_with((struct text){bytes, (size_t)count}, TEXT(PARENT_WATCH_STOP));
   return count > 0 || (count < 0 && errno == EINTR);
 }
 
@@ -49,9 +53,11 @@ static bool await_bytes(int descriptor)
 static void *watch(void *argument)
 {
   const struct watched *watched = argument;
-  while (await_bytes(watched->descriptor))
+  bool is_planned = false;
+  while (await_bytes(watched->descriptor, &is_planned))
     continue;
-  log_info("the program that started this peer is gone: the peer stops");
+  if (!is_planned)
+    log_info("the program that started this peer is gone: the peer stops");
   for (;;) {
     kill(getpid(), SIGTERM);
     poll(NULL, 0, (int)watched->pause_ms);
@@ -72,4 +78,14 @@ enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_er
     return jp_fail(error, JP_IO, "no thread for --stop-on-eof: %s", strerror(fault));
   pthread_detach(thread);
   return JP_OK;
+}
+
+void parent_watch_report(int descriptor, const char *why)
+{
+  struct stat facts;
+  if (descriptor < 0 || fstat(descriptor, &facts) != 0 || !S_ISSOCK(facts.st_mode))
+    return;
+  signal(SIGPIPE, SIG_IGN); /* the process is about to end */
+  if (write(descriptor, why, strlen(why)) < 0)
+    log_debug("--stop-on-eof: %s", strerror(errno));
 }

@@ -198,8 +198,10 @@ static void drain_requests(void *context)
 
 static void print_error(void *context, const struct jp_error *error)
 {
-  (void)context;
+  const struct run *run = context;
   fprintf(stderr, "jpeer run: %s\n", error->text);
+  if (!run->has_begun)
+    parent_watch_report(run->options.stop_on_eof, error->text);
 }
 
 static void reload_policy(void *context)

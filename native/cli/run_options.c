@@ -249,7 +249,9 @@ const struct option run_option_rows[] = {
      .takes = "FD",
      .help =
          "stops, as at SIGTERM, when the other end of this pipe or socket is closed: the peer ends with the "
-         "program that started it",
+         "program that started it, and logs that unless the last that has come is the word \"stop\"; a peer "
+         "that "
+         "does not start writes the reason to a socket",
      .read = parent_watch_read,
      AT(stop_on_eof),
      .max = INT_MAX},

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -49,6 +50,21 @@ class Parent(unittest.TestCase):
             os.close(writer)
             self.assertEqual(peer.process.wait(STOP_SECONDS), 0)
         self.assertIn("is gone: the peer stops", peer.stderr())
+
+    def test_says_nothing_of_an_end_that_was_planned(self):
+        peer, writer = self.peer_with_pipe()
+        os.write(writer, b"stop")
+        os.close(writer)
+        self.assertEqual(peer.process.wait(STOP_SECONDS), 0)
+        self.assertNotIn("is gone", peer.stderr())
+
+    def test_says_why_it_does_not_start(self):
+        ours, theirs = socket.socketpair()
+        self.addCleanup(ours.close)
+        with theirs:
+            done = run_to_end("run", "--stop-on-eof", str(theirs.fileno()), "no.such.Main", pass_fds=(theirs.fileno(),))
+        self.assertEqual(1, done.returncode)
+        self.assertEqual("main class no.such.Main not found", ours.recv(1000).decode())
 
     def test_ends_though_a_call_blocks(self):
         peer, writer = self.peer_with_pipe("--grace", "300")

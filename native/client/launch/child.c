@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,9 +42,22 @@ static bool make_pipe(int *read_end, int *write_end)
   return *read_end >= 0 && *write_end >= 0;
 }
 
+/* As make_pipe. A write to a socket need not raise SIGPIPE. */
+static bool make_lifeline(int *theirs, int *ours)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return false;
+  *theirs = fcntl(ends[0], F_DUPFD_CLOEXEC, LOWEST_END);
+  *ours = fcntl(ends[1], F_DUPFD_CLOEXEC, LOWEST_END);
+  close(ends[0]);
+  close(ends[1]);
+  return *theirs >= 0 && *ours >= 0;
+}
+
 static bool make_pipes(struct child *child, struct ends *ends, bool takes_output)
 {
-  return make_pipe(&ends->lifeline, &child->lifeline) &&
+  return make_lifeline(&ends->lifeline, &child->lifeline) &&
          (!takes_output ||
           (make_pipe(&child->output[0], &ends->output[0]) && make_pipe(&child->output[1], &ends->output[1])));
 }
@@ -133,8 +147,18 @@ bool child_await(struct child *child, int timeout_ms)
   return child->pid == 0 || child->has_ended;
 }
 
+void child_read_reason(const struct child *child, char *out, size_t size)
+{
+  ssize_t count = child->lifeline < 0 ? -1 : recv(child->lifeline, out, size - 1, MSG_DONTWAIT);
+  out[count < 0 ? 0 : count] = '\0';
+}
+
 void child_let_go(struct child *child)
 {
+  static const char planned[] = "stop"; /* docs/flags.md, --stop-on-eof */
+  if (child->lifeline >= 0)
+    (void)!send(child->lifeline, planned, sizeof planned - 1,
+                MSG_DONTWAIT | MSG_NOSIGNAL); /* or it has ended */
   close_end(&child->lifeline);
 }
 

@@ -114,8 +114,11 @@ static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct
       return status;
     if (child_await(&peer->child, RETRY_MS)) {
       char end[40];
+      char why[sizeof error->text];
       child_describe_end(&peer->child, end, sizeof end);
-      return client_fail(error, JP_CLIENT_REFUSED, "the peer has ended before it was ready, with %s", end);
+      child_read_reason(&peer->child, why, sizeof why);
+      return client_fail(error, JP_CLIENT_REFUSED, "the peer has ended before it was ready, with %s%s%s", end,
+                         why[0] == '\0' ? "" : ": ", why);
     }
   }
 }

@@ -153,7 +153,19 @@ static void says_why_there_is_no_peer(void)
   struct jp_peer *peer;
   struct jp_client_error error;
   CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
-  CHECK(strcmp(error.text, "the peer has ended before it was ready, with exit status 2") == 0);
+  CHECK(strcmp(error.text, "the peer has ended before it was ready, with exit status 2: "
+                           "unknown option \"--no-such-option\" (--help lists them)") == 0);
+  static const char *const jvm_options[] = {"-XX:+NoSuchFlag", NULL};
+  config.options = NULL;
+  config.jvm_options = jvm_options;
+  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
+  CHECK(strstr(error.text,
+               "with exit status 1: the JVM cannot be started: Unrecognized VM option 'NoSuchFlag'") != NULL);
+  config.jvm_options = NULL;
+  config.main_class = "no.such.Main";
+  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
+  CHECK(strstr(error.text, "with exit status 1: main class no.such.Main not found") != NULL);
+  config.main_class = NULL;
   config.options = none;
   config.program = "/nonexistent/jpeer";
   CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);

@@ -29,9 +29,10 @@ class Launch(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual([], complaints_in(done.stderr))
         self.assertEqual([], os.listdir(self.folder.name))
+        return done.stderr
 
     def test_serves_and_stops(self):
-        self.run_scenario("serves")
+        self.assertNotIn("is gone", self.run_scenario("serves"))
 
     def test_hands_on_output(self):
         self.run_scenario("output")
