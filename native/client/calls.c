@@ -265,12 +265,38 @@ static enum jp_client_status write_call(struct exchange *exchange, uint64_t firs
   return client_write_request(exchange->client, call->request, first_id, out, error);
 }
 
+/* The names that the peer suggests in an error's data: ": did you mean a, b or c?"; "" where it suggests none. */
+static void write_suggestions(struct jp_json suggestions, char *out, size_t size)
+{
+  const size_t count = jp_json_count(suggestions);
+  size_t length = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < count; i++) {
+    char name[100];
+    size_t name_length = jp_json_string(jp_json_at(suggestions, i), name, sizeof name);
+    if (name_length >= sizeof name) /* no string, or no name that helps */
+      continue;
+    int written = snprintf(out + length, size - length, "%s%s",
+                           length == 0     ? ": did you mean "
+                           : i + 1 < count ? ", "
+                                           : " or ",
+                           name);
+    if (written < 0 || (size_t)written >= size - length)
+      break;
+    length += (size_t)written;
+  }
+  if (length > 0)
+    snprintf(out + length, size - length, "?");
+}
+
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
   const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
-  return client_fail(error, JP_CLIENT_REMOTE, "%s%s%s", what, throwable->message != NULL ? ": " : "",
-                     throwable->message != NULL ? throwable->message : "");
+  char near[400];
+  write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
+  return client_fail(error, JP_CLIENT_REMOTE, "%s%s%s%s", what, throwable->message != NULL ? ": " : "",
+                     throwable->message != NULL ? throwable->message : "", near);
 }
 
 enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,

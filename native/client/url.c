@@ -140,6 +140,9 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
                                        const struct transport_kind **kind, struct jp_client_error *error)
 {
   *parts = (struct client_url){.whole = text_of(url)};
+  if (strstr(url, "?peer-id=") != NULL || strstr(url, "?peer_id=") != NULL ||
+      strstr(url, "&peer-id=") != NULL || strstr(url, "&peer_id=") != NULL)
+    return refuse(parts, "the URL names a session, which is named by peer_id of the configuration", error);
   struct text rest = parts->whole;
   struct text scheme = take_until(&rest, ':');
   for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {

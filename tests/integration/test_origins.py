@@ -119,6 +119,12 @@ class Allowed(unittest.TestCase):
         for host in ("app.test", "evil.test"):
             self.assertEqual(403, curl(self.url, "--header", f"Host: {host}", origin=APP, body=CALL)[0])
 
+    def test_the_session_is_named_by_a_header(self):
+        name = "peer-id=6d4ad9f6-4c5a-4a38-9a0c-1f6cf9f4e1b2"
+        self.assertEqual(400, handshake(f"{self.peer.address('ws')}?{name}"))
+        status, _, text = curl(f"{self.url}?{name}", body=CALL)
+        self.assertEqual((400, True), (status, "header peer-id" in text))
+
     def test_websocket(self):
         url = self.peer.address("ws")
         self.assertEqual("5", handshake(url, Origin=APP))
@@ -132,7 +138,10 @@ class Without(unittest.TestCase):
     def test_no_page_is_let_in(self):
         with Peer() as peer:
             for arguments, body in ((PREFLIGHT, None), ((), CALL)):
-                self.assertEqual(403, curl(peer.address("http"), *arguments, origin=APP, body=body)[0])
+                status, _, text = curl(peer.address("http"), *arguments, origin=APP, body=body)
+                self.assertEqual(403, status)
+                self.assertIn("--allow-origin", text)
+            peer.await_stderr(f"a web page of {APP} was refused: --allow-origin names")
             self.assertEqual(403, handshake(peer.address("ws"), Origin=APP))
             status, fields, _ = curl(peer.address("http"), body=CALL)
             self.assertEqual(200, status)

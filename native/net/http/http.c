@@ -1,8 +1,11 @@
 #include "net/http/http.h"
 
+#include "base/log.h"
 #include "net/connection/connection_duplex.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
+
+enum { ORIGIN_SHOWN = 200 }; /* bytes of an origin in the log */
 
 /* The state of a connection. connection->is_midway: it has read the head of a request, and not served its
  * message yet. */
@@ -303,6 +306,12 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   struct http_route_result route;
   const struct http_site *site = &http_of(connection)->site;
   http_route(&request, site, limits->message_max, &route);
+  if (route.refused_origin.data != NULL) {
+    size_t shown = route.refused_origin.len < ORIGIN_SHOWN ? route.refused_origin.len : ORIGIN_SHOWN;
+    log_warn_rarely(
+        "a web page of %.*s was refused: --allow-origin names the origins whose pages may call this peer",
+        (int)shown, route.refused_origin.data);
+  }
   state->mode.origin = route.origin;
   state->has_peer_id = route.has_peer_id;
   state->peer_id = route.peer_id;

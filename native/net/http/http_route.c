@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#define OTHER_ORIGINS "web pages of other origins are not served: --allow-origin names exceptions"
+
 #define ALLOW_POST "POST, OPTIONS"
 #define ALLOW_GET  "GET, HEAD, OPTIONS"
 #define ALLOW_ALL  "GET, HEAD, POST, OPTIONS" /* of the server as a whole */
@@ -133,6 +135,21 @@ static bool is_same_origin(struct text origin, const struct authority *host)
 }
 
 /* --- targets --- */
+
+/* A parameter of the target that people write in place of the header. */
+static bool names_session(struct text query)
+{
+  static const struct text names[] = {TEXT("peer-id="), TEXT("peer_id="), TEXT("peerId=")};
+  while (query.data != NULL && query.len > 0) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+      if (query.len >= names[i].len && text_equal_ignore_case(text_slice(query, 0, names[i].len), names[i]))
+        return true;
+    }
+    const char *next = memchr(query.data, '&', query.len);
+    query = next == NULL ? TEXT("") : text_slice(query, (size_t)(next + 1 - query.data), query.len);
+  }
+  return false;
+}
 
 /* The path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: neither. An absolute form's
  * authority takes the place of Host. */
@@ -369,7 +386,8 @@ static bool check_source(const struct http_request *request, const struct http_s
     return true;
   route->origin = web_origins_find(site->origins, origin);
   if (route->origin == NULL) {
-    respond_with(route, 403, "web pages of other origins are not served");
+    route->refused_origin = origin;
+    respond_with(route, 403, OTHER_ORIGINS);
     return false;
   }
   return true;
@@ -395,7 +413,7 @@ static void route_call(const struct http_request *request, struct text procedure
   else if (memchr(procedure.data, '/', procedure.len) != NULL)
     respond_with(route, 404, "there is nothing at this path");
   else if (is_of_another_site(request, route))
-    respond_with(route, 403, "web pages of other origins are not served");
+    respond_with(route, 403, OTHER_ORIGINS);
   else if (http_has_body(request))
     respond_with(route, 400, "a call by GET has no body");
   else if (route->refuses_json)
@@ -408,7 +426,7 @@ static void route_call(const struct http_request *request, struct text procedure
 static void route_document(const struct http_request *request, struct http_route_result *route)
 {
   if (is_of_another_site(request, route))
-    respond_with(route, 403, "web pages of other origins are not served");
+    respond_with(route, 403, OTHER_ORIGINS);
   else if (http_has_body(request))
     respond_with(route, 400, "a GET of the description has no body");
   else if (route->refuses_json)
@@ -537,6 +555,10 @@ void http_route(const struct http_request *request, const struct http_site *site
   else
     route_other_path(request, site, path, route);
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
+  bool takes_messages =
+      route->action == HTTP_SERVE || route->action == HTTP_UPGRADE || route->action == HTTP_SHARE;
+  if (takes_messages && names_session(query))
+    respond_with(route, 400, "a session is named by the header peer-id, not by a parameter of the URL");
   if (route->action == HTTP_RESPOND || is_absent(peer_id))
     return;
   route->has_peer_id = uuid_parse(peer_id, &route->peer_id);

@@ -1,6 +1,7 @@
 #include "rpc/members/java_methods_find.h"
 
 #include "classfile/catalog.h"
+#include "classfile/class_file.h"
 #include "op/type.h"
 #include "rpc/members/near_names.h"
 
@@ -182,10 +183,48 @@ static enum jp_status choose_by_suffix(struct java_method_finder *finder)
   return JP_OK;
 }
 
+/* The public field of the operation's member, which a class has or inherits from another one. False: there is none, or the
+ * caller may not read it. */
+static bool has_field(const struct java_method_finder *finder, const struct judging *judging,
+                      uint32_t class_index, bool *is_static)
+{
+  enum { SUPERCLASSES_MAX = 100 }; /* class files may go round */
+  const struct catalog_tables *tables = judging->tables;
+  for (int depth = 0; class_index != CATALOG_NONE && depth < SUPERCLASSES_MAX; depth++) {
+    const struct catalog_class *class = &tables->classes[class_index];
+    for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
+      const struct catalog_field *field = &tables->fields[i];
+      if (field->hidden || (field->access & ACCESS_PUBLIC) == 0 ||
+          !text_equal(catalog_text(tables, field->name), finder->operation->member))
+        continue;
+      *is_static = (field->access & ACCESS_STATIC) != 0;
+      const struct jvm_target target = {.kind = *is_static ? JVM_STATIC_FIELD : JVM_FIELD,
+                                        .modifiers = field->access,
+                                        .named_class = judging->named_class,
+                                        .declaring_class = catalog_text(tables, class->name),
+                                        .runtime_class = TEXT_ABSENT,
+                                        .member = finder->operation->member};
+      return rpc_authorizer_allows(finder->authorizer, OP_GET, &target);
+    }
+    class_index = class->superclass.class_index;
+  }
+  return false;
+}
+
+static enum jp_status fail_member(struct java_method_finder *finder, const struct judging *judging)
+{
+  bool is_static;
+  if (finder->is_beyond || finder->rules->compat_pal ||
+      !has_field(finder, judging, finder->class_index, &is_static))
+    return fail_name(finder, " (no such member)");
+  return fail_name(finder, is_static ? " (a field, not a method: get reads it)"
+                                     : " (a field, not a method: get reads it, of an instance)");
+}
+
 static enum jp_status choose_methods(struct java_method_finder *finder, const struct judging *judging)
 {
   if (finder->count == 0)
-    return fail_name(finder, " (no such member)");
+    return fail_member(finder, judging);
   if (finder->count > JAVA_OVERLOADS_MAX)
     finder->count = JAVA_OVERLOADS_MAX;
   enum jp_status status = drop_denied(finder, judging);

@@ -84,6 +84,42 @@ static void test_error(void **state)
   fake_peer_stop(peer);
 }
 
+static void answer_with_suggestions(struct fake_connection *connection, void *context)
+{
+  struct text message;
+  while (fake_read(connection, &message))
+    fake_write(connection,
+               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32601,\"message\":\"Method not "
+               "found\",\"data\":"
+               "{\"message\":\"a.Mat\",\"suggestions\":%s}}}",
+               (unsigned long long)fake_id(message), (const char *)context);
+}
+
+static void test_suggestions(void **state)
+{
+  (void)state;
+  static const char *const cases[][2] = {
+      {"[\"a.Math\"]", "Method not found: a.Mat: did you mean a.Math?"},
+      {"[\"a.Math\",\"a.Mat\\u0065\",\"b.Mat\"]",
+       "Method not found: a.Mat: did you mean a.Math, a.Mate or b.Mat?"},
+      {"[]", "Method not found: a.Mat"},
+      {"[5,null]", "Method not found: a.Mat"},
+      {"\"a.Math\"", "Method not found: a.Mat"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct fake_peer *peer = fake_peer_start(answer_with_suggestions, (void *)cases[i][0]);
+    struct jp_client *client = fixture_open(peer, NULL);
+    const struct jp_request request = fixture_request();
+    struct jp_answer *answer;
+    struct jp_client_error error;
+    assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REMOTE);
+    assert_string_equal(error.text, cases[i][1]);
+    jp_answer_free(answer);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
 static void test_request_that_is_wrong(void **state)
 {
   (void)state;
@@ -413,6 +449,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_value),
       cmocka_unit_test(test_json),
+      cmocka_unit_test(test_suggestions),
       cmocka_unit_test(test_error),
       cmocka_unit_test(test_request_that_is_wrong),
       cmocka_unit_test(test_late_answer),

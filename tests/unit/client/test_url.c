@@ -109,6 +109,9 @@ static void test_refused(void **state)
       {"ws://host:80/a b", JP_CLIENT_INVALID},
       {"ws://host:80/a\r\nx: y", JP_CLIENT_INVALID},
       {"ws+unix:", JP_CLIENT_INVALID},
+      {"ws://host:80/rpc?peer-id=x", JP_CLIENT_INVALID},
+      {"http://host:80/rpc?a=b&peer_id=x", JP_CLIENT_INVALID},
+      {"ws+unix:/run/peer?peer-id=x", JP_CLIENT_INVALID},
       {"http://host/rpc", JP_CLIENT_INVALID},
       {"http+unix:", JP_CLIENT_INVALID},
 #ifdef JPEER_CLIENT_ZEROMQ

@@ -210,6 +210,10 @@ static const struct sample SOURCES[] = {
     {"POST /", "Host: [::1]:1\r\nOrigin: http://[::1]:1\r\n" JSON_ONE, SERVE},
     {"GET /", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n" WS_ALL, UPGRADE},
 
+    {"POST /?peer-id=x", "Host: localhost\r\n" JSON_ONE, 400},
+    {"GET /rpc?a=b&Peer_Id=x", "Host: localhost:1\r\n" WS_ALL, 400},
+    {"GET /rpc?peer-identity=x", "Host: localhost:1\r\n" WS_ALL, UPGRADE},
+    {"GET /?", "Host: localhost:1\r\n" WS_ALL, UPGRADE},
     {"POST /", "Host: evil.test\r\n" JSON_ONE, 403},
     {"POST /", "Host: localhost.evil.test\r\n" JSON_ONE, 403},
     {"POST /", "Host: notlocalhost\r\n" JSON_ONE, 403},
