@@ -215,7 +215,7 @@ static enum jp_status fail_member(struct java_method_finder *finder, const struc
 {
   bool is_static;
   if (finder->is_beyond || finder->rules->compat_pal ||
-      !has_field(finder, judging, finder->class_index, &is_static))
+      !has_field(finder, judging, catalog_find(judging->tables, finder->operation->type), &is_static))
     return fail_name(finder, " (no such member)");
   return fail_name(finder, is_static ? " (a field, not a method: get reads it)"
                                      : " (a field, not a method: get reads it, of an instance)");
