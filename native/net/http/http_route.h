@@ -46,12 +46,12 @@ enum http_action {
 struct http_route_result {
   enum http_action action;
   struct http_status_response response; /* HTTP_RESPOND */
-  const char *origin;    /* of the allowed page that asks, borrowed from the site; NULL: no page asks */
+  const char *origin;         /* of the allowed page that asks, borrowed from the site; NULL: no page asks */
   struct text refused_origin; /* of the page that is refused with 403; data NULL: none is */
-  bool continues;        /* the client waits for 100 Continue */
-  bool refuses_json;     /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
-  struct text procedure; /* HTTP_CALL: as written in the path */
-  struct text query;     /* HTTP_CALL: as written in the target; data NULL: none */
+  bool continues;             /* the client waits for 100 Continue */
+  bool refuses_json;          /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
+  struct text procedure;      /* HTTP_CALL: as written in the path */
+  struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */
   bool has_peer_id;
   struct uuid peer_id;
 };
