@@ -437,10 +437,15 @@ static bool accepts(const struct automaton *automaton, size_t state)
          may_end(automaton, state / 2 + 1);
 }
 
-/* A set of states of `general`. */
-static bool set_has(const uint64_t *set, size_t state)
+/* A set of states of `general`: the next one from `state` on, or SIZE_MAX. */
+static size_t set_next(const uint64_t *set, size_t words, size_t state)
 {
-  return (set[state / 64] >> state % 64 & 1) != 0;
+  for (size_t word = state / 64; word < words; word++) {
+    uint64_t left = set[word] & (word == state / 64 ? ~(uint64_t)0 << state % 64 : ~(uint64_t)0);
+    if (left != 0)
+      return word * 64 + (size_t)__builtin_ctzll(left);
+  }
+  return SIZE_MAX;
 }
 
 /* Adds a state, and those that it leads to without a character. */
@@ -461,9 +466,7 @@ static bool set_step(const struct automaton *automaton, const uint64_t *from, ui
 {
   bool any = false;
   memset(to, 0, words * sizeof *to);
-  for (size_t state = 0; state < automaton->count * 2; state++) {
-    if (!set_has(from, state))
-      continue;
+  for (size_t state = 0; (state = set_next(from, words, state)) != SIZE_MAX; state++) {
     const struct token *token = &automaton->tokens[state / 2];
     size_t next = state / 2 + 1;
     bool steps = character == DOT
@@ -551,8 +554,8 @@ static void expand(struct cover_search *search, size_t index)
   const struct token *token = &search->specific.tokens[at];
   if (has_character && accepts(&search->specific, here)) {
     bool is_matched = false;
-    for (size_t state = 0; state < search->general.count * 2 && !is_matched; state++)
-      is_matched = set_has(set, state) && accepts(&search->general, state);
+    for (size_t state = 0; !is_matched && (state = set_next(set, search->words, state)) != SIZE_MAX; state++)
+      is_matched = accepts(&search->general, state);
     search->is_covered = search->is_covered && is_matched;
   }
   switch (token->kind) {
