@@ -295,6 +295,8 @@ enum jp_client_status client_report_remote(const struct jp_answer *answer, struc
   const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
   char near[400];
   write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
+  if (what[0] == '\0')
+    what = "an error without a message";
   return client_fail(error, JP_CLIENT_REMOTE, "%s%s%s%s", what, throwable->message != NULL ? ": " : "",
                      throwable->message != NULL ? throwable->message : "", near);
 }
