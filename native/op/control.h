@@ -13,12 +13,12 @@
  * ROW(COMMAND, name, facts): the facts are members of struct op_control_method.
  */
 #define OP_CONTROL_TABLE(ROW)                                                                                \
-  ROW(PING, "ping", .is_safe = true, .needs_no_runner = true)                                                \
+  ROW(PING, "ping", .is_safe = true, .needs_no_runner = true, .is_brief = true)                              \
   ROW(DELETE_OBJECT, "delete_object", .takes_refs = true)                                                    \
   ROW(DELETE_SESSION, "delete_session")                                                                      \
   ROW(GC, "gc")                                                                                              \
-  ROW(STATS, "stats", .is_safe = true, .is_addition = true)                                                  \
-  ROW(SHARE_SESSION, "share_session", .is_addition = true)
+  ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
+  ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)
 
 #define OP_CONTROL_COMMAND(command, ...) OP_##command,
 enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
@@ -32,6 +32,9 @@ struct op_control_method {
   bool is_safe;     /* it changes nothing, so that HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
   bool needs_no_runner;
+  /* it runs no code of the application and waits for nothing, so that the thread that is reserved for control may
+   * serve it */
+  bool is_brief;
 };
 
 /* By enum op_command. */

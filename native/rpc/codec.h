@@ -30,6 +30,14 @@ struct rpc_stream {
   struct text tail;
 };
 
+/* Which of the reserved threads serves a message while every other thread is inside Java (net/workers/crew.h). */
+enum rpc_lane {
+  RPC_LANE_ALL,     /* none: it waits */
+  RPC_LANE_CONTROL, /* a single brief control request */
+  RPC_LANE_META,    /* a single query of metadata or descriptions of classes */
+  RPC_LANES
+};
+
 /* Why something is no message. */
 enum rpc_rejection {
   RPC_REJECT_UNREADABLE,
@@ -78,6 +86,8 @@ struct rpc_codec {
   /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
                                enum rpc_served *served);
+  /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
+  enum rpc_lane (*lane)(void *context, struct text message);
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
   enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);

@@ -8,7 +8,8 @@ import unittest
 import uuid
 from pathlib import Path
 
-from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref, typed
+from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient,
+                             fetch, plain, ref, typed)
 from support.peer import Peer
 
 PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
@@ -100,6 +101,58 @@ class SlowCalls(unittest.TestCase):
             self.assertEqual(raised.exception.code, -32000)
             self.assertIn("rpc-threads-max", raised.exception.detail)
             self.assertIsNone(pinging.control("ping"))
+            peer.process.kill()
+            peer.process.wait()
+
+    def check_reserved(self, make):
+        """Control and metadata are answered by this kind of client while every thread is inside Java."""
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m", sockets=True) as peer:
+            slow = [WebSocketClient(peer) for _ in range(2)]
+            with make(peer) as client:
+                for blocked in slow:
+                    blocked.send(PASS)
+                for _ in range(20):
+                    self.assertIn("objects", plain(client.control("stats")))
+                    self.assertIsNone(client.control("ping"))
+                described = fetch(client, "fixtures.Calculator")
+            self.assertEqual([one["className"] for one in described], ["fixtures.Calculator"])
+            peer.process.kill()
+            peer.process.wait()
+
+    def test_control_and_metadata_are_answered_while_every_thread_is_inside_java(self):
+        for make in (WebSocketClient, HttpClient, ZmqClient, ShmClient, UnixHttpClient, UnixZmqClient):
+            with self.subTest(make.name):
+                self.check_reserved(make)
+
+    def test_share_session_and_descriptions_need_no_free_thread(self):
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m") as peer:
+            slow = [WebSocketClient(peer) for _ in range(2)]
+            client = WebSocketClient(peer)
+            for blocked in slow:
+                blocked.send(PASS)
+            name = plain(client.control("share_session"))
+            self.assertEqual(str(uuid.UUID(name)), plain(client.control("share_session")))
+            self.assertIn("openrpc", client.request("rpc.discover")["result"])
+            described = client.request("jpeer.describe", {"type": "fixtures.Calculator"})
+            self.assertIn("result", described)
+            peer.process.kill()
+            peer.process.wait()
+
+    def test_a_call_behind_a_control_request_waits_for_a_free_thread(self):
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer:
+            slow = [WebSocketClient(peer) for _ in range(2)]
+            client = WebSocketClient(peer)
+            for blocked in slow:
+                blocked.send(PASS)
+            stats = '{"jsonrpc":"2.0","id":"s%d","method":"control","params":{"method":"stats"}}'
+            client.send(stats % 1)
+            client.send('{"jsonrpc":"2.0","id":"add","method":"call","params":{"type":"fixtures.Calculator",'
+                        '"method":"add","args":[1,2]}}')
+            client.send(stats % 2)
+            answers = [json.loads(client.receive()) for _ in range(3)]
+            self.assertEqual([answer["id"] for answer in answers], ["s1", "add", "s2"])
+            self.assertIn("busy", answers[1]["error"]["data"]["message"])
+            self.assertIn("result", answers[2])
             peer.process.kill()
             peer.process.wait()
 

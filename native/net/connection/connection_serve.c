@@ -86,6 +86,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   size_t max = connection->limits->send_buffer_max;
   struct crew_message message = {.codec = connection_codec(connection),
                                  .client = connection->client,
+                                 .source = &connection->source,
                                  .text = buffer_text(&connection->message),
                                  .reply_max = unsent < max ? max - unsent : 1,
                                  .since_ms = &connection->since_ms};
@@ -98,6 +99,10 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 
+  if (crew_leaves_to_others(member, &message)) {
+    *served = CREW_WAIT;
+    return true;
+  }
   enter_service(connection, member);
   *served = crew_serve(member, &message, answer, stream);
   tell_of_refusal(connection, member, &message, *served);

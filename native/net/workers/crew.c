@@ -67,6 +67,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&made->changed, &monotonic);
+  pthread_cond_init(&made->lane_wanted, NULL);
   pthread_mutex_init(&made->sleep_lock, NULL);
   pthread_cond_init(&made->sleep_ended, &monotonic);
   pthread_condattr_destroy(&monotonic);
@@ -82,12 +83,20 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
     return status;
   }
   init_member(made, &made->watcher);
+  for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
+    init_member(made, &made->reserved[lane]);
+    made->reserved[lane].lane = (enum rpc_lane)lane;
+  }
   *crew = made;
   return JP_OK;
 }
 
 static bool has_taken_member(struct crew *crew)
 {
+  for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
+    if (crew->reserved[lane].taken)
+      return true;
+  }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     if (crew->members[i]->taken)
       return true;
@@ -116,6 +125,8 @@ void crew_destroy(struct crew *crew)
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
     destroy_place(crew->members[i]);
   scratch_fini(&crew->watcher.scratch);
+  for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++)
+    scratch_fini(&crew->reserved[lane].scratch);
   free(crew->members);
   int descriptors[] = {crew->epoll_fd, crew->wake_fd, crew->stop_fd};
   for (size_t i = 0; i < sizeof descriptors / sizeof descriptors[0]; i++) {
@@ -125,6 +136,7 @@ void crew_destroy(struct crew *crew)
   pthread_cond_destroy(&crew->sleep_ended);
   pthread_mutex_destroy(&crew->sleep_lock);
   pthread_mutex_destroy(&crew->look_lock);
+  pthread_cond_destroy(&crew->lane_wanted);
   pthread_cond_destroy(&crew->changed);
   pthread_mutex_destroy(&crew->lock);
   free(crew);
@@ -187,6 +199,8 @@ void crew_submit(struct crew *crew, struct crew_source *source)
       crew->last_ready->next_ready = source;
     crew->last_ready = source;
     is_first = atomic_fetch_add(&crew->ready, 1) == 0;
+    if (source->lane != RPC_LANE_ALL)
+      pthread_cond_broadcast(&crew->lane_wanted);
   }
   pthread_mutex_unlock(&crew->lock);
   /* The member that takes the first source wakes another one for the next (crew_take_ready). */
@@ -213,6 +227,7 @@ struct crew_source *crew_take_ready(struct crew *crew)
     if (crew->first_ready == NULL)
       crew->last_ready = NULL;
     source->is_ready = false;
+    source->lane = RPC_LANE_ALL;
     left = atomic_fetch_sub(&crew->ready, 1) - 1;
   }
   pthread_mutex_unlock(&crew->lock);
@@ -426,6 +441,81 @@ bool crew_add_member(struct crew *crew)
   return started;
 }
 
+/* --- reserved threads --- */
+
+/* The first of the ready queue that waits for this lane, or NULL. Under the lock. */
+static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
+{
+  struct crew_source *before = NULL;
+  struct crew_source *source = crew->first_ready;
+  while (source != NULL && source->lane != lane) {
+    before = source;
+    source = source->next_ready;
+  }
+  if (source == NULL)
+    return NULL;
+  if (before == NULL)
+    crew->first_ready = source->next_ready;
+  else
+    before->next_ready = source->next_ready;
+  if (crew->last_ready == source)
+    crew->last_ready = before;
+  source->is_ready = false;
+  source->lane = RPC_LANE_ALL;
+  atomic_fetch_sub(&crew->ready, 1);
+  return source;
+}
+
+static void run_reserved(void *argument, struct rpc_worker *worker)
+{
+  struct crew_member *member = argument;
+  struct crew *crew = member->crew;
+  pthread_mutex_lock(&crew->lock);
+  member->worker = worker;
+  while (!is_stopping(crew)) {
+    struct crew_source *source = take_ready_of(crew, member->lane);
+    if (source == NULL) {
+      pthread_cond_wait(&crew->lane_wanted, &crew->lock);
+      continue;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    member->current = source;
+    member->looked_ns = clock_now_ns();
+    source->turn(source, member);
+    pthread_mutex_lock(&crew->lock);
+  }
+  member->worker = NULL;
+  member->taken = false;
+  pthread_cond_broadcast(&crew->changed);
+  pthread_mutex_unlock(&crew->lock);
+}
+
+static enum jp_status start_reserved(struct crew *crew, struct jp_error *error)
+{
+  static const char *const names[RPC_LANES] = {
+      [RPC_LANE_CONTROL] = "rpc-control", [RPC_LANE_META] = "rpc-meta"};
+  enum jp_status status = JP_OK;
+  for (int lane = RPC_LANE_ALL + 1; status == JP_OK && lane < RPC_LANES; lane++) {
+    struct crew_member *member = &crew->reserved[lane];
+    member->taken = true; /* no other thread is there yet */
+    status = crew->service->spawn(crew->service->context, names[lane], run_reserved, member, error);
+    if (status != JP_OK)
+      member->taken = false;
+  }
+  return status;
+}
+
+enum rpc_lane crew_lane_of(const struct crew *crew, const struct crew_message *message)
+{
+  return message->codec->lane == NULL ? RPC_LANE_ALL
+                                      : message->codec->lane(crew->service->context, message->text);
+}
+
+bool crew_leaves_to_others(const struct crew_member *member, const struct crew_message *message)
+{
+  return member->lane != RPC_LANE_ALL && crew_lane_of(member->crew, message) != member->lane;
+}
+
 enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
 {
   crew->service = service;
@@ -433,6 +523,9 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
     if (!crew_add_member(crew))
       return jp_fail(error, JP_IO, "no thread for the crew");
   }
+  enum jp_status status = start_reserved(crew, error);
+  if (status != JP_OK)
+    return status;
   int failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
   if (failure != 0)
     return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
@@ -453,6 +546,10 @@ void crew_refuse_all(struct crew *crew)
 static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
+  for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
+    if (crew->reserved[lane].taken)
+      return true;
+  }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     if (member->taken && !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
@@ -474,6 +571,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
   crew->watcher_runs = false;
 
   pthread_mutex_lock(&crew->lock);
+  pthread_cond_broadcast(&crew->lane_wanted);
   for (;;) {
     int64_t now = clock_now_ms();
     if (!has_returning_member(crew) || now >= deadline_ms)
@@ -544,7 +642,8 @@ static void let_others_run(struct crew_member *member, int64_t now_ns)
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
 {
   struct crew *crew = member->crew;
-  if (member->worker == NULL || atomic_load(&crew->phase) != CREW_SERVING || atomic_load(&crew->ready) > 0)
+  if (member->worker == NULL || member->lane != RPC_LANE_ALL || atomic_load(&crew->phase) != CREW_SERVING ||
+      atomic_load(&crew->ready) > 0)
     return true;
   if (crew_find_awake(member))
     return true;
@@ -574,6 +673,8 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
     return crew_served_as(message->codec->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
+  if (crew_leaves_to_others(member, message))
+    return CREW_WAIT;
   crew_rouse_watcher(crew);
   count_step(member);
   member->has_served = true;

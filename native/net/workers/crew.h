@@ -27,6 +27,10 @@
  * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also
  * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
  *
+ * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
+ * member is inside Java. crew_serve_without_java finds the lane of a message that has to wait, and the reserved thread
+ * takes its source out of the ready queue. It serves messages of its lane alone, and is none of threads_max.
+ *
  * The watcher sleeps until its tick is due after 10 looks in which a member was idle, no work was ready and
  * no counter moved. The next thread that takes an event, submits a source or begins a message sees a flag and
  * wakes it. The flag is up for one whole look before the watcher trusts it, so that it needs no barrier.
@@ -77,6 +81,7 @@ struct crew_meanwhile {
 struct crew_member {
   struct crew *crew;
   struct rpc_worker *worker; /* NULL: the watcher's thread, which may not use Java */
+  enum rpc_lane lane;        /* RPC_LANE_ALL: it serves any message */
   struct scratch scratch;    /* buffers that the turn may borrow */
   bool has_served;           /* the message in hand was given to the service */
   bool has_found;            /* this turn's source was found by a look: no event was taken for it */
@@ -125,6 +130,7 @@ struct crew_source {
   /* The crew's own, under its lock. */
   struct crew_source *next_ready;
   bool is_ready;
+  enum rpc_lane lane; /* of the message that it waits with; its owner writes it before crew_submit */
   _Atomic bool is_awake;
   size_t awake_at; /* its place among those that are awake */
 
@@ -232,6 +238,7 @@ void crew_take_awake(struct crew *crew, struct crew_source *source);
 struct crew_message {
   const struct rpc_codec *codec; /* whose message it is */
   struct rpc_client *client;
+  struct crew_source *source; /* that keeps the message if it has to wait */
   struct text text;
   size_t reply_max;  /* rpc_codec.serve */
   int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
@@ -261,6 +268,9 @@ enum crew_served crew_served_as(enum rpc_served served);
  */
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
+
+/* True if the member is reserved for messages of another lane: crew_serve would return CREW_WAIT. */
+bool crew_leaves_to_others(const struct crew_member *member, const struct crew_message *message);
 
 /* The client will never get the answer to the member's message: the service drops the objects that it has stored for it
  * (rpc_service.take_back). */

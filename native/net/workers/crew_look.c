@@ -460,7 +460,7 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source))
 {
   struct stay stay = {.member = member, .source = source, .look = look};
-  if (member->worker == NULL)
+  if (member->worker == NULL || member->lane != RPC_LANE_ALL)
     return false;
   if (crew_lookout_of(source) != NULL)
     return may_stay_with_lookout(member, &stay) && stay_with_lookout(member, &stay);

@@ -46,8 +46,9 @@ struct crew {
     int64_t until_ns; /* it is put to sleep then; 0: nobody has looked at it yet */
   } awake[CREW_AWAKE_MAX];
 
-  pthread_mutex_t lock;   /* guards all below, and `taken` and `worker` of the members */
-  pthread_cond_t changed; /* a member left */
+  pthread_mutex_t lock;       /* guards all below, and `taken` and `worker` of the members */
+  pthread_cond_t changed;     /* a member left */
+  pthread_cond_t lane_wanted; /* a source with a lane was submitted, or the crew stops */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
   unsigned size;
@@ -58,8 +59,9 @@ struct crew {
   pthread_cond_t sleep_ended;
 
   struct crew_member watcher;
-  struct crew_member **members; /* room for crew_places_max; NULL: no place was made yet */
-  _Atomic unsigned place_count; /* made so far; a place stays */
+  struct crew_member reserved[RPC_LANES]; /* by lane; that of RPC_LANE_ALL is not used */
+  struct crew_member **members;           /* room for crew_places_max; NULL: no place was made yet */
+  _Atomic unsigned place_count;           /* made so far; a place stays */
 };
 
 static inline unsigned crew_places_max(const struct crew *crew)
@@ -116,6 +118,7 @@ struct crew_source *crew_take_ready(struct crew *crew);
 struct crew_source *crew_take_event(struct crew *crew, int timeout_ms);
 
 void *crew_watcher_main(void *crew);
+enum rpc_lane crew_lane_of(const struct crew *crew, const struct crew_message *message);
 /* crew_serve without a worker. */
 enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_message *message,
                                          struct buffer *out);

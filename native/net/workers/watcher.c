@@ -151,6 +151,10 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
   enum rpc_served served;
   if (message->codec->serve_without_worker(service->context, message->text, out, &served))
     return crew_served_as(served);
+  /* The thread of a lane always comes back, so that a message of it is never refused. */
+  message->source->lane = crew_lane_of(crew, message);
+  if (message->source->lane != RPC_LANE_ALL)
+    return CREW_WAIT;
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
     *message->since_ms = now;

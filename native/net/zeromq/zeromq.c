@@ -252,6 +252,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   struct text text = payload_text(pending);
   struct crew_message message = {.codec = rpc_codec_of(crew_service(zeromq->crew)->codecs, text),
                                  .client = *client,
+                                 .source = &identity->source,
                                  .text = text,
                                  .reply_max = zeromq->config.message_max,
                                  .since_ms = &pending->since_ms};

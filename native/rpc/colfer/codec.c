@@ -71,5 +71,6 @@ const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .recognizes = recognizes,
                                            .serve = rpc_colfer_serve,
                                            .serve_without_worker = rpc_colfer_serve_without_worker,
+                                           .lane = rpc_colfer_lane,
                                            .refuse = rpc_colfer_refuse,
                                            .reject = rpc_colfer_reject};

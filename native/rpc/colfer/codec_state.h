@@ -38,6 +38,7 @@ enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request,
                                        struct outcome *outcome) JP_MUST_CHECK;
 
 /* without_worker.c: the functions of rpc_codec that need none */
+enum rpc_lane rpc_colfer_lane(void *context, struct text message);
 bool rpc_colfer_serve_without_worker(void *context, struct text message, struct buffer *out,
                                      enum rpc_served *served);
 enum rpc_served rpc_colfer_refuse(void *context, struct text message, const char *reason, struct buffer *out);

@@ -83,3 +83,27 @@ bool rpc_colfer_serve_without_worker(void *context, struct text message, struct 
   arena_fini(&arena);
   return done;
 }
+
+enum rpc_lane rpc_colfer_lane(void *context, struct text message)
+{
+  const struct rpc_colfer_rules rules = rpc_colfer_rules(context);
+  enum rpc_lane lane = RPC_LANE_ALL;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct operation operation;
+  struct outcome outcome;
+  if (message.len > PING_MAX)
+    return RPC_LANE_ALL;
+  arena_init(&arena);
+  if (rpc_colfer_request_read(message, &arena, &request, &outcome) != JP_OK)
+    goto out;
+  if (request.part == RPC_COLFER_META)
+    lane = RPC_LANE_META;
+  else if (request.part == RPC_COLFER_CONTROL &&
+           rpc_colfer_operation_read(&request, &rules, &arena, &operation, &outcome) == JP_OK &&
+           op_control_methods[operation.command].is_brief)
+    lane = RPC_LANE_CONTROL;
+out:
+  arena_fini(&arena);
+  return lane;
+}

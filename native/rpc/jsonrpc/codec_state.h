@@ -36,6 +36,7 @@ enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, stru
                                   struct rpc_stream *stream);
 
 /* without_worker.c: the functions of rpc_codec that need none */
+enum rpc_lane rpc_jsonrpc_lane(void *context, struct text message);
 bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct buffer *out,
                                       enum rpc_served *served);
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason,

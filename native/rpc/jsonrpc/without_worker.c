@@ -3,6 +3,7 @@
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/request_options.h"
 
 #include "json/writer.h"
@@ -58,6 +59,7 @@ struct workerless_call {
   int code; /* of a refusal */
   const char *reason;
   bool is_ping;
+  enum rpc_lane lane;
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -181,6 +183,53 @@ bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct
   if (!call.is_ping)
     buffer_truncate(out, start);
   return call.is_ping;
+}
+
+/* ---- the lane of a message ---- */
+
+static enum rpc_lane lane_of_operation(const struct operation *operation)
+{
+  switch (operation->kind) {
+  case OP_CONTROL:
+    return op_control_methods[operation->command].is_brief ? RPC_LANE_CONTROL : RPC_LANE_ALL;
+  case OP_META:
+    return RPC_LANE_META;
+  case OP_DESCRIBE: /* an object's text is code of the application */
+    return operation->has_instance || operation->receiver != NULL ? RPC_LANE_ALL : RPC_LANE_META;
+  default:
+    return RPC_LANE_ALL;
+  }
+}
+
+/* Options can mean code of the application, such as an executor. */
+static void find_lane(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  struct operation operation;
+  struct outcome outcome;
+  (void)response;
+  if (procedure == NULL || request->has_options)
+    return;
+  if (procedure->kind == RPC_PROCEDURE_DISCOVER || procedure->kind == RPC_PROCEDURE_DESCRIBE)
+    call->lane = RPC_LANE_META;
+  else if (procedure->op != OP_CONTROL && procedure->op != OP_META && procedure->op != OP_DESCRIBE)
+    return;
+  else if (rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK)
+    call->lane = lane_of_operation(&operation);
+}
+
+enum rpc_lane rpc_jsonrpc_lane(void *context, struct text message)
+{
+  struct workerless_call call = {.peer = context, .lane = RPC_LANE_ALL};
+  struct buffer unused;
+  if (!is_single_request(call.peer, message))
+    return RPC_LANE_ALL;
+  buffer_init(&unused);
+  (void)handle_without_worker(&call, message, &unused, find_lane);
+  buffer_fini(&unused);
+  return call.lane;
 }
 
 void rpc_jsonrpc_reject_malformed(struct text message, size_t fault, struct buffer *out)

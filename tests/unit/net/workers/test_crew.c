@@ -36,8 +36,10 @@ static void job_turn(struct crew_source *source, struct crew_member *member)
   struct job *job = (struct job *)(void *)source;
   struct buffer out;
   buffer_init(&out);
-  struct crew_message message = {
-      .codec = stub_codecs[RPC_CODEC_JSONRPC], .text = text_of(job->message), .since_ms = &job->since_ms};
+  struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
+                                 .source = source,
+                                 .text = text_of(job->message),
+                                 .since_ms = &job->since_ms};
   enum crew_served served = crew_serve(member, &message, &out, NULL);
   if (served == CREW_WAIT) {
     crew_submit(member->crew, source);
@@ -66,7 +68,8 @@ struct fixture {
 static void open_ticking(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
                          int thread_limit)
 {
-  stub_open(&f->stub, thread_limit, &f->service);
+  enum { RESERVED = RPC_LANES - 1 };
+  stub_open(&f->stub, thread_limit + RESERVED, &f->service);
   struct crew_config config = {.threads = threads,
                                .threads_max = threads_max,
                                .linger_ms = 100,
@@ -310,8 +313,10 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
   buffer_init(&out);
   do {
     int64_t since_ms = 0;
-    struct crew_message message = {
-        .codec = stub_codecs[RPC_CODEC_JSONRPC], .text = TEXT("echo"), .since_ms = &since_ms};
+    struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
+                                   .source = source,
+                                   .text = TEXT("echo"),
+                                   .since_ms = &since_ms};
     buffer_clear(&out);
     (void)crew_serve(member, &message, &out, NULL);
     atomic_fetch_add(&greedy->turns, 1);
