@@ -253,6 +253,8 @@ static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, s
     jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
     if (pair == NULL)
       kind = fail_key(walk, "a map's entrySet has a null in it");
+    else if (!(*walk->env)->IsInstanceOf(walk->env, pair, walk->request->thread->jvm->known.class_map_entry))
+      kind = fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
     else
       kind = read_key(walk, pair, &entries[i].key);
     (*walk->env)->DeleteLocalRef(walk->env, pair);
@@ -269,6 +271,9 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
     return false;
   if (set == NULL)
     return fail_result(walk, "a map's entrySet gave null");
+  /* The JVM's verifier takes any object for an interface. */
+  if (!(*walk->env)->IsInstanceOf(walk->env, set, known->class_collection))
+    return fail_result(walk, "a map's entrySet gave what is no collection");
   jobjectArray pairs = copy_collection(walk, set);
   if (pairs == NULL)
     return false;

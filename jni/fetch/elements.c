@@ -130,8 +130,9 @@ static bool take_elements(struct turn *turn)
 static bool begin_turn(struct turn *turn)
 {
   struct fetch *fetch = turn->fetch;
-  bool has_begun =
-      (*fetch->env)->CallBooleanMethod(fetch->env, turn->cursor, jvm_of(fetch)->cursor_begin) != JNI_FALSE;
+  bool has_begun = (*fetch->env)
+                       ->CallBooleanMethod(fetch->env, turn->cursor, jvm_of(fetch)->cursor_begin,
+                                           (jboolean)fetch->request->thread->is_nested) != JNI_FALSE;
   if (fetch_take_exception(fetch))
     return false;
   return has_begun || fetch_fail(fetch, FAILURE_SERVER, "another request is fetching from this object");
@@ -259,9 +260,10 @@ bool fetch_from_iterator(struct fetch *fetch)
   return true;
 }
 
-/* Calls a getter of an object, as the guard allows. NULL: the outcome tells why. */
+/* Calls a getter of an object, as the guard allows. What it gives is a `promised`: the JVM's verifier does not hold it to
+ * an interface. NULL: the outcome tells why. */
 static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
-                       struct judged_member member)
+                       struct judged_member member, jclass promised)
 {
   struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
   if (class == NULL) {
@@ -271,10 +273,14 @@ static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jm
   if (!judge_call(fetch->request, class, declaring, member, fetch->outcome))
     return NULL;
   jobject given = (*fetch->env)->CallObjectMethod(fetch->env, object, id);
-  if (!fetch_take_exception(fetch) && given == NULL)
-    outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave null",
-                 TEXT_ARGS(class->name), member.name);
-  return given;
+  if (fetch_take_exception(fetch))
+    return NULL;
+  if (given != NULL && (*fetch->env)->IsInstanceOf(fetch->env, given, promised))
+    return given;
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave %s",
+               TEXT_ARGS(class->name), member.name,
+               given == NULL ? "null" : "an object that is no such thing");
+  return NULL;
 }
 
 static const struct judged_member iterator_member = {"iterator", "()Ljava/util/Iterator;"};
@@ -283,7 +289,7 @@ static jobject open_stream(struct fetch *fetch)
 {
   const struct jvm_known *known = &jvm_of(fetch)->known;
   return ask_for(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
-                 iterator_member);
+                 iterator_member, known->class_iterator);
 }
 
 /* The iterator of a stream is made once: it stays beside the stream. */
@@ -312,8 +318,8 @@ static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
 static bool fetch_from_its_iterator(struct fetch *fetch, jobject iterable, bool is_cheap)
 {
   const struct jvm_known *known = &jvm_of(fetch)->known;
-  jobject iterator =
-      ask_for(fetch, iterable, known->class_iterable, known->method_iterable_iterator, iterator_member);
+  jobject iterator = ask_for(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
+                             iterator_member, known->class_iterator);
   bool is_new = false;
   if (iterator == NULL || !store_iterator(fetch, iterator, &is_new))
     return false;
@@ -338,6 +344,7 @@ bool fetch_from_map(struct fetch *fetch)
 {
   const struct jvm_known *known = &jvm_of(fetch)->known;
   const struct judged_member entry_set = {"entrySet", "()Ljava/util/Set;"};
-  jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set);
+  jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set,
+                            known->class_iterable);
   return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
 }

@@ -117,6 +117,7 @@ struct jvm_thread {
    * frees it. That function is called on this thread when it ends, while Java is still usable. */
   struct member_cache *member_cache;
   void (*member_cache_destroy)(struct jvm_thread *thread);
+  bool is_nested; /* of a worker whose requests run inside a callback, on the thread that waits in that */
   struct fill_cache *fill_cache;
   void (*fill_cache_destroy)(struct jvm_thread *thread);
   struct found_classes *found_classes;

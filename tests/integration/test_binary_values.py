@@ -90,7 +90,7 @@ class Results(BinaryCase):
 
     def test_what_cannot_be_read_is_a_ref_alone(self):
         for method in ("sizeThrows", "toArrayThrows", "toArrayGivesNull", "sizeIsTooSmall", "sizeIsTooLarge",
-                       "listsThatShare", "noEntries", "entryIsNull", "keyThrows", "mapInItself", "keyIsAnObject"):
+                       "listsThatShare", "noEntries", "entryIsNull", "entryIsNone", "keyThrows", "mapInItself", "keyIsAnObject"):
             with self.subTest(method=method):
                 self.assertIsNone(self.odd(method))
         for depth in (5000, 1_000_000):

@@ -2,6 +2,7 @@
 other work. test_callback_ends.py has what goes wrong, test_callback_connections.py has several connections."""
 
 import re
+import time
 import unittest
 
 from support import jdks
@@ -82,6 +83,28 @@ class Recursion(CallbackCase):
 
     def test_on_a_thread_of_the_peer(self):
         self.assertEqual(self.descend(63), (63, []))
+
+
+class FetchInside(CallbackCase):
+    def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
+        """From whichever thread the iterator asks: the fetch outside would wait for the one inside."""
+        fetched = []
+
+        def next_one(call):
+            began = time.monotonic()
+            if call.method == "hasNext":
+                return len(fetched) < 3
+            fetched.append(self.client.request("jpeer.fetch", {"instance": iterator}))
+            self.waited = max(self.waited, time.monotonic() - began)
+            return len(fetched)
+        self.waited = 0
+        iterator = self.client.call("java.util.Objects", "requireNonNull", self.client.give(next_one, type="java.util.Iterator"))
+        told = self.client.request("jpeer.fetch", {"instance": iterator, "max": 10})
+        self.assertEqual(told["result"]["elements"], [1, 2, 3])
+        self.assertEqual([(each["error"]["code"], each["error"]["data"]["message"]) for each in fetched],
+                         [(-32000, "another request is fetching from this object")] * 3)
+        self.assertLess(self.waited, 4)  # a request that is not nested waits 5 s for its turn
+        self.assert_serves()
 
 
 class DeepRecursion(Recursion):

@@ -38,9 +38,9 @@ final class Cursor {
   private Cursor() {
   }
 
-  /** False: another request has the turn. */
-  private boolean begin() throws InterruptedException {
-    return turn.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS);
+  /** False: another request has the turn. One that is nested in a callback does not wait: the turn may wait for it. */
+  private boolean begin(boolean isNested) throws InterruptedException {
+    return isNested ? turn.tryAcquire() : turn.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
