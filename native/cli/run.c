@@ -139,6 +139,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .sessions_per_address = options->sessions_per_address,
                  .callbacks = {.calls_max = options->callbacks_max,
                                .depth_max = options->callback_depth,
+                               .threads_max = options->callback_threads_max,
                                .timeout_ms = options->callback_timeout_ms},
                  .session_ttl_ms = options->session_ttl_ms,
                  .message_max = options->message_max,

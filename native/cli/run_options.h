@@ -66,6 +66,7 @@ struct run_options {
   size_t callbacks_max;
   size_t callback_depth;
   size_t callback_classes_max;
+  size_t callback_threads_max;
   int64_t session_ttl_ms;
   size_t session_max_objects;
   size_t sessions_max;

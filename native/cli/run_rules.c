@@ -84,6 +84,7 @@ void run_rules_set_defaults(struct run_options *options)
                                   .callbacks_max = 1000,
                                   .callback_depth = 64,
                                   .callback_classes_max = 10000,
+                                  .callback_threads_max = 256,
                                   .session_ttl_ms = 600000,
                                   .session_max_objects = 4000000,
                                   .http_prefix = "/rpc",

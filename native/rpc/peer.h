@@ -20,6 +20,7 @@ struct rpc_peer;
 struct rpc_callback_limits {
   size_t calls_max;   /* open, of a connection; 1,000 */
   size_t depth_max;   /* open, of a thread; 64 */
+  size_t threads_max; /* of the peer's own, that wait in calls; 256. 0: any number */
   int64_t timeout_ms; /* of each call; 0: none */
 };
 

@@ -21,6 +21,7 @@ struct rpc_peer {
   _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
   const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
   struct rpc_callbacks_list *callbacks;
+  _Atomic size_t callback_threads; /* of the peer's own: those that wait in calls */
   struct nested_workers *nested_workers;
 };
 

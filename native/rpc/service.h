@@ -98,6 +98,7 @@ struct rpc_service {
                           struct jp_error *error);
   /* Tells how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. NULL: the service
    * never waits for a client. */
+  /* NULL: it waits no more, and when this returns nobody wakes it. */
   void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
   /* True where the worker's thread will never come back from the call that it is in (System.exit). Any
    * thread. */

@@ -91,5 +91,5 @@ bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker)
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits)
 {
   (void)context;
-  worker->waits = waits;
+  rpc_callback_worker_set_waits(worker, waits);
 }

@@ -1,5 +1,6 @@
 """How callbacks end: delete_session, the stop of the peer, System.exit, the collector; and what stays behind."""
 
+import os
 import signal
 import socket
 import time
@@ -294,6 +295,46 @@ class Borrowed(EndCase):
         self.assertEqual([client.call(self.POINT, "get", on=each) for each in kept], [str(each) for each in range(10)])
         self.assert_stops()
 
+
+class WaitingThreads(unittest.TestCase):
+    CLIENTS = 40
+    MAX = 12
+
+    def counts(self, peer):
+        return tuple(len(os.listdir(f"/proc/{peer.pid}/{folder}")) for folder in ("task", "fd"))
+
+    def test_no_more_than_the_limit_wait_in_callbacks(self):
+        """Those beyond throw; the descriptors of those that waited are closed with their connections."""
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "8", "--callback-threads-max", str(self.MAX)) as peer, \
+                CallbackClient(peer) as other:
+            threads, descriptors = self.counts(peer)
+            for _ in range(2):
+                clients = [CallbackClient(peer) for _ in range(self.CLIENTS)]
+                begun = [client.begin_call(CALLING, "here", client.give()) for client in clients]
+                waiting = []
+                for client, number in zip(clients, begun, strict=True):
+                    while not client.held and number not in client.replies:
+                        client.step()
+                    if client.held:
+                        waiting.append((client, number))
+                    else:
+                        self.assertIn("the limit of 12 threads of the peer that wait in callbacks is reached",
+                                      client.end(number))
+                self.assertEqual(len(waiting), self.MAX)
+                self.assertLessEqual(self.counts(peer)[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
+                for client, number in waiting[:2]:  # one that waits asks and is asked as before
+                    call = client.await_call()
+                    inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
+                    self.assertEqual(client.end(inner), "inner")
+                    call.answer("outer")
+                    self.assertEqual(client.end(number), "outer")
+                self.assertEqual(other.call(CALLING, "here", other.give(lambda call: "again")), "again")
+                for client in clients:
+                    client.close()
+                deadline = time.monotonic() + SECONDS
+                while self.counts(peer)[1] > descriptors + 4:
+                    self.assertLess(time.monotonic(), deadline, "descriptors are left")
+                    time.sleep(0.01)
 
 if __name__ == "__main__":
     unittest.main()

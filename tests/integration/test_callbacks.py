@@ -2,6 +2,7 @@
 other work. test_callback_ends.py has what goes wrong, test_callback_connections.py has several connections."""
 
 import re
+import sys
 import time
 import unittest
 
@@ -109,6 +110,12 @@ class FetchInside(CallbackCase):
 
 class DeepRecursion(Recursion):
     OPTIONS = ("--callback-depth", "10000")
+
+    def setUp(self):
+        """Each callback inside another one is a dozen calls inside one another here, too."""
+        super().setUp()
+        self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
+        sys.setrecursionlimit(20000)
 
     def test_to_the_depth_that_is_allowed(self):
         """The stack ends first, of a thread of the peer and of one of its own."""

@@ -104,11 +104,16 @@ static bool has_taken_member(struct crew *crew)
   return false;
 }
 
-static void destroy_place(struct crew_member *member)
+static void close_eventfd(struct crew_member *member)
 {
-  int fd = atomic_load(&member->wait_fd);
+  int fd = atomic_exchange(&member->wait_fd, -1);
   if (fd >= 0)
     close(fd);
+}
+
+static void destroy_place(struct crew_member *member)
+{
+  close_eventfd(member);
   scratch_fini(&member->scratch);
   free(member);
 }
@@ -266,6 +271,18 @@ static bool leave_when_surplus(struct crew_member *member)
   return leaves;
 }
 
+/* A surplus thread stays for a while, but connections need its descriptor now. Nobody wakes it while its worker does not
+ * know it. */
+static void drop_eventfd(struct crew_member *member)
+{
+  const struct rpc_service *service = member->crew->service;
+  if (atomic_load(&member->wait_fd) < 0 || service->set_waits == NULL)
+    return;
+  service->set_waits(service->context, member->worker, NULL);
+  close_eventfd(member);
+  service->set_waits(service->context, member->worker, &member->waits);
+}
+
 /*
  * Waits for an event while counted as idle. The count goes up before the ready queue is looked at, and
  * crew_submit adds to the queue before it looks at the count: one of the two sees the other.
@@ -274,7 +291,8 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 {
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
-  atomic_fetch_add(&crew->idle, 1);
+  if (atomic_fetch_add(&crew->idle, 1) >= crew->config.threads)
+    drop_eventfd(member);
   crew_rouse_watcher(crew); /* a long call has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
     source = crew_take_event(crew, (int)crew->config.linger_ms);
@@ -337,9 +355,11 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   return source != NULL ? source : wait_idle(member, left);
 }
 
+/* Its worker knows it no longer, so that nobody wakes it. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
+  close_eventfd(member);
   pthread_mutex_lock(&crew->lock);
   if (!left)
     crew->size--;
@@ -381,6 +401,8 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   }
   crew_stop_looking(member);
   scratch_fini(&member->scratch);
+  if (crew->service->set_waits != NULL)
+    crew->service->set_waits(crew->service->context, worker, NULL);
   release_member(member, left);
 }
 

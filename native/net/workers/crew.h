@@ -99,7 +99,7 @@ struct crew_member {
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
-  _Atomic int wait_fd; /* an eventfd, made by the first wait; -1 before */
+  _Atomic int wait_fd; /* an eventfd, from the first wait to the thread's end; else -1 */
   wake_word waking;    /* of crew_wait */
   _Atomic uint64_t steps;
   bool alternate;  /* the next is to be an event, though work is ready */

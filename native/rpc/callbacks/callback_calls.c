@@ -98,6 +98,36 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   return JP_LIMIT;
 }
 
+/* The first call of a thread of the peer's own, which another one takes the place of while it waits. */
+static bool takes_thread(const struct jvm_callback_call *call)
+{
+  return call->waiter == NULL && call->number != 0 && call->thread->depth == 0;
+}
+
+static enum jp_status enter_waiting(struct rpc_peer *peer, struct jvm_callback_call *call,
+                                    struct jvm_callback_failure *failure)
+{
+  size_t max = peer->config.limits.callbacks.threads_max;
+  if (!takes_thread(call))
+    return JP_OK;
+  if (atomic_fetch_add(&peer->callback_threads, 1) < max || max == 0) {
+    call->has_thread = true;
+    return JP_OK;
+  }
+  atomic_fetch_sub(&peer->callback_threads, 1);
+  callback_fail(failure,
+                "the limit of %zu threads of the peer that wait in callbacks is reached "
+                "(callback-threads-max)",
+                max);
+  return JP_LIMIT;
+}
+
+static void leave_waiting(struct rpc_peer *peer, const struct jvm_callback_call *call)
+{
+  if (call->has_thread)
+    atomic_fetch_sub(&peer->callback_threads, 1);
+}
+
 static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const struct callback_thread *thread,
                                   struct jvm_callback_failure *failure)
 {
@@ -205,8 +235,11 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
     callback_fail(failure, "out of memory");
     return JP_NO_MEMORY;
   }
-  status = begin_call(callbacks, given, number, made, failure);
+  status = enter_waiting(callbacks->peer, made, failure);
+  if (status == JP_OK)
+    status = begin_call(callbacks, given, number, made, failure);
   if (status != JP_OK) {
+    leave_waiting(callbacks->peer, made);
     free_call(made);
     return status;
   }
@@ -378,6 +411,7 @@ void callback_call_close(struct jvm_callback_call *call)
   if (rest.has_releases)
     callbacks_send_releases(callbacks);
   leave_thread(call);
+  leave_waiting(callbacks->peer, call);
   free_call(call);
   if (rest.has_session)
     callbacks_release_session(callbacks);

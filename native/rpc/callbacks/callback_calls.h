@@ -14,6 +14,8 @@ const struct jvm_callback_hooks *rpc_callback_hooks(void);
 /* A crew member's thread, for the hooks that run on it: begun before it serves, ended before the worker goes. */
 void rpc_callback_worker_begin(struct rpc_worker *worker);
 void rpc_callback_worker_end(struct rpc_worker *worker);
+/* rpc_service.set_waits. Nobody wakes by the ones before when this returns. */
+void rpc_callback_worker_set_waits(struct rpc_worker *worker, const struct rpc_waits *waits);
 
 /* The functions of struct rpc_service; see there. */
 enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,

@@ -118,6 +118,13 @@ void rpc_callback_worker_end(struct rpc_worker *worker)
   pthread_mutex_unlock(&workers_lock);
 }
 
+void rpc_callback_worker_set_waits(struct rpc_worker *worker, const struct rpc_waits *waits)
+{
+  pthread_mutex_lock(&workers_lock);
+  worker->waits = waits;
+  pthread_mutex_unlock(&workers_lock);
+}
+
 static void wake_interrupted(struct jvm_thread *thread)
 {
   pthread_mutex_lock(&workers_lock);

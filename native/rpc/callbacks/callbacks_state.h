@@ -124,6 +124,7 @@ struct jvm_callback_call {
   bool wants_room;        /* until it is sent */
   bool may_send;          /* since room was wanted */
 
+  bool has_thread;       /* counted in the peer's callback_threads */
   _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
 
   /* The thread's own: */

@@ -219,6 +219,7 @@ static void test_defaults(void **state)
   assert_int_equal(options->callbacks_max, 1000);
   assert_int_equal(options->callback_depth, 64);
   assert_int_equal(options->callback_classes_max, 10000);
+  assert_int_equal(options->callback_threads_max, 256);
   assert_int_equal(options->message_max, 16 << 20);
   assert_int_equal(options->input_max_total, 256 << 20);
   assert_int_equal(options->shm_ring, 1 << 20);

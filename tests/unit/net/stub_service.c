@@ -45,7 +45,7 @@ static enum jp_status stub_spawn(void *context, const char *name,
 static void stub_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits)
 {
   (void)context;
-  ((struct stub_worker *)(void *)worker)->waits = *waits;
+  ((struct stub_worker *)(void *)worker)->waits = waits == NULL ? (struct rpc_waits){0} : *waits;
 }
 
 static bool stub_is_exiting(void *context, struct rpc_worker *worker)
