@@ -13,6 +13,7 @@ import time
 import jpeer
 
 TIMEOUT = 0.05
+CONNECT_TIMEOUT = 0.3
 # What a peer's wrong answer may become, beside Java's exceptions: docs/python.md, "Exceptions".
 EXPECTED = (jpeer.JavaException, jpeer.PeerError, ConnectionError, TimeoutError, OSError, AttributeError, TypeError, ValueError,
             IndexError, StopIteration, RuntimeError)
@@ -66,7 +67,7 @@ def main():
     while time.monotonic() < end:
         scheme = rng.choice(("ws+unix", "ws+unix", "http+unix", "shm"))
         try:
-            with jpeer.connect(f"{scheme}:{folder}/socket", timeout=TIMEOUT) as java:
+            with jpeer.connect(f"{scheme}:{folder}/socket", timeout=TIMEOUT, connect_timeout=CONNECT_TIMEOUT) as java:
                 for _ in range(rng.randrange(1, 30)):
                     operations += 1
                     try:

@@ -20,6 +20,9 @@ void zeromq_socket_fini(struct zeromq_socket *socket, int linger_ms)
 {
   if (socket->epoll_fd >= 0)
     close(socket->epoll_fd);
+  /* libzmq loses the message of an event that has no reader any more: first nothing is to be sent. */
+  if (socket->dealer != NULL && socket->monitor != NULL)
+    zmq_socket_monitor(socket->dealer, NULL, 0);
   if (socket->monitor != NULL)
     zmq_close(socket->monitor);
   if (socket->dealer != NULL) {
