@@ -22,6 +22,7 @@ void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref)
 {
   objects->last_ref = ref;
+  objects->begun_after = ref;
 }
 
 uint32_t jvm_objects_last_ref(const struct jvm_objects *objects)
@@ -549,7 +550,8 @@ size_t jvm_objects_count(const struct jvm_objects *objects)
 
 bool jvm_objects_is_unused(const struct jvm_objects *objects)
 {
-  return objects->last_ref == 0 && atomic_load_explicit(&objects->epoch, memory_order_relaxed) == 0;
+  return objects->last_ref == objects->begun_after &&
+         atomic_load_explicit(&objects->epoch, memory_order_relaxed) == 0;
 }
 
 uint64_t jvm_objects_epoch(struct jvm_objects *objects)

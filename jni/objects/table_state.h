@@ -51,6 +51,7 @@ struct jvm_objects {
   size_t reserved;        /* slots for results to come */
   _Atomic uint64_t epoch; /* likewise */
   uint32_t last_ref;
+  uint32_t begun_after;  /* last_ref while nothing was ever stored */
   bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
   struct chunk **chunks; /* by number; NULL where one was given back */
   size_t chunk_capacity;

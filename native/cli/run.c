@@ -120,6 +120,15 @@ static enum jp_status create_catalog(struct run *run, struct jp_error *error)
   return status;
 }
 
+/* A ref that a client has kept from another life of the peer then names no object, by all odds. */
+static uint32_t last_first_ref(const struct run_options *options)
+{
+  enum { RANDOM_REF_MAX = (1 << 30) - 1 };
+  if (options->first_ref > 0)
+    return (uint32_t)options->first_ref;
+  return options->compat_pal ? 1 : RANDOM_REF_MAX;
+}
+
 static enum jp_status create_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -134,6 +143,9 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
       .catalog = run->catalog,
       .limits = {.max_depth = options->depth_max,
                  .max_batch = options->batch_max,
+                 .values_max = options->values_max,
+                 .first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1,
+                 .first_ref_max = last_first_ref(options),
                  .session_max_objects = options->session_max_objects,
                  .sessions_max = options->sessions_max,
                  .sessions_per_address = options->sessions_per_address,

@@ -69,12 +69,14 @@ struct run_options {
   size_t callback_threads_max;
   int64_t session_ttl_ms;
   size_t session_max_objects;
+  size_t first_ref; /* 0: at random */
   size_t sessions_max;
   size_t sessions_per_address;
   size_t message_max;
   size_t input_max_total;
   size_t depth_max;
   size_t batch_max;
+  size_t values_max;
   size_t send_buffer_max;
   size_t zmq_pending_max;
   size_t shm_ring; /* 0: no shared memory */

@@ -93,6 +93,7 @@ void run_rules_set_defaults(struct run_options *options)
                                   .message_max = 16 << 20,
                                   .depth_max = 128,
                                   .batch_max = 1000,
+                                  .values_max = 1000000,
                                   .send_buffer_max = 16 << 20,
                                   .zmq_pending_max = 1000,
                                   .shm_ring = 1 << 20,

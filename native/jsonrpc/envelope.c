@@ -10,7 +10,8 @@ enum member {
   MEMBER_ID,
   MEMBER_VERSION,
   MEMBER_PEER_ID,
-  MEMBER_OPTIONS, /* the last: a service without options does not know it */
+  MEMBER_OPTIONS, /* a service without options knows neither this one nor those below */
+  MEMBER_EPOCH,
   MEMBERS
 };
 
@@ -18,7 +19,7 @@ static const struct text member_names[MEMBERS] = {
     [MEMBER_JSONRPC] = TEXT("jsonrpc"), [MEMBER_METHOD] = TEXT("method"),
     [MEMBER_PARAMS] = TEXT("params"),   [MEMBER_ID] = TEXT("id"),
     [MEMBER_VERSION] = TEXT("version"), [MEMBER_PEER_ID] = TEXT("peer-id"),
-    [MEMBER_OPTIONS] = TEXT("options"),
+    [MEMBER_OPTIONS] = TEXT("options"), [MEMBER_EPOCH] = TEXT("epoch"),
 };
 
 struct members {
@@ -118,13 +119,15 @@ static bool read_params(const struct members *members, struct envelope *envelope
   return true;
 }
 
-static bool read_peer_id(const struct members *members, struct arena *arena, struct envelope *envelope)
+/* A string without its escapes, another value as written. */
+static bool read_name(const struct members *members, enum member member, struct arena *arena,
+                      struct envelope *envelope, struct text *name)
 {
-  if (!members->present[MEMBER_PEER_ID])
+  if (!members->present[member])
     return true;
-  struct json_value value = members->values[MEMBER_PEER_ID];
-  envelope->request.peer_id = value.kind == JSON_KIND_STRING ? json_read_string(value, arena) : value.span;
-  if (envelope->request.peer_id.data == NULL)
+  struct json_value value = members->values[member];
+  *name = value.kind == JSON_KIND_STRING ? json_read_string(value, arena) : value.span;
+  if (name->data == NULL)
     return fail_envelope(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;
 }
@@ -175,7 +178,9 @@ bool envelope_read(struct json_value value, struct envelope_rules rules, struct 
   envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
   take_options(&members, envelope);
   return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
-         read_params(&members, envelope) && read_peer_id(&members, arena, envelope);
+         read_params(&members, envelope) &&
+         read_name(&members, MEMBER_PEER_ID, arena, envelope, &envelope->request.peer_id) &&
+         read_name(&members, MEMBER_EPOCH, arena, envelope, &envelope->request.epoch);
 }
 
 bool jsonrpc_looks_like_1_1(struct text message)

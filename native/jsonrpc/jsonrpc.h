@@ -55,6 +55,7 @@ struct jsonrpc_request {
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* as written, byte for byte; data NULL: none */
   struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
+  struct text epoch;        /* "epoch", likewise */
   bool has_options;
   struct json_value options; /* "options", of any kind, where has_options */
   bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */

@@ -32,3 +32,13 @@ void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_fai
   outcome->message = message.data == NULL ? TEXT("out of memory") : message;
   outcome->throwable_type = throwable_type == NULL ? TEXT_ABSENT : text_of(throwable_type);
 }
+
+void outcome_fail_stale(struct outcome *outcome)
+{
+  *outcome = (struct outcome){
+      .kind = OUTCOME_ERROR,
+      .failure = FAILURE_SERVER,
+      .message = TEXT("the request is for another epoch of this session: the peer was started "
+                      "again, or the session is not the one that the refs are of"),
+      .reason = TEXT("stale")};
+}

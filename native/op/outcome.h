@@ -62,6 +62,7 @@ struct outcome {
   struct text message;        /* data.message; data NULL: the throwable has none */
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
+  struct text reason;         /* a word that a program can tell the failure by: "stale"; data NULL: none */
   bool is_unknown_ref;        /* FAILURE_SERVER: a ref that was to be deleted names nothing */
   bool lacks_instance;        /* FAILURE_INVALID_PARAMS: the member is an object's, and none was given */
   bool is_ambiguous;          /* FAILURE_NOT_FOUND: several loaders have a class of the name */
@@ -82,6 +83,9 @@ struct outcome {
 /* What a message shows of a name that a caller chose (arena_shorten), and the longest message: an error must
  * not grow with what was sent. */
 enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
+
+/* Makes *outcome the error of a request that is meant for another epoch of its session. */
+void outcome_fail_stale(struct outcome *outcome);
 
 /* Makes *outcome an error with a formatted message in the arena; what is longer than OUTCOME_MESSAGE_MAX
  * bytes is cut, with "...". throwable_type is borrowed, NULL for none. */

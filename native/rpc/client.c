@@ -4,6 +4,8 @@
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread)
@@ -106,6 +108,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
                                struct jp_error *error)
 {
   struct rpc_peer *peer = context;
+  uint64_t number = atomic_fetch_add(&peer->clients, 1) + 1;
   enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
   if (status != JP_OK)
     return status;
@@ -113,35 +116,94 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
   (*client)->only_safe = info->only_safe;
   (*client)->maker.address = info->address;
   (*client)->calls = 0;
-  if ((*client)->key.length == 0)
-    (*client)->key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
+  (*client)->number = number;
+  (*client)->is_stale = false;
+  if ((*client)->key.length == 0) {
+    (*client)->key.serial = number;
+    (*client)->epoch = 0;
+  }
+  if (info->epoch.data != NULL && !peer->config.compat_pal)
+    (*client)->is_stale = !rpc_client_is_in_epoch(peer, *client, NULL, info->epoch);
   return JP_OK;
 }
 
-/* A message without a session's name that has left objects: its session gets a name. */
-static bool keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct uuid *kept)
+/* ---- epochs ---- */
+
+uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client)
 {
-  if (!is_passing(client) || client->session == NULL || kept == NULL ||
-      jvm_objects_count(rpc_session_objects(client->session)) == 0)
-    return false;
-  rpc_session_keep(peer->sessions, client->session, kept);
-  return true;
+  if (client->epoch == 0)
+    client->epoch = client->session != NULL && client->key.length > 0
+                        ? rpc_session_epoch(client->session)
+                        : rpc_sessions_epoch(peer->sessions, &client->key);
+  return client->epoch;
 }
 
-bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client, struct uuid *kept)
+void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1])
+{
+  snprintf(out, RPC_EPOCH_LENGTH + 1, "%016" PRIx64, epoch);
+}
+
+bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
+                            struct text epoch)
+{
+  char written[RPC_EPOCH_LENGTH + 1];
+  uint64_t own;
+  if (peer_id != NULL) {
+    struct rpc_session_key key;
+    rpc_session_key_peer_id(&key, peer_id);
+    own = rpc_sessions_epoch(peer->sessions, &key);
+  } else {
+    own = rpc_client_epoch(peer, client);
+  }
+  rpc_epoch_format(own, written);
+  return own != 0 && text_equal(epoch, text_of(written));
+}
+
+static void tell_epoch(uint64_t epoch, struct rpc_told_session *told)
+{
+  if (epoch != 0)
+    rpc_epoch_format(epoch, told->epoch);
+}
+
+void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told)
+{
+  struct rpc_peer *peer = context;
+  *told = (struct rpc_told_session){.is_new = false};
+  if (!peer->config.compat_pal)
+    tell_epoch(rpc_client_epoch(peer, client), told);
+}
+
+/* A message without a session's name that has left objects: its session gets a name. */
+static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_told_session *told)
+{
+  if (!is_passing(client) || client->session == NULL ||
+      jvm_objects_count(rpc_session_objects(client->session)) == 0)
+    return;
+  rpc_session_keep(peer->sessions, client->session, &told->peer_id);
+  told->is_new = true;
+  if (!peer->config.compat_pal)
+    tell_epoch(rpc_session_epoch(client->session), told);
+}
+
+void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                      struct rpc_told_session *told)
 {
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
   rpc_callbacks_close(client->callbacks);
-  bool is_kept = keep_objects(peer, client, kept);
+  if (told != NULL) {
+    *told = (struct rpc_told_session){.is_new = false};
+    if (rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length > 0)
+      rpc_client_tell(peer, client, told);
+    keep_objects(peer, client, told);
+  }
   if (become_spare(worker, client))
-    return is_kept;
+    return;
   if (client->session != NULL) {
     rpc_session_add_calls(client->session, client->calls);
     rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
   }
   rpc_client_destroy(peer->sessions, client, thread);
-  return is_kept;
 }
 
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)

@@ -115,6 +115,31 @@ static void share_session(struct rpc_run *run, const struct operation *operation
   tell_text(run, arena_text(arena, text_of(name)), outcome);
 }
 
+/* The epoch of the session that a request is about, whether it exists yet or not. */
+static uint64_t epoch_of(struct rpc_run *run)
+{
+  struct rpc_session_key key;
+  if (!run->names_session)
+    return rpc_client_epoch(run->runner->peer, run->client);
+  rpc_session_key_peer_id(&key, &run->guest_id);
+  return rpc_sessions_epoch(run->runner->peer->sessions, &key);
+}
+
+static void tell_session(struct rpc_run *run, struct outcome *outcome)
+{
+  const struct rpc_peer_config *config = &run->runner->peer->config;
+  struct arena *arena = &run->runner->arena;
+  char epoch[RPC_EPOCH_LENGTH + 1];
+  rpc_epoch_format(epoch_of(run), epoch);
+  tell_text(run,
+            arena_printf(arena,
+                         "{\"epoch\":\"%s\",\"client\":%" PRIu64
+                         ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
+                         epoch, run->client->number, config->limits.message_max, config->limits.values_max,
+                         config->version, run->client->push == NULL ? "" : "\"callbacks\""),
+            outcome);
+}
+
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
@@ -136,6 +161,9 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_SHARE_SESSION:
     share_session(run, operation, outcome);
+    return;
+  case OP_SESSION:
+    tell_session(run, outcome);
     return;
   case OP_COMMANDS:
     return;

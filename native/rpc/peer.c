@@ -12,6 +12,8 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   const struct rpc_session_limits limits = {.sessions_max = config->limits.sessions_max,
                                             .per_address_max = config->limits.sessions_per_address,
                                             .max_objects = config->limits.session_max_objects,
+                                            .first_ref_min = config->limits.first_ref_min,
+                                            .first_ref_max = config->limits.first_ref_max,
                                             .ttl_ms = config->limits.session_ttl_ms};
   struct rpc_peer *made = calloc(1, sizeof *made);
   if (made == NULL)
@@ -24,6 +26,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .is_exiting = rpc_worker_is_exiting,
                                        .client_open = rpc_client_open,
                                        .client_close = rpc_client_close,
+                                       .client_tell = rpc_client_tell,
                                        .take_back = rpc_client_take_back,
                                        .take = rpc_callbacks_take,
                                        .client_gone = rpc_callbacks_client_gone,
@@ -36,7 +39,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   if (status == JP_OK)
     status = nested_workers_create(made, &made->nested_workers);
   if (status != JP_OK)
-    jp_fail(error, status, "out of memory");
+    jp_fail(error, status, status == JP_NO_MEMORY ? "out of memory" : "OpenSSL has no HMAC-SHA256");
   else if (config->catalog != NULL)
     status = rpc_meta_create(config->catalog, &made->meta, error);
   if (status != JP_OK) {

@@ -25,9 +25,12 @@ struct rpc_callback_limits {
 };
 
 struct rpc_limits {
-  size_t max_depth;            /* 128 */
-  size_t max_batch;            /* 1,000 */
-  size_t session_max_objects;  /* 4,000,000 */
+  size_t max_depth;           /* 128 */
+  size_t max_batch;           /* 1,000 */
+  size_t session_max_objects; /* 4,000,000 */
+  uint32_t first_ref_min;     /* of struct rpc_session_limits */
+  uint32_t first_ref_max;
+  size_t values_max;           /* of one request; 1,000,000 */
   size_t sessions_max;         /* 100,000 */
   size_t sessions_per_address; /* 10,000; 0: all of them */
   int64_t session_ttl_ms;      /* 600,000 */

@@ -17,7 +17,7 @@ struct rpc_peer {
   struct rpc_meta *meta; /* NULL: metadata is not served */
   struct rpc_service service;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.start; NULL before rpc_peer_attach */
-  _Atomic uint64_t clients;       /* so far, those whose session has no key */
+  _Atomic uint64_t clients;       /* so far */
   _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
   const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
   struct rpc_callbacks_list *callbacks;
@@ -43,6 +43,9 @@ struct rpc_worker {
 struct rpc_client {
   enum op_channel channel;
   bool only_safe;
+  bool is_stale;               /* its message is meant for another epoch: nothing of it runs */
+  uint64_t number;             /* in the life of the peer */
+  uint64_t epoch;              /* of its session's name; 0: not computed yet */
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
   struct rpc_session_maker maker;
@@ -65,12 +68,22 @@ enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
                                struct jvm_thread *thread) JP_MUST_CHECK;
 void rpc_worker_fini(struct rpc_worker *worker);
 
-/* client.c: rpc_service.client_open, client_close, take_back and refused */
+/* client.c: rpc_service.client_open, client_close, client_tell, take_back and refused */
 enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                struct jp_error *error);
-bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client, struct uuid *kept);
+void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                      struct rpc_told_session *told);
+void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told);
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
+
+/* client.c: the epoch of the client's session. 0: it cannot be computed. */
+uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);
+void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
+/* Whether a request for this epoch, as written, is one for this client's session, or for the session of the peer-id
+ * that it names itself (NULL: none). */
+bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
+                            struct text epoch);
 
 /* client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
  * use Java. */

@@ -15,6 +15,15 @@ struct rpc_duplex;
 /* The callbacks of a client: the service's. A client has the same from its first callback on. */
 struct rpc_callbacks;
 
+enum { RPC_EPOCH_LENGTH = 16 };
+
+/* What a handshake, or an answer over HTTP, says of the session behind it. */
+struct rpc_told_session {
+  bool is_new; /* the session has got a `peer-id`, by which it is found from now on */
+  struct uuid peer_id;
+  char epoch[RPC_EPOCH_LENGTH + 1]; /* of the session's name; "": nothing is said */
+};
+
 enum rpc_push_kind {
   RPC_PUSH_CALL, /* a callback that is answered: until rpc_push.settle the client is read at any time */
   RPC_PUSH_EVENT, /* a oneway callback: may wait a little for more of them, where the worker's own request makes it */
@@ -58,6 +67,7 @@ struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
+  struct text epoch;      /* that the client's message is meant for, as written; data NULL: it does not say */
   struct rpc_address address; /* what is bounded for each address counts for it */
   bool only_safe;             /* HTTP GET: nothing but safe procedures may run */
   /* On whose thread the client is opened: what it keeps for clients may be used. NULL: of no worker. */
@@ -112,12 +122,15 @@ struct rpc_service {
                                 struct jp_error *error);
   /*
    * Ends a client, when no serve is using it. A session that is only the connection's is dropped with all its
-   * objects; one with a `peer-id` or a routing id stays for its TTL where it has objects. For HTTP without a
-   * `peer-id`: true, and *kept is the new session's name, where the request left objects. worker NULL: from a
-   * thread that may not use Java; the objects are dropped soon after, by another.
+   * objects; one with a `peer-id` or a routing id stays for its TTL where it has objects, and so does one without
+   * either where a request over HTTP has left objects: then its name is new. told (may be NULL: nobody will hear it):
+   * what the answer says. worker NULL: from a thread that may not use Java; the objects are dropped soon after, by
+   * another.
    */
-  bool (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                       struct uuid *kept);
+  void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                       struct rpc_told_session *told);
+  /* What the answer to a handshake says, for a client that has just been opened. NULL: nothing. */
+  void (*client_tell)(void *context, struct rpc_client *client, struct rpc_told_session *told);
 
   /* The answer of the worker's last message, which was this client's, will not reach it: drops the objects
    * that it told of. On the worker's thread, before it serves again. NULL: there is nothing to drop. */

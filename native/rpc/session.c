@@ -30,12 +30,15 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits, stru
   struct uuid random;
   uuid_random(&random);
   memcpy(made->seed, random.bytes + sizeof random.bytes - SESSION_SEED_BYTES, SESSION_SEED_BYTES);
-  enum jp_status status = session_index_init(made);
+  enum jp_status status = keyed_hash_create(&made->epochs);
+  if (status == JP_OK)
+    status = session_index_init(made);
   if (status == JP_OK && !init_locks(made)) {
     session_index_fini(made);
     status = JP_NO_MEMORY;
   }
   if (status != JP_OK) {
+    keyed_hash_destroy(made->epochs);
     free(made);
     return status;
   }
@@ -52,6 +55,7 @@ void rpc_sessions_destroy(struct rpc_sessions *sessions)
     free(dead);
   }
   session_index_fini(sessions);
+  keyed_hash_destroy(sessions->epochs);
   pthread_cond_destroy(&sessions->changed);
   pthread_mutex_destroy(&sessions->lock);
   free(sessions);
@@ -248,7 +252,7 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* Its memory has room for the key, or for a later one of rpc_session_keep. */
 static struct rpc_session *make_session(struct rpc_sessions *sessions, const struct rpc_session_maker *maker,
-                                        size_t key_length)
+                                        const struct session_mark *mark, size_t key_length)
 {
   size_t room = key_length > 0 ? key_length : 1 + sizeof(struct uuid);
   struct rpc_session *session = calloc(1, sizeof *session + room);
@@ -259,6 +263,8 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
     return NULL;
   }
   jvm_objects_set_owner(session->objects, &OWNER, session);
+  jvm_objects_begin_after(session->objects, mark->first_ref - 1);
+  session->epoch = mark->epoch;
   session->sessions = sessions;
   session->maker = *maker;
   session->is_passing = maker->is_passing;
@@ -280,21 +286,55 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error)
 {
-  if (key == NULL || key->length == 0) {
-    *session = make_session(sessions, maker, 0);
+  static const struct rpc_session_key nameless = {.serial = 0};
+  struct session_mark mark;
+  if (key == NULL)
+    key = &nameless;
+  if (key->length == 0) {
+    enum jp_status status = session_mark_make(sessions, key, &mark);
+    if (status != JP_OK)
+      return jp_fail(error, status, "OpenSSL fails to hash");
+    *session = make_session(sessions, maker, &mark, 0);
     return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
   }
   uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
+  enum jp_status status = JP_OK;
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *found = session_index_find(sessions, key, hash);
+  *session = NULL;
   if (found != NULL) {
     *session = hold_session(sessions, found, maker->message);
-  } else if ((*session = make_session(sessions, maker, key->length)) != NULL) {
-    jvm_objects_begin_after((*session)->objects, session_index_last_ref(sessions, hash));
+  } else if ((status = session_mark_make(sessions, key, &mark)) == JP_OK &&
+             (*session = make_session(sessions, maker, &mark, key->length)) != NULL) {
+    uint32_t last_ref = session_index_last_ref(sessions, hash);
+    if (last_ref > 0)
+      jvm_objects_begin_after((*session)->objects, last_ref);
     session_index_add(sessions, *session, key, hash);
   }
   pthread_mutex_unlock(&sessions->lock);
+  if (status != JP_OK)
+    return jp_fail(error, status, "OpenSSL fails to hash");
   return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+{
+  struct session_mark mark = {0};
+  if (key->length > 0) {
+    uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
+    pthread_mutex_lock(&sessions->lock);
+    const struct rpc_session *found = session_index_find(sessions, key, hash);
+    mark.epoch = found == NULL ? 0 : found->epoch;
+    pthread_mutex_unlock(&sessions->lock);
+  }
+  if (mark.epoch != 0 || session_mark_make(sessions, key, &mark) == JP_OK)
+    return mark.epoch;
+  return 0;
+}
+
+uint64_t rpc_session_epoch(const struct rpc_session *session)
+{
+  return session->epoch;
 }
 
 struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key)
@@ -384,19 +424,24 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
 }
 
 /* Called with the lock held. */
-static void name_session(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
+static struct rpc_session_key name_session(struct rpc_sessions *sessions, struct rpc_session *session,
+                                           struct uuid *peer_id)
 {
   struct rpc_session_key key;
   uuid_random(peer_id);
   rpc_session_key_peer_id(&key, peer_id);
   session_index_add(sessions, session, &key, session_index_hash(sessions, key.bytes, key.length));
+  return key;
 }
 
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
 {
   assert(session->key_length == 0);
+  struct session_mark mark = {0};
   pthread_mutex_lock(&sessions->lock);
-  name_session(sessions, session, peer_id);
+  const struct rpc_session_key key = name_session(sessions, session, peer_id);
+  /* Nobody was told the epoch that it had without a name. */
+  session->epoch = session_mark_make(sessions, &key, &mark) == JP_OK ? mark.epoch : 0;
   pthread_mutex_unlock(&sessions->lock);
 }
 
@@ -406,7 +451,7 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
   bool is_named = session->key_length > 0;
   bool good = !is_named || rpc_session_key_read_peer_id(session->key, session->key_length, peer_id);
   if (!is_named) {
-    name_session(sessions, session, peer_id);
+    (void)name_session(sessions, session, peer_id); /* its epoch stays, which its client was told */
     session->ends_with_holders = true;
   }
   pthread_mutex_unlock(&sessions->lock);

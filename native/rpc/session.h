@@ -17,6 +17,10 @@
  * A new session of a key continues the numbers of the last one of that key, so that no ref of an ended
  * session names an object of a later one.
  *
+ * Each name of a session (its key, or the serial of a client without one) has an epoch, a keyed hash under a random
+ * key of the process: the same before the session's first object and after its last one, and another one in another
+ * process, where the refs that a client still has mean nothing.
+ *
  * Each operation takes the same time however many sessions there are, up to a million keys; beyond that the
  * chains of the index grow.
  *
@@ -58,6 +62,9 @@ struct rpc_session_limits {
   size_t sessions_max;
   size_t per_address_max; /* of sessions_max, for each client address; 0: all of them */
   size_t max_objects;     /* a session */
+  uint32_t
+      first_ref_min; /* the first session of a name begins its refs at random between these two; 0 means 1 */
+  uint32_t first_ref_max;
   int64_t ttl_ms;
 };
 
@@ -68,6 +75,7 @@ struct rpc_session_maker {
   uint64_t message;           /* the number of that message, if it may acquire the session again; or 0 */
 };
 
+/* JP_NO_MEMORY; JP_INTERNAL: OpenSSL has no keyed hash. */
 enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
                                    struct rpc_sessions **sessions) JP_MUST_CHECK;
 /* Nobody may hold a session any more. The objects of sessions that were not swept stay until the JVM ends. */
@@ -77,8 +85,12 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of those with objec
 /* The same, of one client address. */
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
 
-/* Holds the session of the key, and makes it if there is none; key NULL or empty: always makes one. A session
- * that exists stops being passing, unless the same message acquires it again. JP_NO_MEMORY. Released with
+/* The epoch of the session of the key or, without one, of the key's serial. 0, which is no epoch: OpenSSL fails. */
+uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct rpc_session_key *key);
+uint64_t rpc_session_epoch(const struct rpc_session *session); /* as long as it is held */
+
+/* Holds the session of the key, and makes it if there is none; an empty key, or NULL: always makes one. A session
+ * that exists stops being passing, unless the same message acquires it again. JP_NO_MEMORY, JP_INTERNAL. Released with
  * rpc_session_release. */
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,

@@ -1,4 +1,4 @@
-#include "rpc/session.h"
+#include "rpc/session_state.h"
 
 #include <stdio.h>
 
@@ -28,6 +28,29 @@ bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uu
     return false;
   memcpy(peer_id->bytes, bytes + 1, sizeof peer_id->bytes);
   return true;
+}
+
+enum jp_status session_mark_make(const struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                 struct session_mark *mark)
+{
+  uint8_t name[sizeof key->serial + sizeof key->bytes];
+  uint8_t hash[KEYED_HASH_BYTES];
+  uint64_t serial =
+      key->length > 0 ? 0 : key->serial; /* a serial is never 0: no two names are the same bytes */
+  memcpy(name, &serial, sizeof serial);
+  memcpy(name + sizeof serial, key->bytes, key->length);
+  enum jp_status status = keyed_hash_compute(sessions->epochs, name, sizeof serial + key->length, hash);
+  if (status != JP_OK)
+    return status;
+  uint64_t random;
+  memcpy(&mark->epoch, hash, sizeof mark->epoch);
+  memcpy(&random, hash + sizeof mark->epoch, sizeof random);
+  if (mark->epoch == 0)
+    mark->epoch = 1;
+  uint32_t least = sessions->limits.first_ref_min > 0 ? sessions->limits.first_ref_min : 1;
+  uint32_t most = sessions->limits.first_ref_max > least ? sessions->limits.first_ref_max : least;
+  mark->first_ref = least + (uint32_t)(random % (most - least + 1));
+  return JP_OK;
 }
 
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])

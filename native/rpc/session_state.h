@@ -4,6 +4,7 @@
  * Shared by session.c (holding), session_index.c (finding) and session_sweeper.c (ending). Everything is used
  * under sessions->lock, except where a comment says otherwise.
  */
+#include "base/keyed_hash.h"
 #include "rpc/session.h"
 #include "rpc/session_addresses.h"
 
@@ -31,6 +32,7 @@ struct rpc_session {
   bool ends_with_holders; /* although it has a key */
   unsigned holders;
   int64_t idle_since;
+  uint64_t epoch; /* of the name that it had when clients were first told of it; 0: OpenSSL failed */
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
@@ -51,6 +53,7 @@ struct rpc_sessions {
   bool stopping;
   bool sweeper_runs;
   int64_t sweeper_wakes;            /* when it looks next, or has last looked; INT64_MAX: when it is told */
+  struct keyed_hash *epochs;        /* used without the lock */
   uint8_t seed[SESSION_SEED_BYTES]; /* callers choose the keys; they must not choose the buckets */
 };
 
@@ -68,11 +71,21 @@ void session_index_add(struct rpc_sessions *sessions, struct rpc_session *sessio
                        const struct rpc_session_key *key, uint64_t hash);
 void session_index_remove(struct rpc_sessions *sessions, struct rpc_session *session);
 /*
- * At least the last ref of every session that has ended under a key of this hash. The next session of the key
- * begins behind it, so that no ref that a client still has names another object. Keys that share a place
+ * At least the last ref of every session that has ended under a key of this hash; 0: none has. The next session of
+ * the key begins after it, so that no ref that a client still has names another object. Keys that share a place
  * share the number, and only skip refs.
  */
 uint32_t session_index_last_ref(const struct rpc_sessions *sessions, uint64_t hash);
+
+/* What is made of a session's name, its key or without one the key's serial, under the key of the process. */
+struct session_mark {
+  uint64_t epoch;
+  uint32_t first_ref; /* where the refs of the first session of the name begin */
+};
+
+/* Without the lock. JP_INTERNAL: OpenSSL fails. */
+enum jp_status session_mark_make(const struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                 struct session_mark *mark) JP_MUST_CHECK;
 
 /* --- session_sweeper.c --- */
 

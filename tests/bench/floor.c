@@ -62,11 +62,10 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   return JP_OK;
 }
 
-static bool client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct uuid *kept)
+static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct rpc_told_session *told)
 {
-  (void)context, (void)worker, (void)client, (void)kept;
-  return false;
+  (void)context, (void)worker, (void)client, (void)told;
 }
 
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,

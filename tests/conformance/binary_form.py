@@ -130,7 +130,7 @@ class Request:
 
     def message(self, pal):
         if self.method == "control":
-            require(self.text("method").lower() not in ("stats", "share_session"), "a control method without a command")
+            require(self.text("method").lower() not in ("stats", "share_session", "session"), "a control method without a command")
             command = COMMANDS.get(self.text("method").lower(), UNKNOWN)
             return {"messageType": 31, "controlMessage": {
                 "messageId": str(self.id), "command": command, "params": [argument(arg, pal) for arg in self.args()]}}

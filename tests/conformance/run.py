@@ -262,7 +262,7 @@ def is_for(case, transport):
 
 
 def run_on_one_peer(options, cases, transports, verbose, counts):
-    with Peer(*options, allow=False, sockets=True) as peer:
+    with Peer(*options, allow=False, sockets=True, first_ref=None) as peer:
         for case in cases:
             for transport in transports:
                 if not is_for(case, transport):

@@ -59,7 +59,7 @@ class Allowed(unittest.TestCase):
             pass
 
     def check_seen(self, fields, origin):
-        self.assertEqual((origin, "peer-id", "origin"),
+        self.assertEqual((origin, "peer-id, jpeer-epoch", "origin"),
                          tuple(fields.get(name) for name in ("access-control-allow-origin",
                                                              "access-control-expose-headers", "vary")))
         self.assertNotIn("access-control-allow-credentials", fields)
@@ -68,7 +68,7 @@ class Allowed(unittest.TestCase):
         status, fields, _ = curl(self.url, *PREFLIGHT, origin=APP)
         self.assertEqual((204, "post, options"), (status, fields["access-control-allow-methods"]))
         self.check_seen(fields, APP)
-        self.assertLessEqual({"content-type", "peer-id"}, set(fields["access-control-allow-headers"].split(", ")))
+        self.assertLessEqual({"content-type", "peer-id", "jpeer-epoch"}, set(fields["access-control-allow-headers"].split(", ")))
         self.assertEqual("600", fields["access-control-max-age"])
         self.assertNotIn("access-control-allow-private-network", fields)
         private = ("--header", "Access-Control-Request-Private-Network: true")

@@ -68,7 +68,8 @@ class Peer:
     """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
 
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
-                 sockets=False, env=None, pass_fds=(), cwd=None):
+                 sockets=False, env=None, pass_fds=(), first_ref=1, cwd=None):
+        """first_ref: where tests may expect refs to begin; None: at random, as without the option."""
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
         self.ready_file = Path(self.folder.name) / "ready.json"
         command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
@@ -78,6 +79,8 @@ class Peer:
             command += ["--json-rpc", f"unix:{self.folder.name}/json", "--zmq-rpc", f"ipc://{self.folder.name}/zmq"]
         if allow:
             command += ["--rpc-default-action", "ALLOW"]
+        if first_ref is not None and "--first-ref" not in options:
+            command += ["--first-ref", str(first_ref)]
         if class_path is not None:
             command += ["-cp", class_path]
         command += [*options, *application]

@@ -181,8 +181,12 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
 void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
-/* True: *kept names the session that stays (rpc/service.h). */
-bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept);
+/* What the answer to a handshake says of the client's session, in *told; returns that. */
+const struct rpc_told_session *connection_tell_session(const struct connection *connection,
+                                                       struct rpc_told_session *told);
+/* told: of rpc_service.client_close; NULL: no answer follows. */
+void connection_close_client(struct connection *connection, struct crew_member *member,
+                             struct rpc_told_session *told);
 
 /* --- connection_stream.c --- */
 

@@ -12,15 +12,27 @@ const struct rpc_codec *connection_codec(const struct connection *connection)
   return connection_service(connection)->codecs[RPC_CODEC_JSONRPC];
 }
 
-bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
+const struct rpc_told_session *connection_tell_session(const struct connection *connection,
+                                                       struct rpc_told_session *told)
 {
+  const struct rpc_service *service = connection_service(connection);
+  *told = (struct rpc_told_session){.is_new = false};
+  if (service->client_tell != NULL)
+    service->client_tell(service->context, connection->client, told);
+  return told;
+}
+
+void connection_close_client(struct connection *connection, struct crew_member *member,
+                             struct rpc_told_session *told)
+{
+  if (told != NULL)
+    *told = (struct rpc_told_session){.is_new = false};
   if (connection->client == NULL)
-    return false;
-  struct uuid unused;
+    return;
   const struct rpc_service *service = connection_service(connection);
   struct rpc_client *client = connection->client;
   connection->client = NULL;
-  return service->client_close(service->context, member->worker, client, kept != NULL ? kept : &unused);
+  service->client_close(service->context, member->worker, client, told);
 }
 
 void connection_drop_message(struct connection *connection)

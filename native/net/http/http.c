@@ -17,6 +17,8 @@ struct http_state {
   bool refuses_json; /* its Accept leaves application/json out */
   bool has_peer_id;
   struct uuid peer_id;
+  bool has_epoch;
+  char epoch[RPC_EPOCH_LENGTH + 1];
 };
 
 _Static_assert(sizeof(struct http_state) <= CONNECTION_PROTOCOL_STATE, "a connection has no room for HTTP");
@@ -37,6 +39,7 @@ static void begin_request(struct connection *connection)
   connection->is_midway = false;
   state->scanned = 0;
   state->has_peer_id = false;
+  state->has_epoch = false;
   state->is_get = false;
   state->refuses_json = false;
   http_parser_init(&state->parser);
@@ -73,10 +76,11 @@ static void time_out_request(struct connection *connection)
 }
 
 /* Answers HEAD with the head that GET would get. */
-static void write_reply(struct connection *connection, int status, struct text reply, const struct uuid *kept)
+static void write_reply(struct connection *connection, int status, struct text reply,
+                        const struct rpc_told_session *told)
 {
   struct http_response_mode mode = state_of(connection)->mode;
-  http_write_reply_head(&connection->out, mode, status, reply.len, kept);
+  http_write_reply_head(&connection->out, mode, status, reply.len, told);
   if (!mode.is_head)
     buffer_append_text(&connection->out, reply);
 }
@@ -107,6 +111,7 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
   struct rpc_client_info info = {.channel = channel,
                                  .peer_id = TEXT_ABSENT,
                                  .routing_id = TEXT_ABSENT,
+                                 .epoch = TEXT_ABSENT,
                                  .address = connection->address,
                                  .only_safe = state->is_get,
                                  .worker = worker};
@@ -114,6 +119,8 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
     uuid_format(&state->peer_id, text);
     info.peer_id = text_of(text);
   }
+  if (state->has_epoch && channel == OP_CHANNEL_HTTP) /* a handshake names no refs */
+    info.epoch = text_of(state->epoch);
   if (may_push) {
     info.push = &connection_push;
     info.connection = connection;
@@ -130,7 +137,8 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
       open_client(connection, NULL, websocket->channel, websocket->collect != NULL, &error);
   if (status != JP_OK)
     return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
-  http_write_upgrade(&connection->out, key);
+  struct rpc_told_session told;
+  http_write_upgrade(&connection->out, key, connection_tell_session(connection, &told));
   connection_speak(connection, websocket);
   return STEP_AGAIN;
 }
@@ -252,6 +260,8 @@ static bool recognize_head(struct connection *connection, struct http_heads *hea
   state->refuses_json = terms->refuses_json;
   state->has_peer_id = terms->has_peer_id;
   state->peer_id = terms->peer_id;
+  state->has_epoch = terms->has_epoch;
+  memcpy(state->epoch, terms->epoch, sizeof state->epoch);
   connection->in_used += used;
   http_expect_body(&state->parser, length);
   connection->is_midway = true;
@@ -315,6 +325,8 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   state->mode.origin = route.origin;
   state->has_peer_id = route.has_peer_id;
   state->peer_id = route.peer_id;
+  state->has_epoch = route.has_epoch;
+  memcpy(state->epoch, route.epoch, sizeof state->epoch);
   state->refuses_json = route.refuses_json;
   remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);
   return act_on_route(connection, &request, &route, used);
@@ -327,9 +339,9 @@ static int status_of(enum crew_served served)
 }
 
 static void write_served(struct connection *connection, enum crew_served served, struct text reply,
-                         const struct uuid *kept)
+                         const struct rpc_told_session *told)
 {
-  write_reply(connection, status_of(served), reply, kept);
+  write_reply(connection, status_of(served), reply, told);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -360,10 +372,10 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
-                              const struct rpc_stream *stream, const struct uuid *kept)
+                              const struct rpc_stream *stream, const struct rpc_told_session *told)
 {
   struct http_response_mode mode = state_of(connection)->mode;
-  http_write_stream_head(&connection->out, mode, kept);
+  http_write_stream_head(&connection->out, mode, told);
   if (mode.is_head) {
     stream->body.close(stream->body.state);
     return end_request(connection);
@@ -406,18 +418,18 @@ static enum step serve_message(struct connection *connection, struct crew_member
     return STEP_ENDS;
   if (served == CREW_WAIT)
     return STEP_WAITS;
-  struct uuid uuid;
-  const struct uuid *kept = connection_close_client(connection, member, &uuid) ? &uuid : NULL;
+  struct rpc_told_session told;
+  connection_close_client(connection, member, &told);
   switch (served) {
   case CREW_STREAM:
-    return begin_stream(connection, answer, &stream, kept);
+    return begin_stream(connection, answer, &stream, &told);
   case CREW_REPLY:
   case CREW_FAILED:
   case CREW_NOT_SAFE:
-    write_served(connection, served, buffer_text(answer), kept);
+    write_served(connection, served, buffer_text(answer), &told);
     break;
   default:
-    http_write_no_content(&connection->out, state_of(connection)->mode, kept);
+    http_write_no_content(&connection->out, state_of(connection)->mode, &told);
     break;
   }
   return end_request(connection);

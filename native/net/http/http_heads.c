@@ -51,7 +51,9 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
       .refuses_json = route->refuses_json,
       .has_peer_id = route->has_peer_id,
       .peer_id = route->peer_id,
+      .has_epoch = route->has_epoch,
   };
+  memcpy(known->terms.epoch, route->epoch, sizeof known->terms.epoch);
 }
 
 /* How many digits t begins with; 0 if there are none or too many. */

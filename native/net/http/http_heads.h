@@ -20,6 +20,8 @@ struct http_terms {
   bool refuses_json;
   bool has_peer_id;
   struct uuid peer_id;
+  bool has_epoch;
+  char epoch[RPC_EPOCH_LENGTH + 1];
 };
 
 /* NULL: no memory. */

@@ -15,6 +15,7 @@ static const struct {
     {TEXT("expect"), HTTP_FIELD_EXPECT},
     {TEXT("origin"), HTTP_FIELD_ORIGIN},
     {TEXT("peer-id"), HTTP_FIELD_PEER_ID},
+    {TEXT("jpeer-epoch"), HTTP_FIELD_EPOCH},
     {TEXT("sec-websocket-key"), HTTP_FIELD_WS_KEY},
     {TEXT("sec-websocket-version"), HTTP_FIELD_WS_VERSION},
     {TEXT("connection"), HTTP_FIELD_CONNECTION},

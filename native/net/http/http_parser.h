@@ -33,6 +33,7 @@ enum http_field {
   HTTP_FIELD_EXPECT,
   HTTP_FIELD_ORIGIN,
   HTTP_FIELD_PEER_ID,
+  HTTP_FIELD_EPOCH,
   HTTP_FIELD_WS_KEY,
   HTTP_FIELD_WS_VERSION,
   HTTP_FIELD_ONCE, /* the fields above may occur once */

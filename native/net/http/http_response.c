@@ -57,18 +57,18 @@ static void write_origin(struct buffer *out, const char *origin)
 {
   BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
   buffer_append_text(out, text_of(origin));
-  BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: Origin\r\n");
+  BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id, jpeer-epoch\r\nVary: Origin\r\n");
 }
 
 /* The fields that clients and their libraries send, beyond those that every page may. */
 static void write_preflight(struct buffer *out, const struct http_status_response *response)
 {
-  buffer_printf(
-      out,
-      "Access-Control-Allow-Methods: %s\r\n"
-      "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"
-      "Access-Control-Max-Age: 600\r\n",
-      response->allow);
+  buffer_printf(out,
+                "Access-Control-Allow-Methods: %s\r\n"
+                "Access-Control-Allow-Headers: content-type, peer-id, jpeer-epoch, accept, user-agent, "
+                "x-requested-with\r\n"
+                "Access-Control-Max-Age: 600\r\n",
+                response->allow);
   if (response->grants_private_network)
     BUFFER_LITERAL(out, "Access-Control-Allow-Private-Network: true\r\n");
 }
@@ -86,13 +86,25 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
     write_origin(out, mode.origin);
 }
 
-static void write_kept(struct buffer *out, const struct uuid *kept)
+static bool says_nothing(const struct rpc_told_session *told)
 {
-  if (kept == NULL)
+  return told == NULL || (!told->is_new && told->epoch[0] == '\0');
+}
+
+static void write_session(struct buffer *out, const struct rpc_told_session *told)
+{
+  if (says_nothing(told))
     return;
-  char text[UUID_TEXT_LENGTH + 1];
-  uuid_format(kept, text);
-  buffer_printf(out, "peer-id: %s\r\n", text);
+  if (told->is_new) {
+    char text[UUID_TEXT_LENGTH + 1];
+    uuid_format(&told->peer_id, text);
+    buffer_printf(out, "peer-id: %s\r\n", text);
+  }
+  if (told->epoch[0] != '\0') {
+    BUFFER_LITERAL(out, "jpeer-epoch: ");
+    buffer_append_text(out, text_of(told->epoch));
+    BUFFER_LITERAL(out, "\r\n");
+  }
 }
 
 void http_write_status(struct buffer *out, struct http_response_mode mode,
@@ -124,14 +136,14 @@ void http_write_text(struct buffer *out, struct http_response_mode mode, struct 
 }
 
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct uuid *kept)
+                           const struct rpc_told_session *told)
 {
-  if (status == 200 && mode.keeps_alive && mode.origin == NULL && kept == NULL) {
+  if (status == 200 && mode.keeps_alive && mode.origin == NULL && says_nothing(told)) {
     BUFFER_LITERAL(out, HTTP_VERSION
                    "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* nearly all responses begin so */
   } else {
     write_status_line(out, mode, status);
-    write_kept(out, kept);
+    write_session(out, told);
     if (status == 405)
       BUFFER_LITERAL(out, "Allow: POST\r\n");
     BUFFER_LITERAL(out, HTTP_JSON_OF_LENGTH);
@@ -140,23 +152,25 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
   BUFFER_LITERAL(out, "\r\n\r\n");
 }
 
-void http_write_stream_head(struct buffer *out, struct http_response_mode mode, const struct uuid *kept)
+void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
+                            const struct rpc_told_session *told)
 {
   write_status_line(out, mode, 200);
-  write_kept(out, kept);
+  write_session(out, told);
   if (mode.is_1_1)
     BUFFER_LITERAL(out, "Transfer-Encoding: chunked\r\n");
   BUFFER_LITERAL(out, "Content-Type: application/json\r\n\r\n");
 }
 
-void http_write_no_content(struct buffer *out, struct http_response_mode mode, const struct uuid *kept)
+void http_write_no_content(struct buffer *out, struct http_response_mode mode,
+                           const struct rpc_told_session *told)
 {
   write_status_line(out, mode, 204);
-  write_kept(out, kept);
+  write_session(out, told);
   BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_upgrade(struct buffer *out, struct text key)
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *told)
 {
   static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
   char seed[128];
@@ -168,5 +182,7 @@ void http_write_upgrade(struct buffer *out, struct text key)
   BUFFER_LITERAL(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                       "Sec-WebSocket-Accept: ");
   base64_encode(out, digest, sizeof digest);
-  BUFFER_LITERAL(out, "\r\n\r\n");
+  BUFFER_LITERAL(out, "\r\n");
+  write_session(out, told);
+  BUFFER_LITERAL(out, "\r\n");
 }

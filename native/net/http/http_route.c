@@ -554,6 +554,10 @@ void http_route(const struct http_request *request, const struct http_site *site
     route_method(request, site, message_max, route);
   else
     route_other_path(request, site, path, route);
+  struct text epoch = request->fields[HTTP_FIELD_EPOCH];
+  route->has_epoch = !is_absent(epoch);
+  if (route->has_epoch && epoch.len <= RPC_EPOCH_LENGTH)
+    memcpy(route->epoch, epoch.data, epoch.len); /* a head has no NUL, and the route is all zero */
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
   bool takes_messages =
       route->action == HTTP_SERVE || route->action == HTTP_UPGRADE || route->action == HTTP_SHARE;

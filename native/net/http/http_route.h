@@ -54,6 +54,8 @@ struct http_route_result {
   struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */
   bool has_peer_id;
   struct uuid peer_id;
+  bool has_epoch;
+  char epoch[RPC_EPOCH_LENGTH + 1]; /* as written; "": it was longer, and is none */
 };
 
 void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,

@@ -432,7 +432,8 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
   state->region = region;
   state->told_processor = -1;
   ring_region_open_peer(&region, &state->out, &state->in);
-  if (!shm_send_switch(connection->fd, memory, pool->ring_size))
+  struct rpc_told_session told;
+  if (!shm_send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
     connection->is_broken = true;
   close(memory);
   connection->has_sent = true;

@@ -31,13 +31,14 @@ void shm_pool_return(struct shm_pool *pool, struct ring_region *region)
   atomic_fetch_sub(&pool->total, size);
 }
 
-bool shm_send_switch(int socket, int memory, size_t ring_size)
+bool shm_send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *told)
 {
-  char head[160];
+  char head[200];
+  bool has_epoch = told->epoch[0] != '\0';
   int length = snprintf(head, sizeof head,
                         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\nConnection: Upgrade\r\n"
-                        "jpeer-shm-ring: %zu\r\n\r\n",
-                        ring_size);
+                        "jpeer-shm-ring: %zu\r\n%s%s%s\r\n",
+                        ring_size, has_epoch ? "jpeer-epoch: " : "", told->epoch, has_epoch ? "\r\n" : "");
   struct iovec bytes = {.iov_base = head, .iov_len = (size_t)length};
   union {
     struct cmsghdr header;

@@ -10,7 +10,7 @@ enum jp_status shm_pool_take(struct shm_pool *pool, struct ring_region *region, 
                              struct jp_error *error) JP_MUST_CHECK;
 /* Unmaps the region and takes its bytes off the pool. Does nothing where there is none. */
 void shm_pool_return(struct shm_pool *pool, struct ring_region *region);
-/* Sends the 101 with the memory on its first byte. False: the client did not take all of it at once. */
-bool shm_send_switch(int socket, int memory, size_t ring_size);
+/* Sends the 101, which says what is told, with the memory on its first byte. False: the client did not take all of it at once. */
+bool shm_send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *told);
 
 #endif

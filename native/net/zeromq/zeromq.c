@@ -226,6 +226,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
   struct rpc_client_info info = {
       .channel = OP_CHANNEL_ZMQ,
       .routing_id = {(const char *)identity->routing_id, identity->routing_id_length},
+      .epoch = TEXT_ABSENT,
       .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
   struct jp_error error = {0};
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
@@ -398,8 +399,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   }
   if (client != NULL) {
     const struct rpc_service *service = crew_service(identity->zeromq->crew);
-    struct uuid kept;
-    service->client_close(service->context, member->worker, client, &kept);
+    service->client_close(service->context, member->worker, client, NULL);
   }
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);

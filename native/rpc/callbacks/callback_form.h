@@ -22,6 +22,7 @@ enum rpc_callback_message {
 /* How an answer is read. */
 struct rpc_callback_reading {
   size_t digits_max;                          /* of one number, as it is written */
+  size_t values_max;                          /* of rpc_value_reader_init */
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
   struct arena *arena;
 };

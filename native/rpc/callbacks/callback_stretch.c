@@ -150,8 +150,10 @@ enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const s
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
-  const struct rpc_callback_reading reading = {
-      .digits_max = request->limits->number_digits_max, .callbacks = &taker, .arena = request->arena};
+  const struct rpc_callback_reading reading = {.digits_max = request->limits->number_digits_max,
+                                               .values_max = callbacks->peer->config.limits.values_max,
+                                               .callbacks = &taker,
+                                               .arena = request->arena};
   enum jp_status status =
       callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &reading, answer, outcome);
   call->was_read = status == JP_OK;

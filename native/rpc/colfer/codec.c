@@ -54,6 +54,7 @@ struct rpc_colfer_rules rpc_colfer_rules(const struct rpc_peer *peer)
 {
   return (struct rpc_colfer_rules){.json = {.max_depth = peer->config.limits.max_depth},
                                    .digits_max = peer->config.limits.java.number_digits_max,
+                                   .values_max = peer->config.limits.values_max,
                                    .compat_pal = peer->config.compat_pal};
 }
 

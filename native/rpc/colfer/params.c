@@ -352,7 +352,7 @@ enum jp_status rpc_colfer_operation_read(const struct rpc_colfer_request *reques
       [RPC_COLFER_EXEC] = read_exec, [RPC_COLFER_CONTROL] = read_control, [RPC_COLFER_META] = read_meta};
   struct rpc_colfer_reader reader = {
       .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
-  rpc_value_reader_init(&reader.values, rules->digits_max, arena, outcome);
+  rpc_value_reader_init(&reader.values, rules->digits_max, rules->values_max, arena, outcome);
   reader.values.compat_pal = rules->compat_pal;
   return readers[request->part](&reader, &request->message);
 }

@@ -12,6 +12,7 @@
 struct rpc_colfer_rules {
   struct json_limits json;
   size_t digits_max; /* of one number, as it is written */
+  size_t values_max; /* of rpc_value_reader_init */
   bool compat_pal;
 };
 

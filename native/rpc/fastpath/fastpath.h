@@ -27,6 +27,7 @@ struct rpc_client;
 struct rpc_cached_request {
   struct text id;      /* as written; data NULL: none */
   struct text peer_id; /* the session that the request names itself; data NULL: none */
+  struct text epoch;   /* that the request is meant for, which the codec checks each time; data NULL: none */
   bool is_notification;
   size_t depth; /* arrays and objects that are inside one another: at most so many */
   int64_t
@@ -53,6 +54,7 @@ struct rpc_read_request {
   struct text text;    /* of the request alone */
   struct text id;      /* as written, in the text; data NULL: none */
   struct text peer_id; /* as in rpc_cached_request */
+  struct text epoch;   /* likewise */
   bool is_notification;
   const struct operation *operation;
   const void *message; /* what the codec has read, for find_places */

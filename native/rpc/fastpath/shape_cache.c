@@ -348,7 +348,8 @@ static bool rebase_texts(struct shape *shape)
   struct rpc_cached_request *request = &shape->request;
   struct operation *operation = &request->operation;
   bool rebased = (has_id_hole(shape) || rebase_text(shape, &request->id)) &&
-                 rebase_text(shape, &request->peer_id) && rebase_text(shape, &operation->type) &&
+                 rebase_text(shape, &request->peer_id) && rebase_text(shape, &request->epoch) &&
+                 rebase_text(shape, &operation->type) &&
                  (operation->kind == OP_NEW || rebase_text(shape, &operation->member));
   for (size_t i = 0; rebased && i < operation->arg_count; i++) {
     shape->args[i].literal = TEXT_ABSENT; /* that of a hole, which is filled each time */
@@ -385,6 +386,7 @@ static bool fill_shape(struct shape *shape, const struct rpc_read_request *read)
   shape->path.call.member = NULL;
   shape->request = (struct rpc_cached_request){.id = read->id,
                                                .peer_id = read->peer_id,
+                                               .epoch = read->epoch,
                                                .is_notification = read->is_notification,
                                                .operation = *read->operation};
   shape->request.operation.args = shape->args;

@@ -10,7 +10,8 @@
 #include "json/reader.h"
 
 /* A text is held against several shapes, each of which may make items of all its elements: longer lists go
- * the general path. */
+ * the general path, where their elements are counted against values-max, which is never below what the lists of a
+ * shape may have together. */
 enum { SHAPE_LIST_ITEMS_MAX = 16384 };
 
 /* Longer numbers go the general path, where their digits are held against their limit, which is never below

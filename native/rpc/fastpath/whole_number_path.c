@@ -21,6 +21,12 @@ static bool names_session(const struct rpc_cached_request *request, const struct
   return request->peer_id.data != NULL && rpc_channels[client->channel].names_session_in_message;
 }
 
+static bool is_in_epoch(const struct rpc_cached_request *request, const struct rpc_cached_call *call)
+{
+  return request->epoch.data == NULL ||
+         rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch);
+}
+
 static bool has_room(const struct whole_number_path *path, const struct rpc_cached_request *request,
                      size_t reply_max)
 {
@@ -71,7 +77,7 @@ bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_ca
                              const struct rpc_cached_call *call)
 {
   if (path->call.member == NULL || call->client->session == NULL || names_session(request, call->client) ||
-      !has_room(path, request, call->reply_max) ||
+      !is_in_epoch(request, call) || !has_room(path, request, call->reply_max) ||
       !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, call->client) ||
       jvm_request_begin(call->runner->thread) != JP_OK)
     return false;

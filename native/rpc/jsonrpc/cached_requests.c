@@ -37,7 +37,8 @@ static bool answer_request(void *context, struct rpc_cached_request *cached, con
                                     .version = JSONRPC_2_0,
                                     .is_notification = cached->is_notification,
                                     .id = cached->id,
-                                    .peer_id = cached->peer_id};
+                                    .peer_id = cached->peer_id,
+                                    .epoch = cached->epoch};
   struct jsonrpc_stream unused; /* only queries are answered by a stream, and they are not cached */
   size_t start = serving->out->len;
   serving->operation = &cached->operation;
@@ -192,6 +193,7 @@ void serving_cache_request(struct serving *serving, const struct operation *oper
   const struct rpc_read_request read = {.text = is_alone ? serving->message : request->text,
                                         .id = request->id,
                                         .peer_id = request->peer_id,
+                                        .epoch = request->epoch,
                                         .is_notification = request->is_notification,
                                         .operation = operation,
                                         .message = request,

@@ -326,7 +326,7 @@ static enum jp_status read_result(const struct rpc_callback_reading *reading, st
                                   struct jvm_callback_answer *read, struct outcome *outcome)
 {
   struct rpc_value_reader values;
-  rpc_value_reader_init(&values, reading->digits_max, reading->arena, outcome);
+  rpc_value_reader_init(&values, reading->digits_max, reading->values_max, reading->arena, outcome);
   values.is_result = true;
   values.callbacks = reading->callbacks;
   return rpc_value_read(&values, result, &read->value);

@@ -41,6 +41,9 @@ bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct
                                       enum rpc_served *served);
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason,
                                    struct buffer *out);
+/* Of a message that is meant for another epoch of its client's session. */
+enum rpc_served rpc_jsonrpc_refuse_stale(const struct rpc_peer *peer, struct text message,
+                                         struct buffer *out);
 /* The same of rpc_callback_form. */
 enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out);

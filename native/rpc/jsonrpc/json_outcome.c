@@ -253,6 +253,10 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
     BUFFER_LITERAL(out, ",\"status\":");
     json_write_string(out, outcome->status);
   }
+  if (outcome->reason.data != NULL) {
+    BUFFER_LITERAL(out, ",\"reason\":");
+    json_write_string(out, outcome->reason);
+  }
   if (outcome->throwable_ref != 0) {
     BUFFER_LITERAL(out, ",\"ref\":");
     json_write_integer(out, outcome->throwable_ref);

@@ -74,7 +74,8 @@ static enum jp_status read_type(struct params_reader *reader)
 static enum jp_status read_receiver(struct params_reader *reader, struct json_value json)
 {
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
   decoder.callbacks = reader->rules->callbacks;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
@@ -102,7 +103,8 @@ static enum jp_status read_args(struct params_reader *reader)
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
   decoder.compat_pal = reader->is_compat;
   decoder.callbacks = reader->rules->callbacks;
   return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
@@ -167,7 +169,8 @@ static enum jp_status read_put_value(struct params_reader *reader)
   if (!reader->members.has[RPC_PARAM_VALUE])
     return fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in 'put' request");
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
   decoder.compat_pal = reader->is_compat;
   decoder.callbacks = reader->rules->callbacks;
   decoder.is_put = true;

@@ -15,6 +15,7 @@ struct rpc_callback_taker; /* rpc/values/value_read.h */
 
 struct rpc_params_rules {
   size_t digits_max;                          /* of one number, as it is written */
+  size_t values_max;                          /* of rpc_value_reader_init */
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
 };
 

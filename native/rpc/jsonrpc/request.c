@@ -81,6 +81,7 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   struct arena *arena = &serving->run.runner->arena;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct rpc_params_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
+                                         .values_max = serving->peer->config.limits.values_max,
                                          .callbacks = choose_taker(serving, &taker)};
   if (!serving->peer->config.compat_pal)
     return rpc_params_decode(serving->request, &rules, arena, operation, outcome);
@@ -110,6 +111,7 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
+                                          .values_max = config->limits.values_max,
                                           .callbacks = choose_taker(serving, &taker),
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
@@ -206,6 +208,15 @@ static bool check_within(const struct serving *serving, struct outcome *outcome)
   return false;
 }
 
+/* A request that was served by the fast path before is asked again: another client may send the same bytes. */
+static bool is_in_epoch(const struct serving *serving)
+{
+  const struct rpc_run *run = &serving->run;
+  return serving->request->epoch.data == NULL || serving->peer->config.compat_pal ||
+         rpc_client_is_in_epoch(serving->peer, run->client, run->names_session ? &run->guest_id : NULL,
+                                serving->request->epoch);
+}
+
 /* A wrong member beside method and params is an error even if the method has no use for it, so that the client
  * learns of it at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
@@ -213,6 +224,10 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
   struct arena *arena = &serving->run.runner->arena;
   if (!is_good_session_name) {
     outcome_fail(outcome, arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
+    return false;
+  }
+  if (!is_in_epoch(serving)) {
+    outcome_fail_stale(outcome);
     return false;
   }
   return !serving->request->has_options ||

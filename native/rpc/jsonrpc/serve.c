@@ -104,6 +104,8 @@ enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, stru
                                         .out = out,
                                         .reply_max = reply_max};
   enum rpc_served served;
+  if (client->is_stale)
+    return rpc_jsonrpc_refuse_stale(context, message, out);
   worker->served = client;
   if (!serving_serve_cached(&given, &served))
     served = take_general_path(&given, stream);

@@ -100,6 +100,24 @@ enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const cha
   return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
 }
 
+static void handle_stale(void *context, const struct jsonrpc_request *request,
+                         struct jsonrpc_response *response)
+{
+  const struct workerless_call *call = context;
+  const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
+  struct outcome outcome;
+  outcome_fail_stale(&outcome);
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  rpc_error_data_write(data, &outcome, &answer);
+}
+
+enum rpc_served rpc_jsonrpc_refuse_stale(const struct rpc_peer *peer, struct text message, struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer};
+  return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_stale));
+}
+
 static void handle_nested(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {

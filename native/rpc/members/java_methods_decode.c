@@ -333,7 +333,8 @@ static bool is_typed_value(struct json_value json)
 static enum jp_status read_receiver_value(struct reader *reader, struct json_value json)
 {
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
   decoder.callbacks = reader->rules->callbacks;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
@@ -386,7 +387,8 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
 {
   struct operation *operation = reader->operation;
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
   decoder.compat_pal = reader->rules->compat_pal;
   decoder.callbacks = reader->rules->callbacks;
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);

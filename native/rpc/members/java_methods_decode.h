@@ -24,6 +24,7 @@ struct java_class_lookup {
 
 struct java_method_rules {
   size_t digits_max;                          /* of one number */
+  size_t values_max;                          /* of rpc_value_reader_init */
   bool compat_pal;                            /* an instance is a ref alone */
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
   uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */

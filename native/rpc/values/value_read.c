@@ -23,11 +23,12 @@ static const struct text argument_names[ARGUMENT_MEMBERS] = {
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
                                    struct op_value *value);
 
-void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, struct arena *arena,
-                           struct outcome *outcome)
+void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, size_t values_max,
+                           struct arena *arena, struct outcome *outcome)
 {
+  size_t most = values_max == 0 ? RPC_VALUES_MAX : values_max;
   *reader = (struct rpc_value_reader){
-      .arena = arena, .outcome = outcome, .values_left = RPC_VALUES_MAX, .digits_max = digits_max};
+      .arena = arena, .outcome = outcome, .values_max = most, .values_left = most, .digits_max = digits_max};
 }
 
 const char *rpc_value_place(const struct rpc_value_reader *reader)
@@ -55,7 +56,8 @@ enum jp_status rpc_value_reserve(struct rpc_value_reader *reader, size_t count)
     return JP_OK;
   }
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s: more than %d values in one request", rpc_value_place(reader), RPC_VALUES_MAX);
+               "%s: more than %zu values in one request (values-max)", rpc_value_place(reader),
+               reader->values_max);
   return JP_INVALID;
 }
 

@@ -17,7 +17,7 @@
 
 enum {
   RPC_ARGS_MAX = 65535,     /* arguments of one request */
-  RPC_VALUES_MAX = 1000000, /* elements of lists and maps in one request, without packed ones */
+  RPC_VALUES_MAX = 1000000, /* the standard of values_max */
   RPC_REF_MAX = 0x7FFFFFFF  /* refs are Java ints */
 };
 
@@ -31,7 +31,8 @@ struct rpc_callback_taker {
 struct rpc_value_reader {
   struct arena *arena;
   struct outcome *outcome; /* takes the errors */
-  size_t values_left;      /* of RPC_VALUES_MAX */
+  size_t values_max;       /* elements of lists and maps in one request, without packed ones */
+  size_t values_left;      /* of values_max */
   size_t digits_max;       /* of one number, as it is written */
   bool compat_pal;         /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
@@ -42,8 +43,9 @@ struct rpc_value_reader {
   size_t argument; /* index of the argument that is read */
 };
 
-void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, struct arena *arena,
-                           struct outcome *outcome);
+/* values_max 0: RPC_VALUES_MAX. */
+void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, size_t values_max,
+                           struct arena *arena, struct outcome *outcome);
 
 /* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json,

@@ -244,7 +244,7 @@ enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm
 static void close_client(struct calls *calls, struct rpc_client *client)
 {
   if (client != NULL)
-    (void)calls->service->client_close(calls->service->context, &calls->worker, client, NULL);
+    calls->service->client_close(calls->service->context, &calls->worker, client, NULL);
 }
 
 void calls_fini(struct calls *calls)

@@ -121,17 +121,18 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   return JP_OK;
 }
 
-static bool client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct uuid *kept)
+static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct rpc_told_session *told)
 {
   (void)context;
   (void)worker;
   bool keeps = client->keeps;
-  if (keeps)
-    memset(kept->bytes, 0xab, sizeof kept->bytes);
+  if (told != NULL) {
+    *told = (struct rpc_told_session){.is_new = keeps};
+    memset(told->peer_id.bytes, 0xab, sizeof told->peer_id.bytes);
+  }
   free(client);
   atomic_fetch_add(&closed_count, 1);
-  return keeps;
 }
 
 /* --- answers --- */

@@ -169,13 +169,12 @@ static enum jp_status stub_client_open(void *context, const struct rpc_client_in
   return JP_OK;
 }
 
-static bool stub_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                              struct uuid *kept)
+static void stub_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                              struct rpc_told_session *told)
 {
-  (void)worker, (void)client, (void)kept;
+  (void)worker, (void)client, (void)told;
   struct stub *stub = context;
   atomic_fetch_sub(&stub->clients, 1);
-  return false;
 }
 
 static const struct rpc_codec stub_codec = {.name = "stub",

@@ -97,9 +97,11 @@ struct rpc_client *bench_open_routed(const struct service_bench *bench, const ch
 
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept)
 {
-  struct uuid unused;
-  return bench->service->client_close(bench->service->context, bench->lent.worker, client,
-                                      kept == NULL ? &unused : kept);
+  struct rpc_told_session told;
+  bench->service->client_close(bench->service->context, bench->lent.worker, client, &told);
+  if (kept != NULL)
+    *kept = told.peer_id;
+  return told.is_new;
 }
 
 enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,

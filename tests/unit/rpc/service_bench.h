@@ -81,7 +81,7 @@ struct rpc_client *bench_open_named(const struct service_bench *bench, enum op_c
                                     const char *peer_id);
 /* Over ZeroMQ. */
 struct rpc_client *bench_open_routed(const struct service_bench *bench, const char *routing_id);
-/* As rpc_service.client_close; kept may be NULL. */
+/* True: the session has got a new name, *kept, which may be NULL. */
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept);
 
 /* Leaves the answer in out. */

@@ -49,7 +49,7 @@ static void open_side(struct side *side, struct jvm_thread *thread)
 
 static void close_side(struct side *side)
 {
-  (void)both.service->client_close(both.service->context, &side->worker, side->client, NULL);
+  both.service->client_close(both.service->context, &side->worker, side->client, NULL);
   rpc_worker_fini(&side->worker);
   buffer_fini(&side->answer);
 }

@@ -430,16 +430,15 @@ static enum jp_status open_client(void *context, const struct rpc_client_info *i
   return JP_OK;
 }
 
-static bool close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct uuid *kept)
+static void close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct rpc_told_session *told)
 {
-  (void)worker, (void)kept;
+  (void)worker, (void)told;
   struct duplex_service *s = context;
   client_gone(context, client->callbacks, false);
   release_callbacks(client->callbacks);
   free(client);
   atomic_fetch_sub(&s->stub.clients, 1);
-  return false;
 }
 
 static bool serve_without_worker(void *context, struct text message, struct buffer *out,

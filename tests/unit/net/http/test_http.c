@@ -111,13 +111,15 @@ static enum jp_status open_client(void *context, const struct rpc_client_info *i
   return f->stub_service.client_open(context, info, client, error);
 }
 
-static bool close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct uuid *kept)
+static void close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct rpc_told_session *told)
 {
   struct fixture *f = context;
-  f->stub_service.client_close(context, worker, client, kept);
-  memset(kept->bytes, 0xab, sizeof kept->bytes);
-  return f->keeps_sessions;
+  f->stub_service.client_close(context, worker, client, told);
+  if (told == NULL)
+    return;
+  *told = (struct rpc_told_session){.is_new = f->keeps_sessions};
+  memset(told->peer_id.bytes, 0xab, sizeof told->peer_id.bytes);
 }
 
 /* --- the fixture --- */

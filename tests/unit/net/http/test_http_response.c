@@ -18,7 +18,7 @@ static void answers_to_pages_say_so(void **state)
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
                                 "Access-Control-Allow-Origin: https://app.test\r\n"
-                                "Access-Control-Expose-Headers: peer-id\r\nVary: Origin\r\n"
+                                "Access-Control-Expose-Headers: peer-id, jpeer-epoch\r\nVary: Origin\r\n"
                                 "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
   buffer_fini(&out);
 }
@@ -28,7 +28,7 @@ static void the_accept_key_is_that_of_the_rfc(void **state)
   (void)state;
   struct buffer out;
   buffer_init(&out);
-  http_write_upgrade(&out, TEXT("dGhlIHNhbXBsZSBub25jZQ=="));
+  http_write_upgrade(&out, TEXT("dGhlIHNhbXBsZSBub25jZQ=="), NULL);
   assert_non_null(
       memmem(out.data, out.len, "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", 55));
   buffer_fini(&out);

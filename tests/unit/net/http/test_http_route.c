@@ -439,11 +439,13 @@ static void check_preflight(const struct http_site *site, const char *fields, co
 
 #define NO_CONTENT "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n"
 #define SEEN_BY_APP                                                                                          \
-  "Access-Control-Allow-Origin: https://app.test\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: "        \
+  "Access-Control-Allow-Origin: https://app.test\r\nAccess-Control-Expose-Headers: peer-id, "                \
+  "jpeer-epoch\r\nVary: "                                                                                    \
   "Origin\r\n"
 #define GRANTS                                                                                               \
   "Allow: POST, OPTIONS\r\nAccess-Control-Allow-Methods: POST, OPTIONS\r\n"                                  \
-  "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"            \
+  "Access-Control-Allow-Headers: content-type, peer-id, jpeer-epoch, accept, user-agent, "                   \
+  "x-requested-with\r\n"                                                                                     \
   "Access-Control-Max-Age: 600\r\n"
 #define PRIVATE "Access-Control-Request-Private-Network: true\r\n"
 

@@ -19,7 +19,7 @@ static bool find_shape(struct bench *bench, const char *json)
   struct text scalars;
   size_t count;
   arena_reset(&bench->arena);
-  rpc_value_reader_init(&reader, DIGITS_MAX, &bench->arena, &outcome);
+  rpc_value_reader_init(&reader, DIGITS_MAX, 0, &bench->arena, &outcome);
   assert_int_equal(rpc_args_read(&reader, json_root(text_of(json)), &items, &count), JP_OK);
   return shape_list_find(json_root(text_of(json)), items, &bench->shape, &scalars);
 }

@@ -130,10 +130,11 @@ static void test_counts_have_limits(void **state)
                       1);
   test_free(params);
   params = many("{\"type\":\"C\",\"args\":[[", "[]", RPC_VALUES_MAX + 1, "]]}");
-  params_check_errors(bench,
-                      &(struct params_error){"new", params, FAILURE_INVALID_PARAMS,
-                                             "argument 0: more than 1000000 values in one request"},
-                      1);
+  params_check_errors(
+      bench,
+      &(struct params_error){"new", params, FAILURE_INVALID_PARAMS,
+                             "argument 0: more than 1000000 values in one request (values-max)"},
+      1);
   test_free(params);
   params = many("{\"type\":\"C\",\"args\":[{\"type\":\"int[]\",\"value\":[", "7", RPC_VALUES_MAX + 1, "]}]}");
   assert_int_equal(params_decode(bench, "new", params), JP_OK);
@@ -218,7 +219,7 @@ static void test_types_may_stand_elsewhere(void **state)
     struct text type = cases[i].type == NULL ? TEXT_ABSENT : text_of(cases[i].type);
     assert_int_equal(json_validate(text_of(cases[i].json), (struct json_limits){10}, TEXT_ABSENT, &fault),
                      JP_OK);
-    rpc_value_reader_init(&reader, PARAMS_DIGITS_MAX, &bench->arena, &bench->outcome);
+    rpc_value_reader_init(&reader, PARAMS_DIGITS_MAX, 0, &bench->arena, &bench->outcome);
     enum jp_status status = rpc_typed_value_read(&reader, type, json_root(text_of(cases[i].json)), &value);
     assert_int_equal(status == JP_OK, cases[i].kind != OP_CHAR);
     if (status != JP_OK)

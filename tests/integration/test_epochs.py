@@ -1,0 +1,181 @@
+"""Sessions over restarts: epochs, and refs that begin at random (docs/protocol.md, "Sessions over restarts")."""
+
+import http.client
+import json
+import unittest
+import urllib.parse
+import uuid
+
+from support.clients import WebSocketClient, ZmqClient
+from support.peer import Peer
+
+LIST = {"type": "java.util.ArrayList"}
+
+
+class Http:
+    """Requests with headers of their own; keeps those of the last answer."""
+
+    def __init__(self, peer):
+        url = urllib.parse.urlsplit(peer.address("http"))
+        self.path = url.path
+        self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        peer.clients.append(self)
+        self.headers = {}
+
+    def close(self):
+        self.connection.close()
+
+    def post(self, message, *headers):
+        self.connection.putrequest("POST", self.path)
+        body = json.dumps(message).encode()
+        for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(body))), *headers):
+            self.connection.putheader(name, value)
+        self.connection.endheaders(body)
+        response = self.connection.getresponse()
+        text = response.read()
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        if response.status != 200:
+            return response.status
+        return json.loads(text)
+
+
+def request(method, params, **more):
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params, **more}
+
+
+def make_list():
+    return request("new", LIST)
+
+
+def ref_of(answer):
+    return answer["result"]["value"]["ref"]
+
+
+def size_of(ref, **more):
+    return request("call", {**LIST, "method": "size", "instance": ref}, **more)
+
+
+def add_to(ref, **more):
+    return request("call", {**LIST, "method": "add", "instance": ref, "args": [1]}, **more)
+
+
+def value_of(answer):
+    return answer["result"]["value"]["value"]
+
+
+def ask(client, message):
+    return json.loads(client.exchange(json.dumps(message)))
+
+
+def is_stale(answer):
+    return answer["error"]["code"] == -32000 and answer["error"]["data"].get("reason") == "stale"
+
+
+class EpochsOverHttp(unittest.TestCase):
+    def test_a_ref_of_a_former_life_is_refused(self):
+        name = ("peer-id", str(uuid.uuid4()))
+        with Peer() as old:
+            old_client = Http(old)
+            ref = ref_of(old_client.post(make_list(), name))
+            epoch = ("jpeer-epoch", old_client.headers["jpeer-epoch"])
+            self.assertEqual(value_of(old_client.post(size_of(ref), name, epoch)), "0")
+        with Peer() as new:
+            client = Http(new)
+            self.assertEqual(ref_of(client.post(make_list(), name)), ref)  # --first-ref 1: the same number
+            self.assertNotEqual(client.headers["jpeer-epoch"], epoch[1])
+            self.assertTrue(is_stale(client.post(add_to(ref), name, epoch)))
+            self.assertEqual(value_of(client.post(size_of(ref), name)), "0")
+
+    def test_another_epoch_runs_nothing(self):
+        name = ("peer-id", str(uuid.uuid4()))
+        with Peer() as peer:
+            client = Http(peer)
+            ref = ref_of(client.post(make_list(), name))
+            epoch = client.headers["jpeer-epoch"]
+            for wrong in ("", "0", epoch[:-1], epoch + "0", epoch.upper() + "x", "f" * 5000, "0" * 16):
+                with self.subTest(epoch=wrong[:20]):
+                    self.assertTrue(is_stale(client.post(add_to(ref), name, ("jpeer-epoch", wrong))))
+                    answers = client.post([add_to(ref), {**add_to(ref), "id": 2}], name, ("jpeer-epoch", wrong))
+                    self.assertEqual([is_stale(answer) for answer in answers], [True, True])
+                    notification = {key: value for key, value in add_to(ref).items() if key != "id"}
+                    self.assertEqual(client.post(notification, name, ("jpeer-epoch", wrong)), 204)
+            self.assertEqual(value_of(client.post(size_of(ref), name, ("jpeer-epoch", epoch))), "0")
+            self.assertEqual(client.post(size_of(ref), name, ("jpeer-epoch", epoch), ("jpeer-epoch", epoch)), 400)
+
+    def test_an_epoch_is_that_of_one_name(self):
+        with Peer() as peer:
+            client = Http(peer)
+            one, two = (("peer-id", str(uuid.uuid4())) for _ in range(2))
+            client.post(make_list(), one)
+            first = client.headers["jpeer-epoch"]
+            ref = ref_of(client.post(make_list(), two))
+            self.assertNotEqual(client.headers["jpeer-epoch"], first)
+            self.assertTrue(is_stale(client.post(add_to(ref), two, ("jpeer-epoch", first))))
+            ref = ref_of(client.post(make_list()))
+            kept, epoch = client.headers["peer-id"], client.headers["jpeer-epoch"]
+            self.assertEqual(value_of(client.post(size_of(ref), ("peer-id", kept), ("jpeer-epoch", epoch))), "0")
+            client.post(request("call", {"type": "java.lang.Math", "method": "abs", "args": [1]}))
+            self.assertNotIn("jpeer-epoch", client.headers)
+
+    def test_a_session_that_begins_again_keeps_epoch_and_goes_on(self):
+        name = ("peer-id", str(uuid.uuid4()))
+        with Peer(first_ref=None) as peer:
+            client = Http(peer)
+            ref = ref_of(client.post(make_list(), name))
+            epoch = client.headers["jpeer-epoch"]
+            client.post(request("control", {"method": "delete_session"}), name)
+            self.assertEqual(client.headers["jpeer-epoch"], epoch)
+            self.assertEqual(ref_of(client.post(make_list(), name)), ref + 1)
+            self.assertEqual(client.headers["jpeer-epoch"], epoch)
+
+
+class EpochsOverOtherTransports(unittest.TestCase):
+    def test_the_fast_path_asks_too(self):
+        """The same bytes, from two clients of one thread: one's epoch is not the other's."""
+        with Peer("--rpc-threads", "1", "--rpc-threads-max", "1") as peer:
+            for kind in (WebSocketClient, ZmqClient):
+                with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:
+                    ref = ref_of(ask(one, make_list()))
+                    self.assertEqual(ref_of(ask(two, make_list())), ref)
+                    session = json.loads(value_of(ask(one, request("control", {"method": "session"}))))
+                    for _ in range(5):
+                        answer = ask(one, add_to(ref, epoch=session["epoch"]))
+                        self.assertIn("result", answer)
+                    for _ in range(5):
+                        self.assertTrue(is_stale(ask(two, add_to(ref, epoch=session["epoch"]))))
+                    self.assertEqual(value_of(ask(two, size_of(ref))), "0")
+                    self.assertEqual(value_of(ask(one, size_of(ref))), "5")
+
+    def test_two_connections_of_one_name_have_one_epoch(self):
+        name = str(uuid.uuid4())
+        with Peer() as peer, WebSocketClient(peer, headers={"peer-id": name}) as one, WebSocketClient(peer, headers={"peer-id": name}) as two:
+            asked = request("control", {"method": "session"})
+            first, second = (json.loads(value_of(ask(client, asked))) for client in (one, two))
+            self.assertEqual(first["epoch"], second["epoch"])
+            self.assertNotEqual(first["client"], second["client"])
+            self.assertEqual(first["capabilities"], ["callbacks"])
+
+    def test_refs_begin_at_random(self):
+        with Peer(first_ref=None) as peer:
+            begun = set()
+            for _ in range(8):
+                with WebSocketClient(peer) as client:
+                    begun.add(ref_of(ask(client, make_list())))
+            self.assertEqual(len(begun), 8)
+            self.assertTrue(all(0 < ref < 1 << 30 for ref in begun))
+        with Peer("--compat", "pal", first_ref=None) as peer, WebSocketClient(peer) as client:
+            self.assertEqual(ref_of(ask(client, make_list())), 1)
+
+    def test_values_max(self):
+        with Peer("--values-max", "65536") as peer, WebSocketClient(peer) as client:
+            for count, fits in ((65536, True), (65537, False), (65536, True)):
+                argument = {"type": "java.util.ArrayList", "value": [7] * count}
+                answer = ask(client, request("new", {**LIST, "args": [argument]}))
+                self.assertEqual("result" in answer, fits)
+                if not fits:
+                    self.assertEqual(answer["error"]["code"], -32602)
+                    self.assertIn("values-max", answer["error"]["data"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
