@@ -1,7 +1,7 @@
 /* A struct jvm_thread without a thread, and the thread that it is bound to for a while. */
+#include "base/stack.h"
 #include "jni/callbacks.h"
 #include "jni/runtime/peer_threads.h"
-#include "jni/runtime/stack.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { STACK_MIN = 256 * 1024 };
 
 bool jvm_stack_is_short(void)
 {
-  return jvm_stack_left() < STACK_MIN;
+  return stack_left() < STACK_MIN;
 }
 
 enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread)

@@ -1,6 +1,6 @@
 #include "jni/runtime/tasks.h"
 
-#include "jni/runtime/stack.h"
+#include "base/stack.h"
 #include "jni/runtime/throwables.h"
 
 #include <errno.h>
@@ -264,7 +264,7 @@ void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
   struct jvm_task *task = take_task_of(env, object);
   if (task == NULL)
     return;
-  task->is_cramped = jvm_stack_left() < JVM_TASK_STACK_MIN;
+  task->is_cramped = stack_left() < JVM_TASK_STACK_MIN;
   if (!task->is_cramped) {
     struct jvm_thread *thread = task->thread;
     const struct jvm_thread_place place = jvm_thread_lend(thread, env);

@@ -1,9 +1,11 @@
 /* Calls from Java: which thread runs them. */
+#include "base/stack.h"
 #include "client/client_state.h"
 
 #include <string.h>
 
-enum { NESTED_MAX = 1000 };
+/* A function may need some stack itself: that of Python about 4 KiB before it runs any code of the program. */
+enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 
 /* ---- who runs it ---- */
 
@@ -253,6 +255,9 @@ static void run(struct jp_callback_call *call, struct waiter *waiter)
   stop_waiting(call);
   if (client->callbacks.is_closing || (!was_event && !callback_is_open(call)))
     callback_refuse(call, CALLBACK_FAILED, "the client closes");
+  else if (count_nested(client) > 0 && stack_left() < STACK_MIN)
+    callback_refuse(call, CALLBACK_FAILED,
+                    "the stack of the client's thread has no room for one more function");
   else if (!was_event && count_nested(client) >= NESTED_MAX)
     callback_refuse(call, CALLBACK_FAILED, "the client runs 1000 functions inside one another");
   else

@@ -10,7 +10,7 @@ with jpeer.launch(classpath=["app.jar"]) as java:
 from typing import Any
 
 from . import imports
-from ._native import Object, Typed, version
+from ._native import Object, ProtocolError, Typed, version
 from .callbacks import Implementation, implements
 from .classes import JavaClass
 from .names import source_name
@@ -34,7 +34,7 @@ __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "ProtocolError", "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
     "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
 ]  # fmt: skip
 

@@ -10,6 +10,7 @@ session, and so of all of them; a callback is called over the link that it was g
 A loop has links of its own, which no thread takes: the first one, once it is reserved, and those of open_link.
 Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the library itself:
     ConnectionError       the connection is gone or refused
+    ProtocolError         an answer is malformed
     TimeoutError          no answer in time
     ValueError, TypeError an argument that cannot be sent; the text names it
     MemoryError
@@ -132,6 +133,9 @@ class Callback:
         arity: int = -1,
         overrides: Sequence[str] = (),
     ) -> None: ...
+
+class ProtocolError(ConnectionError):
+    """The peer has sent what no peer sends: it is another program, or a hostile one."""
 
 class Connection:
     """One jp_client; of launch() one jp_peer, too. With no other thread of the library's."""

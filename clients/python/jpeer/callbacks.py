@@ -14,6 +14,7 @@ from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import BoundMethod, Callback
+from .answers import described
 from .exceptions import JavaException, PeerError, handle_of
 from .thrown import Thrown
 from .values import OPTIONALS, Cast
@@ -163,7 +164,7 @@ class CallbackTable:
         return sorted(found)
 
     def _methods(self, interface: str) -> list[dict[str, Any]]:
-        methods = self._java._connection.describe(None, interface)["methods"]
+        methods = described(self._java._connection.describe(None, interface), interface)["methods"]
         return [each for each in methods if not each["isStatic"]]
 
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:

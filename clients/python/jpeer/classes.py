@@ -4,11 +4,13 @@ import contextlib
 import keyword
 import operator
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, Typed
+from .answers import ProtocolError, described, taken_apart
 from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, make_throwable
 from .names import runtime_name, source_name
 from .objects import JavaObject
@@ -38,6 +40,10 @@ MIXINS: dict[str, type[JavaObject]] = {
 }
 # Methods of Java that a mixin has under the same name, with Python's additions.
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
+
+
+SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
+_under_way = threading.local()
 
 
 class JavaClass(type):
@@ -205,23 +211,35 @@ class ClassTable:
         return None
 
     def _make(self, name: str, handle: Object | None) -> type:
-        if name.startswith("["):
-            made = self._make_array(name)
-        else:
-            made = self._make_class(name, self._describe(name, handle))
+        with self._making(name):
+            info = None if name.startswith("[") else self._describe(name, handle)
+            with taken_apart(f"the class {name[:200]}"):
+                made = self._make_array(name) if info is None else self._make_class(name, info)
         return self._classes.setdefault(name, self._classes.setdefault(runtime_name(made._java_name), made))
+
+    @contextlib.contextmanager
+    def _making(self, name: str) -> Iterator[None]:
+        """A class is made after its supertypes; Java's have no circles, and no chain of them is that long."""
+        under_way: list[str] = _under_way.__dict__.setdefault("names", [])
+        if name in under_way or len(under_way) >= SUPERTYPES_MAX:
+            raise ProtocolError(f"the supertypes of the class {under_way[0][:200]} have no end")
+        under_way.append(name)
+        try:
+            yield
+        finally:
+            under_way.pop()
 
     def _describe(self, name: str, handle: Object | None) -> dict[str, Any]:
         if handle is not None:
-            return self._connection.describe(handle)
+            return described(self._connection.describe(handle), name)
         try:
-            return self._connection.describe(None, name)
+            return described(self._connection.describe(None, name), name)
         except NotFound as error:
             # java.util.Map.Entry: the peer names Map$Entry, which is the same written in Java's own way.
             outer, _, inner = name.rpartition(".")
             if f"{outer}${inner}" not in error.suggestions:
                 raise
-            return self._connection.describe(None, f"{outer}${inner}")
+            return described(self._connection.describe(None, f"{outer}${inner}"), name)
 
     def _make_class(self, name: str, info: dict[str, Any]) -> JavaClass:
         name = info.get("class") or name
@@ -277,11 +295,11 @@ class ClassTable:
     def _members(self, name: str, info: dict[str, Any], owners: dict[str, str]) -> dict[str, Any]:
         members: dict[str, Any] = {}
         for field in info["fields"]:
-            if "public" in field["modifiers"].split():
+            if "public" in field["modifiers"].split() and not is_special(field["name"]):
                 members[python_name(field["name"])] = Field(self._connection, name, field["name"], field["isStatic"])
         overloads: dict[str, list[dict[str, Any]]] = {}
         for method in info["methods"]:
-            if "public" in method["modifiers"].split():
+            if "public" in method["modifiers"].split() and not is_special(method["name"]):
                 overloads.setdefault(method["name"], []).append(method)
         for called, methods in overloads.items():
             kinds = {bool(method["isStatic"]) for method in methods}
@@ -332,6 +350,12 @@ def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
     if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
         content = content if isinstance(content, objects.Wrapper) else list(content)
     return (Typed(name, content),)
+
+
+def is_special(name: str) -> bool:
+    """Whether Python gives such a name a meaning of its own, as it does with `__len__` and `__del__`: jpeer.call, get and put
+    reach members that are called so."""
+    return name.startswith("__") and name.endswith("__")
 
 
 def python_name(name: str) -> str:

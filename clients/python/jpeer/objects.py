@@ -3,6 +3,7 @@
 import decimal
 import difflib
 import operator
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -150,15 +151,43 @@ def _order(holds: Callable[[Any, Any], Any], left: NumberValueMixin, right: obje
     return holds(left._value(), right) if isinstance(right, (int, float, decimal.Decimal)) else NotImplemented
 
 
+DIGITS_MAX = 1_000_000
+_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+
+
 def read_integer(text: str) -> int:
-    return int(decimal.Decimal(text)) if len(text) > 4000 else int(text)  # which is the limit of int
+    """In halves, because int takes 4300 digits, and its time for the square of more. ValueError beyond DIGITS_MAX."""
+    if len(text) > DIGITS_MAX or not _INTEGER.fullmatch(text):
+        raise ValueError(f"{text[:40]}... is no number of at most {DIGITS_MAX} digits")
+    powers: dict[int, int] = {}
+
+    def power(count: int) -> int:
+        if count not in powers:
+            half = count // 2
+            powers[count] = 10**count if count <= 4000 else power(half) * power(count - half)
+        return powers[count]
+
+    def read(begin: int, end: int) -> int:
+        if end - begin <= 2000:
+            return int(text[begin:end])
+        middle = end - (end - begin) // 2
+        return read(begin, middle) * power(end - middle) + read(middle, end)
+
+    return -read(1, len(text)) if text[0] == "-" else read(0, len(text))
+
+
+def read_decimal(text: str) -> decimal.Decimal:
+    value = decimal.Decimal(text)
+    if not value.is_finite():
+        raise ValueError(f"{text[:40]} is no number of java.math.BigDecimal")
+    return value
 
 
 NUMBERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys((f"java.lang.{each}" for each in ("Byte", "Short", "Integer", "Long")), int),
     **dict.fromkeys(("java.lang.Float", "java.lang.Double"), float),
     "java.math.BigInteger": read_integer,
-    "java.math.BigDecimal": decimal.Decimal,
+    "java.math.BigDecimal": read_decimal,
 }
 
 

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
 from ._native import Connection, Forms, Object, Result, Typed
+from .answers import ProtocolError
 from .classes import JavaClass
 from .collections import ItemsView
 from .names import source_name
 from .exceptions import JavaException, handle_of
-from .objects import read_integer
+from .objects import read_decimal, read_integer
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MAP_CLASS = "java.util.LinkedHashMap"
 BATCH_STEPS = 500
 STRING_PAGE = 1 << 20
+STRING_MAX = 1 << 31  # Java's Strings are shorter
 
 # ---- from Java ----
 
@@ -139,7 +141,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 _READ: dict[str, Callable[[str], Any]] = {
-    "java.math.BigDecimal": decimal.Decimal,
+    "java.math.BigDecimal": read_decimal,
     "java.math.BigInteger": read_integer,
     "java.time.Duration": _duration,
     "java.time.Instant": _instant,
@@ -191,6 +193,8 @@ class StringReader:
         done = False
         while not done:
             elements, done, _ = connection.fetch(handle, STRING_PAGE, units)
+            if not done and (not elements or not elements[0] or units > STRING_MAX):
+                raise ProtocolError("the peer's answer is malformed: a String has no end")
             for piece in elements:
                 pieces.append(piece)
                 units += len(piece) + sum(1 for each in piece if ord(each) > 0xFFFF)

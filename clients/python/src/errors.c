@@ -71,6 +71,35 @@ static PyObject *handle_of(struct connection *connection, const struct jp_answer
   return handle;
 }
 
+/* True for an exception of Python's own that a value of the wrong shape raises. Those of the package are made on the
+ * heap, and mean what they say. */
+static bool is_of_shape(PyObject *type)
+{
+  PyObject *const shapes[] = {PyExc_ArithmeticError, PyExc_AttributeError, PyExc_LookupError, PyExc_TypeError,
+                              PyExc_ValueError};
+  if (!PyType_Check(type) || (PyType_GetFlags((PyTypeObject *)type) & Py_TPFLAGS_HEAPTYPE) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    if (PyErr_GivenExceptionMatches(type, shapes[i]))
+      return true;
+  }
+  return false;
+}
+
+PyObject *check_taken_apart(PyObject *value)
+{
+  PyObject *type = value == NULL ? PyErr_Occurred() : NULL;
+  if (type == NULL || !is_of_shape(type))
+    return value;
+  PyObject *cause = take_exception();
+  PyErr_Format(types.protocol_error, "the peer's answer is malformed: %.300R", cause);
+  PyObject *raised = take_exception();
+  PyException_SetCause(raised, cause); /* takes it */
+  PyErr_SetObject(types.protocol_error, raised);
+  Py_DECREF(raised);
+  return NULL;
+}
+
 static PyObject *raise_remote(struct connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
@@ -91,7 +120,7 @@ static PyObject *raise_remote(struct connection *connection, const struct jp_ans
   Py_XDECREF(message);
   Py_XDECREF(data);
   if (raised == NULL)
-    return NULL;
+    return check_taken_apart(NULL);
   if (raised == Py_NotImplemented)
     PyErr_Clear();
   else if (PyExceptionInstance_Check(raised))
@@ -118,8 +147,9 @@ PyObject *raise_failure(struct connection *connection, enum jp_client_status sta
     if (strstr(error->text, "fork") != NULL)
       return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
     return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
-  case JP_CLIENT_REFUSED:
   case JP_CLIENT_PROTOCOL:
+    return PyErr_Format(types.protocol_error, "%s", error->text);
+  case JP_CLIENT_REFUSED:
     return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
   case JP_CLIENT_INVALID:
     return PyErr_Format(PyExc_ValueError, "%s", error->text);

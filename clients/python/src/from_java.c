@@ -97,7 +97,7 @@ static PyObject *text_value_of(struct connection *connection, const struct jp_an
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
-PyObject *from_java(struct connection *connection, const struct jp_answer *answer)
+static PyObject *value_of_answer(struct connection *connection, const struct jp_answer *answer)
 {
   switch (jp_answer_kind(answer)) {
   case JP_ANSWER_VOID:
@@ -123,6 +123,11 @@ PyObject *from_java(struct connection *connection, const struct jp_answer *answe
   return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
 }
 
+PyObject *from_java(struct connection *connection, const struct jp_answer *answer)
+{
+  return check_taken_apart(value_of_answer(connection, answer));
+}
+
 PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer)
 {
@@ -130,10 +135,23 @@ PyObject *from_java_result(struct connection *connection, enum jp_operation oper
   struct jp_ref *ref = jp_answer_ref(answer);
   if (operation != JP_NEW || ref == NULL)
     return from_java(connection, answer);
-  return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text);
+  return check_taken_apart(from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text));
 }
 
 /* ---- JSON ---- */
+
+/* The peer's own bound of nesting (--depth-max) is 256. The recursion needs 400 bytes of stack a level. */
+enum { NESTED_MAX = 300 };
+
+static PyObject *json_at(struct jp_json json, int depth);
+
+static bool may_nest(int depth)
+{
+  if (depth < NESTED_MAX)
+    return true;
+  PyErr_Format(types.protocol_error, "the peer's answer nests more than %d levels deep", NESTED_MAX);
+  return false;
+}
 
 static PyObject *json_text(struct jp_json json)
 {
@@ -171,13 +189,13 @@ static PyObject *json_number(struct jp_json json)
   return large;
 }
 
-static PyObject *json_list(struct jp_json json)
+static PyObject *json_list(struct jp_json json, int depth)
 {
   struct jp_json_cursor cursor = jp_json_enter(json);
   struct jp_json element;
   PyObject *list = PyList_New(0);
   while (list != NULL && jp_json_next(&cursor, NULL, &element)) {
-    PyObject *value = from_json(element);
+    PyObject *value = json_at(element, depth + 1);
     if (value == NULL || PyList_Append(list, value) != 0)
       Py_CLEAR(list);
     Py_XDECREF(value);
@@ -185,7 +203,7 @@ static PyObject *json_list(struct jp_json json)
   return list;
 }
 
-static PyObject *json_dict(struct jp_json json)
+static PyObject *json_dict(struct jp_json json, int depth)
 {
   struct jp_json_cursor cursor = jp_json_enter(json);
   struct jp_json key;
@@ -193,7 +211,7 @@ static PyObject *json_dict(struct jp_json json)
   PyObject *dict = PyDict_New();
   while (dict != NULL && jp_json_next(&cursor, &key, &element)) {
     PyObject *name = json_text(key);
-    PyObject *value = name == NULL ? NULL : from_json(element);
+    PyObject *value = name == NULL ? NULL : json_at(element, depth + 1);
     if (value == NULL || PyDict_SetItem(dict, name, value) != 0)
       Py_CLEAR(dict);
     Py_XDECREF(name);
@@ -202,9 +220,8 @@ static PyObject *json_dict(struct jp_json json)
   return dict;
 }
 
-PyObject *from_json(struct jp_json json)
+static PyObject *json_at(struct jp_json json, int depth)
 {
-  PyObject *value = NULL;
   switch (json.kind) {
   case JP_JSON_TRUE:
     Py_RETURN_TRUE;
@@ -216,16 +233,19 @@ PyObject *from_json(struct jp_json json)
     return json_text(json);
   case JP_JSON_ARRAY:
   case JP_JSON_OBJECT:
-    if (Py_EnterRecursiveCall(" in an answer of the peer"))
+    if (!may_nest(depth))
       return NULL;
-    value = json.kind == JP_JSON_ARRAY ? json_list(json) : json_dict(json);
-    Py_LeaveRecursiveCall();
-    return value;
+    return json.kind == JP_JSON_ARRAY ? json_list(json, depth) : json_dict(json, depth);
   case JP_JSON_ABSENT:
   case JP_JSON_NULL:
     break;
   }
   Py_RETURN_NONE;
+}
+
+PyObject *from_json(struct jp_json json)
+{
+  return check_taken_apart(json_at(json, 0));
 }
 
 /* ---- pages ---- */
@@ -288,16 +308,20 @@ static PyObject *typed_value(struct connection *connection, const struct element
   return value;
 }
 
-static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json);
+static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+                              int depth);
 
 /* [key, value] of a map's entry. */
-static PyObject *page_entry(struct connection *connection, struct jp_answer *answer, struct jp_json json)
+static PyObject *page_entry(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+                            int depth)
 {
+  if (!may_nest(depth))
+    return NULL;
   struct jp_json_cursor cursor = jp_json_enter(json);
   struct jp_json inside;
   PyObject *list = PyList_New(0);
   while (list != NULL && jp_json_next(&cursor, NULL, &inside)) {
-    PyObject *value = page_element(connection, answer, inside);
+    PyObject *value = page_element(connection, answer, inside, depth + 1);
     if (value == NULL || PyList_Append(list, value) != 0)
       Py_CLEAR(list);
     Py_XDECREF(value);
@@ -307,11 +331,12 @@ static PyObject *page_entry(struct connection *connection, struct jp_answer *ans
   return tuple;
 }
 
-static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json)
+static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+                              int depth)
 {
   struct element element;
   if (json.kind == JP_JSON_ARRAY)
-    return page_entry(connection, answer, json);
+    return page_entry(connection, answer, json, depth);
   if (json.kind != JP_JSON_OBJECT)
     return from_json(json);
   read_element(json, &element);
@@ -341,14 +366,14 @@ static PyObject *rest_of(struct connection *connection, struct jp_answer *answer
   return rest;
 }
 
-PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *page_of(struct connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json_cursor cursor = jp_json_enter(jp_json_member(json, "elements"));
   struct jp_json inside;
   PyObject *elements = PyList_New(0);
   while (elements != NULL && jp_json_next(&cursor, NULL, &inside)) {
-    PyObject *value = page_element(connection, answer, inside);
+    PyObject *value = page_element(connection, answer, inside, 0);
     if (value == NULL || PyList_Append(elements, value) != 0)
       Py_CLEAR(elements);
     Py_XDECREF(value);
@@ -360,6 +385,11 @@ PyObject *from_java_page(struct connection *connection, struct jp_answer *answer
   Py_XDECREF(elements);
   Py_XDECREF(rest);
   return page;
+}
+
+PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+{
+  return check_taken_apart(page_of(connection, answer, instance));
 }
 
 /* ---- what a value asks for ---- */

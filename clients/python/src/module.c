@@ -29,6 +29,15 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, Py
   return *type != NULL && PyModule_AddType(module, *type) == 0;
 }
 
+static bool add_protocol_error(PyObject *module)
+{
+  types.protocol_error = PyErr_NewExceptionWithDoc(
+      "jpeer.ProtocolError", "The peer has sent what no peer sends: it is another program, or a hostile one.",
+      PyExc_ConnectionError, NULL);
+  return types.protocol_error != NULL &&
+         PyModule_AddObjectRef(module, "ProtocolError", types.protocol_error) == 0;
+}
+
 /* Hooks have attributes and nothing else. */
 static bool add_hooks(PyObject *module)
 {
@@ -70,8 +79,8 @@ PyMODINIT_FUNC PyInit__native(void)
               add_type(module, &bound_method_spec, NULL, &types.bound_method) &&
               add_type(module, &constructor_spec, NULL, &types.constructor) &&
               add_type(module, &field_spec, NULL, &types.field) &&
-              add_type(module, &callback_spec, NULL, &types.callback) && add_hooks(module) &&
-              close_at_exit(module);
+              add_type(module, &callback_spec, NULL, &types.callback) && add_protocol_error(module) &&
+              add_hooks(module) && close_at_exit(module);
   if (good)
     return module;
   Py_DECREF(module);

@@ -32,6 +32,7 @@ struct native_types {
   PyTypeObject *constructor;
   PyTypeObject *field;
   PyTypeObject *callback;
+  PyObject *protocol_error; /* jpeer.ProtocolError */
 };
 extern struct native_types types;
 
@@ -274,6 +275,9 @@ PyObject *raise_failure(struct connection *connection, enum jp_client_status sta
                         const struct jp_answer *answer, const struct jp_client_error *error);
 /* Clears the exception that is set, and gives it; NULL: there is none. */
 PyObject *take_exception(void);
+/* Whoever takes an answer apart passes the value through it: where Python has raised because the answer has the wrong
+ * shape, it raises ProtocolError in its place. Takes and gives value, or NULL. */
+PyObject *check_taken_apart(PyObject *value);
 
 /* ---- request.c: one request, sent and waited for ---- */
 

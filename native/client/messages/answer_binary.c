@@ -44,7 +44,7 @@ enum jp_client_status answer_find_binary_id(struct text message, struct text *id
 /* The text of a value whose JSON a reply has: a string without its quotes, all else as it stands. */
 static bool read_value(struct jp_answer *answer, struct text json, struct text *value)
 {
-  const struct json_limits limits = {.max_depth = 1000};
+  const struct json_limits limits = {.max_depth = 300};
   struct json_fault fault;
   *value = json;
   if (json_validate(json, limits, TEXT_ABSENT, &fault) != JP_OK)

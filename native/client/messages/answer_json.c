@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /* What a peer writes is at most 256 levels deep; a document of the caller's own methods may be deeper. */
-enum { DEPTH_MAX = 1000, CAUSES_MAX = 1000 };
+/* The peer writes at most 256 levels (--depth-max), and a level takes some stack of a thread that may have 256 KiB. */
+enum { DEPTH_MAX = 300, CAUSES_MAX = 1000 };
 
 static enum jp_client_status fail_protocol(struct jp_client_error *error, const char *what)
 {

@@ -1,8 +1,8 @@
 #include "tests/unit/unit.h"
 
+#include "base/stack.h"
 #include "jni/members.h"
 #include "jni/runtime/peer_threads.h"
-#include "jni/runtime/stack.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 #include "tests/unit/jni/with_jvm.h"
@@ -53,7 +53,7 @@ static void called_code_finds_its_classes(void **state)
 static void the_stack_is_small(void **state)
 {
   (void)state;
-  assert_in_range(jvm_stack_left(), 1024 * 1024, 2 * 1024 * 1024);
+  assert_in_range(stack_left(), 1024 * 1024, 2 * 1024 * 1024);
 }
 
 static void the_end_of_the_stack_is_an_error_of_java(void **state)

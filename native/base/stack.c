@@ -1,4 +1,4 @@
-#include "jni/runtime/stack.h"
+#include "base/stack.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static char *find_lowest(void)
   return fault != 0 ? NULL : lowest;
 }
 
-size_t jvm_stack_left(void)
+size_t stack_left(void)
 {
   static _Thread_local char *lowest;
   if (lowest == NULL)

@@ -1,0 +1,73 @@
+"""Where Python takes an answer of the peer apart: whatever shape it has, it becomes a value or a ProtocolError."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._native import ProtocolError
+
+_HEAP_TYPE = 1 << 9  # of type.__flags__: the package's own exceptions have it, and Python's have not
+_SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+@contextmanager
+def taken_apart(what: str) -> Iterator[None]:
+    """Turns what Python raises about a value of the wrong shape into ProtocolError, as the C half does with answers
+    that it converts itself. What the peer or the connection raises passes."""
+    try:
+        yield
+    except _SHAPES as why:
+        if type(why).__flags__ & _HEAP_TYPE:
+            raise
+        raise ProtocolError(f"{what} is malformed: {type(why).__name__}: {why}") from why
+
+
+def described(answer: Any, what: str) -> dict[str, Any]:
+    """The description of a class, when all that the package reads of it has the form that the protocol gives it."""
+    with taken_apart(f"the description of {what[:200]}"):
+        for key in ("superclasses", "interfaces"):
+            _each(answer[key], str)
+        _each(answer.get("nested") or [], str)
+        _optional(answer, str, "class", "modifiers", "text")
+        for key in ("fields", "methods", "constructors"):
+            for member in _each(answer[key], dict):
+                _member(member, key)
+        return answer  # type: ignore[no-any-return]
+
+
+def _member(member: dict[str, Any], kind: str) -> None:
+    _text(member["name"])
+    _text(member["modifiers"])
+    if kind != "constructors":
+        _is(member["isStatic"], bool)
+    if kind != "fields":
+        for parameter in _each(member["parameters"], dict):
+            _text(parameter["name"])
+            _text(parameter["type"])
+    _optional(member, str, "returnType", "inheritedFrom")
+
+
+def _optional(container: dict[str, Any], kind: type, *keys: str) -> None:
+    for key in keys:
+        if container.get(key) is not None:
+            _is(container[key], kind)
+
+
+def _each(values: Any, kind: type) -> Any:
+    for each in _is(values, list):
+        _text(each) if kind is str else _is(each, kind)
+    return values
+
+
+def _text(value: Any) -> None:
+    """A name, which goes back to the peer as UTF-8."""
+    _is(value, str)
+    value.encode()
+    if "\0" in value:
+        raise ValueError(f"{value[:200]!r} has a NUL")
+
+
+def _is(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"{repr(value)[:200]} is not of the type {kind.__name__}")
+    return value

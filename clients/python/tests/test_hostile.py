@@ -1,0 +1,265 @@
+"""What a peer can do to a client: a malformed answer is a ProtocolError, and nothing else happens."""
+
+import copy
+import random
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+import jpeer
+from support import ROOT, SECONDS
+
+sys.path.append(str(ROOT / "tests/support"))
+from hostile_peer import HostilePeer, description, reference_to, result, usual, value_of  # noqa: E402
+
+METHOD = {"name": "run", "modifiers": "public", "isStatic": True, "returnType": "int", "parameters": []}
+
+
+class Hostile(unittest.TestCase):
+    def connect(self, reply, timeout=SECONDS):
+        peer = HostilePeer(lambda request, _: usual(request) or reply(request))
+        self.addCleanup(lambda: self.assertEqual(peer.faults, []))
+        self.addCleanup(peer.close)
+        java = jpeer.connect(peer.url, timeout=timeout)
+        self.addCleanup(java.close)
+        return java
+
+    def connect_to(self, value=None, **classes):
+        """A peer that describes the class Evil with these changes, and answers a call with the value."""
+
+        def reply(request):
+            if request["method"] == "jpeer.describe":
+                name = request["params"].get("type", "Evil")
+                return result(request, description(name, **classes) if name == "Evil" else description(name))
+            return result(request, value)
+
+        return self.connect(reply)
+
+    def call(self, value):
+        java = self.connect_to(value)
+        return java._connection.call("Evil", "run", None, ())
+
+
+class Answers(Hostile):
+    def test_malformed_answers_are_one_error(self):
+        for at, value in enumerate((
+            {}, None, 5, [], {"void": False}, {"void": False, "value": 7}, value_of(7, "x"),
+            value_of("int", "9" * 400), value_of("int", {}), value_of("double", "1e"),
+            value_of("java.lang.Integer", []), value_of("boolean", "perhaps"), reference_to("Evil", -1),
+            reference_to("Evil", 1 << 40), reference_to("Evil", "5"), reference_to("Evil", 1.5),
+            reference_to("no/such name\ud800", 5),
+        )):  # fmt: skip
+            with self.subTest(at=at), self.assertRaises(jpeer.ProtocolError):
+                print("harmless:", repr(self.call(value))[:100])
+
+    def test_deep_answers(self):
+        for levels in (290, 299, 2000, 100_000):
+            deep = "[" * levels + "]" * levels
+            with self.subTest(levels=levels), self.assertRaises(jpeer.ProtocolError):
+                self.connect(lambda request, deep=deep: f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{deep}}}').Evil.run()
+
+    def test_a_large_integer_takes_no_time(self):
+        begin = time.monotonic()
+        digits = "9" * 800_000
+        made = self.call(reference_to("java.math.BigInteger", 5, value=digits))
+        self.assertEqual(made % 10**9, 999_999_999)
+        self.assertEqual(made.bit_length(), 2657543)
+        self.assertLess(time.monotonic() - begin, SECONDS)
+        more = self.call(reference_to("java.math.BigInteger", 5, value="9" * 2_000_000))
+        self.assertIsInstance(more, jpeer.JavaObject)
+
+    def test_decimals_with_any_exponent(self):
+        for text in ("1E+999999999999999999999", "NaN", "sNaN", "Infinity", "1_0", "٣"):
+            for name in ("java.math.BigDecimal", "java.math.BigInteger"):
+                with self.subTest(text=text, type=name):
+                    made = self.call(reference_to(name, 5, value=text))
+                    self.assertTrue(isinstance(made, jpeer.JavaObject) or made == made, made)
+
+
+class Descriptions(Hostile):
+    def method(self, name, **more):
+        return {**METHOD, "name": name, **more}
+
+    def test_members_with_names_that_python_knows(self):
+        names = ["__classcell__", "__del__", "__len__", "__slots__", "__init_subclass__", "__class__", "__dict__", "mro",
+                 "__set_name__", "__getattribute__", "__new__", "_java", "_owners", "_connection", "class", "__mro_entries__"]
+        java = self.connect_to(value_of("int", "5"), methods=[self.method(each) for each in names],
+                               fields=[{"name": each, "modifiers": "public", "isStatic": True} for each in names])
+        evil = java.Evil
+        self.assertIsInstance(evil, jpeer.JavaClass)
+        self.assertTrue(evil)
+        self.assertEqual(evil._java_name, "Evil")
+        for each in names:
+            if each.startswith("__"):
+                self.assertNotIn(each, vars(evil) if each not in ("__slots__", "__dict__") else {})
+        self.assertEqual(jpeer.call(evil, "__len__"), 5)
+
+    def test_malformed_descriptions(self):
+        for changes in (
+            {"methods": 5}, {"methods": [5]}, {"methods": [{}]}, {"methods": [self.method(7)]}, {"superclasses": [[]]},
+            {"methods": [self.method("a\ud800")]}, {"methods": [self.method("a\0b")]}, {"fields": None},
+            {"methods": [self.method("x", parameters=[{}])]}, {"interfaces": "java.util.List"}, {"class": 7},
+            {"methods": [self.method("x", isStatic="no")]}, {"class": "a\0b"}, {"nested": {"a": 1}},
+            {"class": "\ud800"}, {"modifiers": 7}, {"superclasses": ["Evil"]},
+        ):  # fmt: skip
+            with self.subTest(changes=changes), self.assertRaises(jpeer.ProtocolError):
+                self.connect_to(value_of("int", "5"), **changes).Evil.run()
+
+    def test_supertypes_without_an_end(self):
+        def circle(request):
+            name = request["params"].get("type", "A")
+            return result(request, description(name, superclasses=["B" if name == "A" else "A"]))
+
+        def chain(request):
+            name = request["params"].get("type", "A")
+            return result(request, description(name, superclasses=[name + "x"]))
+
+        for reply in (circle, chain):
+            with self.subTest(reply=reply.__name__), self.assertRaises(jpeer.ProtocolError):
+                self.connect(reply).A.run()
+
+    def test_many_members(self):
+        java = self.connect_to(value_of("int", "5"), methods=[self.method(f"m{each}") for each in range(100_000)])
+        self.assertEqual(java.Evil.m99999(), 5)
+
+
+class Stack(unittest.TestCase):
+    def test_callbacks_that_nest_for_ever_end_with_an_error(self):
+        script = textwrap.dedent("""
+            import itertools, sys, threading
+            sys.path[:0] = {path!r}
+            import jpeer
+            from hostile_peer import HostilePeer, result, usual, value_of
+            numbers = itertools.count(1)
+            errors = []
+            given = []
+
+            def find(value):
+                if isinstance(value, dict):
+                    if isinstance(value.get("callback"), int):
+                        given.append(value["callback"])
+                    for each in value.values(): find(each)
+                elif isinstance(value, list):
+                    for each in value: find(each)
+
+            waiting = []
+            def answer(request, connection):
+                if isinstance(request, list):
+                    for each in request:
+                        if (reply := answer(each, connection)) is not None:
+                            connection.send(reply)
+                    return None
+                if "method" not in request:  # the answer to a call: what waits for it ends
+                    errors.append(request.get("error"))
+                    connection.send(result(waiting.pop(), value_of("int", "1")))
+                    return None
+                if usual(request) or "id" not in request:
+                    return usual(request) if "id" in request else None
+                find(request.get("params"))
+                if request["params"].get("method") != "run":  # no class is described, and no throwable made
+                    return {{"jsonrpc": "2.0", "id": request["id"], "error": {{"code": -32001, "message": "denied"}}}}
+                waiting.append(request)
+                connection.send({{"jsonrpc": "2.0", "id": f"cb-{{next(numbers)}}", "method": "callback", "params":
+                    {{"callback": given[0], "interface": "java.lang.Runnable", "method": "run", "parameters": [], "args": []}}}})
+                return None
+
+            with HostilePeer(answer) as peer:
+                java = jpeer.connect(peer.url, timeout=30)
+                depth = 0
+
+                def nest():
+                    global depth
+                    depth += 1
+                    java._connection.call("Evil", "run", None, ())
+
+                def run():
+                    java._connection.call("Evil", "run", None, (nest,))
+
+                threading.stack_size({size})
+                thread = threading.Thread(target=run)
+                thread.start()
+                thread.join()
+                assert not peer.faults, peer.faults
+                assert 1 <= depth < 1200, depth
+                print(depth, errors[0])
+        """)
+        for size in (256 << 10, 1 << 20, 8 << 20):
+            with self.subTest(size=size):
+                done = subprocess.run(
+                    [sys.executable, "-c", script.format(path=sys.path, size=size)], capture_output=True, text=True,
+                    timeout=SECONDS * 2, check=False)  # fmt: skip
+                self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+                self.assertIn("code", done.stdout)
+
+
+class Mutations(Hostile):
+    """Valid answers with members that are dropped or replaced; a failure names the seed."""
+
+    ATOMS = (None, True, -1, 0, 1 << 31, 1 << 63, 10**400, 1.5, 1e300, "", "x", "\ud800", "\0", "9" * 5000, [], {}, [[]],
+             {"ref": 1}, {"type": "Evil"}, "java.util.List", "__class__", {"type": "double", "value": "NaN"})  # fmt: skip
+    SEEDS = (
+        value_of("int", "5"), value_of("java.lang.String", "text"), value_of("double", "NaN"), {"void": True},
+        reference_to("Evil", 7), reference_to("java.util.ArrayList", 9), reference_to("java.util.HashMap", 9),
+        reference_to("java.math.BigDecimal", 9, value="1.5"), reference_to("java.time.Instant", 9, value="2024-02-29T00:00:00Z"),
+        value_of("int[]", "[1,2]"), description("Evil", methods=[METHOD]),
+        {"elements": [1, "a", {"type": "Evil", "ref": 8}, ["k", "v"]], "done": True, "ref": 5},
+    )  # fmt: skip
+
+    def mutate(self, choose, value):
+        value = copy.deepcopy(value)
+        places = []
+
+        def walk(inside):
+            keys = inside.keys() if isinstance(inside, dict) else range(len(inside)) if isinstance(inside, list) else ()
+            for key in list(keys):
+                places.append((inside, key))
+                walk(inside[key])
+
+        walk(value)
+        for _ in range(choose.randint(0, 3)):
+            if not places:
+                return choose.choice(self.ATOMS)
+            inside, key = choose.choice(places)
+            if choose.random() < 0.2 and isinstance(inside, dict):
+                inside.pop(key, None)
+            elif isinstance(inside, dict) or key < len(inside):
+                inside[key] = copy.deepcopy(choose.choice(self.ATOMS))
+        return value
+
+    def test_mutations(self, count=1500):
+        seed = random.randrange(1 << 30)
+        choose = random.Random(seed)
+
+        def reply(request):
+            if choose.random() < 0.1:
+                fault = {"code": -32000, "message": "m", "data": {"type": "java.lang.Error", "message": "x", "stackTrace": ["a"]}}
+                return {"jsonrpc": "2.0", "id": request["id"], "error": self.mutate(choose, fault)}
+            if request["method"] == "jpeer.describe" and choose.random() < 0.8:
+                name = request["params"].get("type", "Evil")
+                return result(request, self.mutate(choose, description(name if isinstance(name, str) else "Evil")))
+            return result(request, self.mutate(choose, choose.choice(self.SEEDS)))
+
+        java = None
+        allowed = (jpeer.ProtocolError, jpeer.PeerError, jpeer.JavaException, TimeoutError)
+        for step in range(count):
+            try:
+                if java is None:
+                    java = self.connect(reply)
+                found = java._connection.call("Evil", "run", None, ())
+                if isinstance(found, jpeer.JavaObject):
+                    repr(found)
+                    dir(java.Evil)
+                    jpeer.call(java.Evil, "run")
+            except jpeer.ProtocolError as why:
+                if "answer is malformed" not in str(why) and "description" not in str(why):
+                    java = None  # the connection has ended
+            except allowed:
+                pass
+            except Exception as why:
+                raise AssertionError(f"seed {seed}, step {step}") from why
+
+
+if __name__ == "__main__":
+    unittest.main()
