@@ -3,6 +3,7 @@ machine: processors, and the death of a client's connection."""
 
 import json
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -208,7 +209,7 @@ class Machine(unittest.TestCase):
     @staticmethod
     def crew_size(peer):
         names = (task.joinpath("comm").read_text() for task in Path(f"/proc/{peer.pid}/task").iterdir())
-        return sum(name.startswith("rpc-") and name != "rpc-watcher\n" for name in names)
+        return sum(re.fullmatch(r"rpc-\d+\n", name) is not None for name in names)
 
     def test_there_are_as_many_threads_as_processors_that_the_peer_may_use(self):
         allowed = os.sched_getaffinity(0)
