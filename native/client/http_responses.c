@@ -42,6 +42,7 @@ static int on_begin(llhttp_t *llhttp)
   reader->has_type = false;
   reader->is_inside = true;
   reader->is_whole = false;
+  reader->chunk_line = CHUNK_LLHTTP;
   return 0;
 }
 
@@ -82,12 +83,6 @@ static int on_value(llhttp_t *llhttp, const char *at, size_t length)
   return count_head(reader, length);
 }
 
-static int on_extension(llhttp_t *llhttp, const char *at, size_t length)
-{
-  (void)at;
-  return count_head(reader_of(llhttp), length);
-}
-
 /* ---- the body ---- */
 
 static int check_body(struct http_reader *reader, uint64_t more)
@@ -97,9 +92,24 @@ static int check_body(struct http_reader *reader, uint64_t more)
   return refuse(reader, JP_CLIENT_LIMIT, NULL);
 }
 
+/* Pauses where the line of a chunk begins. */
+static int begin_chunk(struct http_reader *reader)
+{
+  reader->chunk_line = CHUNK_SIZE;
+  return HPE_PAUSED;
+}
+
 static int on_head_complete(llhttp_t *llhttp)
 {
-  return (llhttp->flags & F_CONTENT_LENGTH) != 0 ? check_body(reader_of(llhttp), llhttp->content_length) : 0;
+  if ((llhttp->flags & F_CONTENT_LENGTH) != 0)
+    return check_body(reader_of(llhttp), llhttp->content_length);
+  return (llhttp->flags & F_CHUNKED) != 0 ? begin_chunk(reader_of(llhttp)) : 0;
+}
+
+/* Of the last one, behind which trailers may come, llhttp reads all. */
+static int on_chunk_complete(llhttp_t *llhttp)
+{
+  return (llhttp->flags & F_TRAILING) != 0 ? 0 : begin_chunk(reader_of(llhttp));
 }
 
 /* The piece that lies in the input leaves it. */
@@ -146,8 +156,7 @@ void http_reader_init(struct http_reader *reader, size_t body_max)
       .on_header_field_complete = on_field_complete,
       .on_header_value = on_value,
       .on_headers_complete = on_head_complete,
-      .on_chunk_extension_name = on_extension,
-      .on_chunk_extension_value = on_extension,
+      .on_chunk_complete = on_chunk_complete,
       .on_body = on_body,
       .on_message_complete = on_complete,
   };
@@ -200,13 +209,58 @@ static enum jp_client_status give_response(struct http_reader *reader, struct ht
   return JP_CLIENT_OK;
 }
 
+static bool is_hex_digit(char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Gives llhttp the next stretch that it may read: the digits of a chunk's size, or all that there is. */
+static enum llhttp_errno give_llhttp(struct http_reader *reader, struct text input, size_t *at)
+{
+  size_t end = input.len;
+  if (reader->chunk_line > CHUNK_SIZE)
+    return HPE_OK;
+  if (reader->chunk_line == CHUNK_SIZE)
+    for (end = *at; end < input.len && is_hex_digit(input.data[end]);)
+      end++;
+  if (llhttp_get_errno(&reader->llhttp) == HPE_PAUSED)
+    llhttp_resume(&reader->llhttp);
+  enum llhttp_errno result = llhttp_execute(&reader->llhttp, input.data + *at, end - *at);
+  *at = result == HPE_PAUSED ? (size_t)(llhttp_get_error_pos(&reader->llhttp) - input.data) : end;
+  return result;
+}
+
+/* Passes over the extensions of a chunk, up to the end of its line. */
+static enum llhttp_errno read_extensions(struct http_reader *reader, struct text input, size_t *at)
+{
+  for (; *at < input.len; ++*at) {
+    reader->chunk_line = chunk_line_step(reader->chunk_line, (unsigned char)input.data[*at]);
+    if (reader->chunk_line == CHUNK_LLHTTP)
+      return HPE_OK;
+    if (reader->chunk_line == CHUNK_WRONG)
+      return (enum llhttp_errno)refuse(
+          reader, JP_CLIENT_PROTOCOL, "what came is no HTTP response: a chunk extension that cannot be read");
+    if (count_head(reader, 1) != 0)
+      return HPE_USER;
+  }
+  return HPE_OK;
+}
+
 enum jp_client_status http_reader_read(struct http_reader *reader, struct text input, size_t *used,
                                        struct http_response *response, bool *is_whole,
                                        struct jp_client_error *error)
 {
-  enum llhttp_errno result = llhttp_execute(&reader->llhttp, input.data, input.len);
+  enum llhttp_errno result = HPE_OK;
+  size_t at = 0;
+  do {
+    result = give_llhttp(reader, input, &at);
+    if (result == HPE_OK && reader->chunk_line != CHUNK_LLHTTP)
+      result = read_extensions(reader, input, &at);
+  } while (at < input.len && !reader->is_whole && (result == HPE_OK || result == HPE_PAUSED));
   *is_whole = result == HPE_PAUSED && reader->is_whole;
-  *used = *is_whole ? (size_t)(llhttp_get_error_pos(&reader->llhttp) - input.data) : input.len;
+  *used = *is_whole ? at : input.len;
+  if (result == HPE_PAUSED && !*is_whole)
+    result = HPE_OK; /* a chunk begins with the next input */
   if (*is_whole)
     return give_response(reader, response, error);
   if (result != HPE_OK || keep_span(reader) != 0)

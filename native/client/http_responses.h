@@ -5,6 +5,7 @@
  * bounded here. No sockets. One owner, one thread at a time.
  */
 #include "base/buffer.h"
+#include "base/chunk_line.h"
 #include "client/transport.h"
 
 #include <llhttp.h>
@@ -32,6 +33,7 @@ struct http_reader {
   bool is_inside; /* a response has begun */
   bool is_whole;
   bool is_last;
+  enum chunk_line chunk_line; /* what of the body is read next: llhttp's, or the line of a chunk */
   size_t words_length;
   char words[HTTP_WORDS_MAX]; /* "Not Found" */
   enum jp_client_status fault;

@@ -406,57 +406,12 @@ static enum http_progress read_trailer(struct http_parser *parser, struct text i
   return HTTP_NEEDS_INPUT;
 }
 
-static bool is_blank(unsigned char c)
-{
-  return c == ' ' || c == '\t';
-}
-
-/* The place after one more byte of the extensions; CHUNK_LLHTTP: they end before the byte. */
-static enum http_chunk_line step_chunk_line(enum http_chunk_line at, unsigned char c)
-{
-  bool is_token = is_token_char(c);
-  switch (at) {
-  case CHUNK_SIZE:
-  case CHUNK_VALUE_END:
-  case CHUNK_TOKEN:
-    if (at == CHUNK_TOKEN && is_token)
-      return CHUNK_TOKEN;
-    return c == ';' ? CHUNK_SEMICOLON : is_blank(c) ? CHUNK_BLANK : c == '\r' ? CHUNK_LLHTTP : CHUNK_WRONG;
-  case CHUNK_BLANK:
-    return c == ';' ? CHUNK_SEMICOLON : is_blank(c) ? CHUNK_BLANK : CHUNK_WRONG;
-  case CHUNK_SEMICOLON:
-    return is_token ? CHUNK_NAME : is_blank(c) ? CHUNK_SEMICOLON : CHUNK_WRONG;
-  case CHUNK_NAME:
-    if (is_token || c == '\r')
-      return is_token ? CHUNK_NAME : CHUNK_LLHTTP;
-    return c == '='      ? CHUNK_EQUALS
-           : c == ';'    ? CHUNK_SEMICOLON
-           : is_blank(c) ? CHUNK_NAME_BLANK
-                         : CHUNK_WRONG;
-  case CHUNK_NAME_BLANK:
-    return c == '='      ? CHUNK_EQUALS
-           : c == ';'    ? CHUNK_SEMICOLON
-           : is_blank(c) ? CHUNK_NAME_BLANK
-                         : CHUNK_WRONG;
-  case CHUNK_EQUALS:
-    return c == '"' ? CHUNK_QUOTED : is_token ? CHUNK_TOKEN : is_blank(c) ? CHUNK_EQUALS : CHUNK_WRONG;
-  case CHUNK_QUOTED:
-    if (c == '"' || c == '\\')
-      return c == '"' ? CHUNK_VALUE_END : CHUNK_ESCAPE;
-    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
-  case CHUNK_ESCAPE:
-    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
-  default:
-    return CHUNK_WRONG;
-  }
-}
-
 /* Reads what belongs to no data and is not llhttp's: the extensions of a chunk, up to the end of its line. */
 static enum http_progress read_extensions(struct http_parser *parser, struct text input, size_t *used)
 {
   enum { EXTENSIONS_MAX = 4096 };
   while (*used < input.len) {
-    parser->chunk_line = step_chunk_line(parser->chunk_line, (unsigned char)input.data[*used]);
+    parser->chunk_line = chunk_line_step(parser->chunk_line, (unsigned char)input.data[*used]);
     if (parser->chunk_line == CHUNK_LLHTTP)
       return HTTP_DONE;
     if (parser->chunk_line == CHUNK_WRONG)

@@ -17,6 +17,7 @@
  * One owner, one thread at a time.
  */
 #include "base/buffer.h"
+#include "base/chunk_line.h"
 #include "base/text.h"
 
 #include <llhttp.h>
@@ -76,23 +77,6 @@ enum http_trailer {
   TRAILER_END
 };
 
-/* Who reads the next byte of a body in chunks. llhttp knows neither white space around ";" and "=" nor an escape in a
- * quoted value, so that extensions (RFC 9112, 7.1.1) are read and dropped before it. */
-enum http_chunk_line {
-  CHUNK_LLHTTP,    /* llhttp: the end of a line, and the data */
-  CHUNK_SIZE,      /* llhttp, the digits of the size; what follows them decides */
-  CHUNK_BLANK,     /* white space after the size or a value: only another extension may follow */
-  CHUNK_SEMICOLON, /* before a name */
-  CHUNK_NAME,
-  CHUNK_NAME_BLANK,
-  CHUNK_EQUALS, /* before a value */
-  CHUNK_TOKEN,
-  CHUNK_QUOTED,
-  CHUNK_ESCAPE, /* after a backslash */
-  CHUNK_VALUE_END,
-  CHUNK_WRONG
-};
-
 struct http_parser {
   llhttp_t llhttp;
   struct http_request *request; /* during http_read_head */
@@ -104,7 +88,7 @@ struct http_parser {
   size_t overhead;     /* bytes of chunk extensions so far */
   size_t trailer_left; /* bytes that the trailer section may still have */
   enum http_trailer trailer;
-  enum http_chunk_line chunk_line;
+  enum chunk_line chunk_line;
   bool is_chunked;
   int status;
   const char *reason;

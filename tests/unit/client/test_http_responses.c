@@ -1,7 +1,8 @@
 /* Responses of HTTP, whole and in pieces, right and wrong. */
 #include "client/http_responses.h"
-
 #include "tests/unit/unit.h"
+
+#include <stdio.h>
 
 enum { BODY_MAX = 1000 };
 
@@ -85,6 +86,10 @@ static void test_chunks(void **state)
   CHECK(OK "Transfer-Encoding: chunked\r\n\r\n00A;name=\"value\"\r\n0123456789\r\n0\r\n" JSON "\r\n",
         "200 [0123456789]"); /* the type of a trailer counts for nothing */
   CHECK(OK JSON "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "200 json []");
+  CHECK(OK JSON
+        "Transfer-Encoding: chunked\r\n\r\n2 ; a = b;c=\"d\\\"e; \";f\r\n{}\r\n0; x=\"y\"\r\n\r\n" OK JSON
+        "Content-Length: 2\r\n\r\n[]",
+        "200 json [{}]200 json [[]]");
 }
 
 static void test_end(void **state)
@@ -113,6 +118,14 @@ static void test_wrong(void **state)
   CHECK_FAILS(OK "Transfer-Encoding: chunked\r\n\r\nx\r\n", JP_CLIENT_PROTOCOL, "no HTTP response");
   CHECK_FAILS(OK "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", JP_CLIENT_PROTOCOL,
               "no HTTP response");
+  static const char *const extensions[] = {"\n",      " x\r\n", ";a=\"b\r\nc\"\r\n", ";a=\"b\nc\"\r\n",
+                                           ";=b\r\n", " \r\n"};
+  for (size_t i = 0; i < COUNT_OF(extensions); i++) {
+    char input[200];
+    snprintf(input, sizeof input, "%s%s%s%s", OK "Transfer-Encoding: chunked\r\n\r\n1", extensions[i], "{",
+             "\r\n");
+    CHECK_FAILS(input, JP_CLIENT_PROTOCOL, "chunk extension");
+  }
   CHECK_FAILS("HTTP/1.1 101 Switching Protocols\r\n\r\n", JP_CLIENT_PROTOCOL, "change of protocols");
 }
 
