@@ -39,7 +39,7 @@ static enum jp_status fail_copies(const struct batch_fill *fill)
 {
   outcome_fail(
       fill->outcome, fill->arena, FAILURE_SERVER, NULL,
-      "the values that the requests of this batch name are longer than message-max (%zu bytes) in all",
+      "the values that the requests of this batch name take more than 32 times message-max (%zu bytes)",
       fill->max_size);
   return JP_LIMIT;
 }

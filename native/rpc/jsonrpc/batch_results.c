@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum {
-  BUCKETS = 1024, /* as many as a batch has requests by default */
+  COPIES_OF_ROOM = 32, /* a batch may use a long value in many requests, but cannot take minutes with it */
+  BUCKETS = 1024,      /* as many as a batch has requests by default */
   /* The data of an error holds the data of the error that led to it: a chain in which each request depends on the
    * one before would grow by the square of its length. So from this depth on the first of these errors is told. */
   CAUSES_MAX = 8
@@ -33,7 +34,7 @@ struct batch_results *batch_results_create(struct arena *arena, size_t room)
     return NULL;
   made->arena = arena;
   made->room = room;
-  made->copies_room = room;
+  made->copies_room = COPIES_OF_ROOM * room;
   return made;
 }
 

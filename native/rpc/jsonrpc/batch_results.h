@@ -39,7 +39,7 @@ struct batch_results;
 /* True where requests of the message may name results: it is a batch that has the word. No other needs notes. */
 bool batch_results_may_be_named(struct text message);
 
-/* NULL: no memory. room: bytes that all noted values may take together, and again all copies of them in requests. */
+/* NULL: no memory. room: bytes that all noted values may take together; their copies in requests may take 32 times as many. */
 struct batch_results *batch_results_create(struct arena *arena, size_t room);
 
 /* Notes what a request came to; id as written, data NULL: none, and nothing is noted. Without memory nothing is

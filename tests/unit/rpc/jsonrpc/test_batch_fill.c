@@ -249,12 +249,12 @@ static void test_all_copies_of_a_batch_have_a_limit(void **state)
   const struct op_value text = {.kind = OP_TEXT, .text = TEXT("twenty bytes of text")};
   const struct outcome value = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
-  results = batch_results_create(&arena, 50);
+  results = batch_results_create(&arena, 30);
   note("1", &value, false);
   struct json_value params;
   struct outcome outcome;
   const struct batch_result *failed;
-  for (int copy = 0; copy < 2; copy++) {
+  for (int copy = 0; copy < 43; copy++) {
     params = parse(TEXT("[{\"ref\":{\"result\":1}}]"));
     assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
   }
@@ -262,7 +262,7 @@ static void test_all_copies_of_a_batch_have_a_limit(void **state)
   assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
   assert_text(
       outcome.message,
-      "the values that the requests of this batch name are longer than message-max (1000 bytes) in all");
+      "the values that the requests of this batch name take more than 32 times message-max (1000 bytes)");
 }
 
 /* Each request of the chain has failed because of the one before it. */
