@@ -278,6 +278,21 @@ static enum jp_status check_target(void *context, const struct operation *operat
                         outcome);
 }
 
+enum jp_status rpc_authorize_collection(const struct rpc_authorizer *authorizer, struct arena *arena,
+                                        struct outcome *outcome)
+{
+  const struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
+                                     .category = POLICY_STATIC_METHOD,
+                                     .visibility = POLICY_PUBLIC,
+                                     .class_name = TEXT("java.lang.System"),
+                                     .member_name = TEXT("gc")};
+  struct policy_verdict verdict = policy_check(authorizer->policy, &query);
+  if (verdict.log)
+    log_verdict(authorizer, operation_names[OP_CALL], query.class_name, query.member_name, verdict);
+  return verdict.allow ? JP_OK
+                       : rpc_authorize_deny(authorizer, query.class_name, query.member_name, arena, outcome);
+}
+
 /* ---- what arguments name ---- */
 
 /* Asks about a public member by its names alone. Sets *logged if it has written a line. */

@@ -55,6 +55,10 @@ enum jp_status rpc_authorize_class(const struct rpc_authorizer *authorizer, cons
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
                            const struct jvm_target *member);
 
+/* Judges `control gc` as a call of System.gc. Anything but JP_OK leaves an OUTCOME_ERROR. */
+enum jp_status rpc_authorize_collection(const struct rpc_authorizer *authorizer, struct arena *arena,
+                                        struct outcome *outcome) JP_MUST_CHECK;
+
 /* Remembers for a while that the policy has nothing against any overload of the name. */
 bool rpc_authorizer_knows_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
                                     struct text member);

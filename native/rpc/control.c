@@ -52,10 +52,16 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
   rpc_session_clear(session, run->runner->thread);
 }
 
-static void collect_garbage(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+/* Judged as a call of System.gc: a collection stops all of the peer's threads. */
+static void collect_garbage(struct rpc_run *run, struct outcome *outcome)
 {
-  (void)operation, (void)outcome;
-  jvm_gc(run->runner->thread);
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(run);
+  struct rpc_peer *peer = run->runner->peer;
+  struct arena *arena = &run->runner->arena;
+  struct jp_error error;
+  if (rpc_authorize_collection(&authorizer, arena, outcome) == JP_OK &&
+      rpc_collector_collect(peer->collector, peer->jvm, run->runner->thread, &error) != JP_OK)
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "no thread for a collection: %s", error.text);
 }
 
 static void tell_text(struct rpc_run *run, struct text text, struct outcome *outcome)
@@ -154,7 +160,7 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     delete_session(run, operation, outcome);
     return;
   case OP_GC:
-    collect_garbage(run, operation, outcome);
+    collect_garbage(run, outcome);
     return;
   case OP_STATS:
     tell_stats(run, operation, outcome);

@@ -38,6 +38,9 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
     status = rpc_callbacks_list_create(&made->callbacks);
   if (status == JP_OK)
     status = nested_workers_create(made, &made->nested_workers);
+  made->collector = rpc_collector_create();
+  if (status == JP_OK && made->collector == NULL)
+    status = JP_NO_MEMORY;
   if (status != JP_OK)
     jp_fail(error, status, status == JP_NO_MEMORY ? "out of memory" : "OpenSSL has no HMAC-SHA256");
   else if (config->catalog != NULL)
@@ -87,7 +90,8 @@ enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp
 
 bool rpc_peer_detach(struct rpc_peer *peer)
 {
-  return rpc_sessions_stop(peer->sessions, SWEEPER_WAIT_MS);
+  bool has_ended = rpc_collector_stop(peer->collector, SWEEPER_WAIT_MS);
+  return rpc_sessions_stop(peer->sessions, SWEEPER_WAIT_MS) && has_ended;
 }
 
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer)
@@ -97,12 +101,14 @@ const struct rpc_service *rpc_peer_service(struct rpc_peer *peer)
 
 void rpc_peer_destroy(struct rpc_peer *peer)
 {
-  /* A sweeper that hangs in a dying JVM still uses the sessions: then they are left to the process's end. */
+  /* A thread that hangs in a dying JVM still uses the sessions or the collector: then they are left to the process's
+   * end. */
   if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
     return;
   nested_workers_destroy(peer->nested_workers);
   rpc_callbacks_list_destroy(peer->callbacks);
   stop_codecs(peer);
+  rpc_collector_destroy(peer->collector);
   rpc_meta_destroy(peer->meta);
   rpc_sessions_destroy(peer->sessions);
   free(peer);

@@ -1,6 +1,7 @@
 #ifndef JPEER_RPC_PEER_STATE_H
 #define JPEER_RPC_PEER_STATE_H
 /* What the core's files and the codecs share about the peer, its workers and its clients. Not for others. */
+#include "rpc/collector.h"
 #include "rpc/meta/meta.h"
 #include "rpc/peer.h"
 #include "rpc/run.h"
@@ -21,6 +22,7 @@ struct rpc_peer {
   _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
   const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
   struct rpc_callbacks_list *callbacks;
+  struct rpc_collector *collector;
   _Atomic size_t callback_threads; /* of the peer's own: those that wait in calls */
   struct nested_workers *nested_workers;
 };
