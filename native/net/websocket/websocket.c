@@ -210,13 +210,17 @@ static enum step say_goodbye(struct connection *connection, bool is_quiet)
 static bool is_answered(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
+  const struct ws_reader *reader = &state->reader;
+  if (reader->in_message && reader->valid > connection->message.len)
+    state->awaits_close = false; /* the message in whose middle the reader is has been dropped */
   if (!state->awaits_close || (state->decoder == NULL && !borrow_decoder(connection, member)))
     return false;
   struct ws_input input;
   enum ws_event event;
   do {
     event = read_frames(connection, &input);
-    buffer_clear(&connection->message);
+    if (event == WS_EVENT_MESSAGE) /* the reader has counted the bytes of one that is not whole */
+      buffer_clear(&connection->message);
   } while (event == WS_EVENT_MESSAGE || event == WS_EVENT_PING || event == WS_EVENT_PONG);
   if (event != WS_EVENT_NONE && event != WS_EVENT_CLOSE)
     state->awaits_close = false; /* what follows a frame that is wrong cannot be read */
