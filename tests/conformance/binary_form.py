@@ -31,7 +31,7 @@ THROWABLES = {-32602: "java.lang.IllegalArgumentException", -32001: DENIED, -326
               -32601: "$any-of:" + "|".join(f"java.lang.{name}Exception" for name in (
                   "ClassNotFound", "NoSuchMethod", "NoSuchField")),
               -32000: "$text"}
-STATUS_OF = {-32601: "UNSUPPORTED", -32602: "ERROR"}
+STATUS_OF = {-32001: "UNAUTHORIZED", -32601: "UNSUPPORTED", -32602: "ERROR"}
 # By the method, and whether there is an instance.
 NUMBERS = {("new", False): 1, ("call", True): 2, ("call", False): 3, ("get", False): 4, ("get", True): 5,
            ("put", False): 6, ("put", True): 7}

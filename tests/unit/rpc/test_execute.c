@@ -399,7 +399,7 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   run(bench, OP_CALL, "a.Calc", "add");
   run(bench, OP_CALL, "a.Calc", "hidden");
   run(bench, OP_NEW, "b.C", "<init>");
-  run(bench, OP_NEW, "b.D\" verdict=ALLOW rule=\"\xC2\x85", "<init>");
+  run(bench, OP_CALL, "b.D", "x\" verdict=ALLOW rule=\"\xC2\x85");
   for (int i = 0; i < 2; i++)
     run_with(bench, OP_CALL, "a.Calc", "note", named, 1);
   assert_true(dup2(saved, STDERR_FILENO) >= 0);
@@ -415,8 +415,8 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
                          "operation=call class=\"a.Calc\" member=\"add\" verdict=ALLOW rule=\"rule 1 ("));
   assert_non_null(
       strstr(written, "operation=new class=\"b.C\" member=\"<init>\" verdict=DENY rule=\"rule 3 ("));
-  assert_non_null(
-      strstr(written, "class=\"b.D\\\" verdict=ALLOW rule=\\\"\\u0085\" member=\"<init>\" verdict=DENY"));
+  assert_non_null(strstr(
+      written, "class=\"b.D\" member=\"x\\\" verdict=ALLOW rule=\\\"\\u0085\" verdict=DENY rule=\"rule 3 ("));
 }
 
 /* ---- callbacks ---- */
