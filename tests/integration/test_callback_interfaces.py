@@ -119,6 +119,7 @@ rules:
   - {class: "fixtures.Callbacks$Greeter", members: CALLBACK, method: name, action: ALLOW}
   - {class: "fixtures.*", members: [STATIC_METHOD], action: ALLOW}
   - {class: java.lang.IllegalStateException, members: CONSTRUCTOR, action: ALLOW}
+  - {class: java.lang.System, method: gc, action: ALLOW}
 """
 
     def start(self, *options):

@@ -192,6 +192,8 @@ void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, 
 
 size_t jvm_objects_count(const struct jvm_objects *objects)
 {
+  if (stub.while_counting != NULL)
+    stub.while_counting();
   return objects->count;
 }
 

@@ -44,7 +44,8 @@ struct stub_jni {
   const struct outcome *thrown;        /* by a whole-number call */
   uint64_t serial;                     /* of the cache of members */
   _Atomic unsigned collected;          /* calls of jvm_gc */
-  void (*while_collecting)(void);      /* what Java does meanwhile; NULL: nothing */
+  void (*while_collecting)(void);      /* what Java does in jvm_gc; NULL: nothing */
+  void (*while_counting)(void);        /* likewise, in jvm_objects_count */
   _Atomic bool are_exiting;            /* the threads of workers */
   _Atomic int frames;                  /* begun and not ended */
   _Atomic int tables;                  /* made and not destroyed */

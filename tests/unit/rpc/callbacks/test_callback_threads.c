@@ -248,10 +248,11 @@ static void *run_outer_caller(void *argument)
 static void answer_after_request(struct client *client, unsigned long number, long id)
 {
   if (id < IDS)
-    come(client->duplex,
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"gc\"},\"options\":{"
-         "\"within\":\"cb-%lu\"}}",
-         number);
+    come(
+        client->duplex,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"stats\"},\"options\":{"
+        "\"within\":\"cb-%lu\"}}",
+        number);
   come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
 }
 
@@ -262,7 +263,7 @@ static void test_nested_requests_call_back(void **state)
   struct client client = {.duplex = f->duplex, .answer = answer_after_request};
   inner.fixture = f;
   atomic_store(&inner.answered, 0);
-  stub.while_collecting = call_inside;
+  stub.while_counting = call_inside;
   assert_int_equal(pthread_create(&client.thread, NULL, run_client, &client), 0);
   for (size_t i = 0; i < CALLERS; i++) {
     callers[i] = (struct caller){.fixture = f, .number = i};
