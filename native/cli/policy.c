@@ -100,7 +100,8 @@ static int check_file(char *const *args, size_t arg_count)
   if (status == JP_OK)
     status = policy_lint(&document, args[0], &warnings, &count, &error);
   if (status == JP_OK) {
-    fwrite(warnings.data, 1, warnings.len, stderr);
+    if (warnings.len > 0) /* the data of an empty buffer may be NULL */
+      fwrite(warnings.data, 1, warnings.len, stderr);
     if (count == 0)
       printf("%s: good\n", args[0]);
     else
