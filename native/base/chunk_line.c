@@ -1,19 +1,6 @@
 #include "base/chunk_line.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-/* RFC 9110, 5.6.2 */
-static bool is_token_char(unsigned char c)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-}
-
-static bool is_text_char(unsigned char c)
-{
-  return (c >= ' ' || c == '\t') && c != 0x7f;
-}
+#include "base/http_chars.h"
 
 static bool is_blank(unsigned char c)
 {
@@ -22,7 +9,7 @@ static bool is_blank(unsigned char c)
 
 enum chunk_line chunk_line_step(enum chunk_line at, unsigned char c)
 {
-  bool is_token = is_token_char(c);
+  bool is_token = http_is_token_char(c);
   switch (at) {
   case CHUNK_SIZE:
   case CHUNK_VALUE_END:
@@ -51,9 +38,9 @@ enum chunk_line chunk_line_step(enum chunk_line at, unsigned char c)
   case CHUNK_QUOTED:
     if (c == '"' || c == '\\')
       return c == '"' ? CHUNK_VALUE_END : CHUNK_ESCAPE;
-    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
+    return http_is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
   case CHUNK_ESCAPE:
-    return is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
+    return http_is_text_char(c) ? CHUNK_QUOTED : CHUNK_WRONG;
   default:
     return CHUNK_WRONG;
   }

@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_KEYED_HASH_H
 #define JPEER_BASE_KEYED_HASH_H
 /*
- * A hash of bytes under a random key: HMAC-SHA256 (RFC 2104), cut. Who does not have the key learns nothing from one
- * hash about another. Any thread; one hash takes less than a microsecond.
+ * A hash of bytes under a random key: HMAC-SHA256 (RFC 2104), of which the first bytes are given. Without the key, one
+ * hash says nothing about another. Any thread.
  */
 #include "base/status.h"
 

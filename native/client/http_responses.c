@@ -1,5 +1,6 @@
 #include "client/http_responses.h"
 
+#include "base/http_chars.h"
 #include "client/messages/client_error.h"
 
 #include <string.h>
@@ -209,11 +210,6 @@ static enum jp_client_status give_response(struct http_reader *reader, struct ht
   return JP_CLIENT_OK;
 }
 
-static bool is_hex_digit(char c)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* Gives llhttp the next stretch that it may read: the digits of a chunk's size, or all that there is. */
 static enum llhttp_errno give_llhttp(struct http_reader *reader, struct text input, size_t *at)
 {
@@ -221,7 +217,7 @@ static enum llhttp_errno give_llhttp(struct http_reader *reader, struct text inp
   if (reader->chunk_line > CHUNK_SIZE)
     return HPE_OK;
   if (reader->chunk_line == CHUNK_SIZE)
-    for (end = *at; end < input.len && is_hex_digit(input.data[end]);)
+    for (end = *at; end < input.len && http_is_hex_digit(input.data[end]);)
       end++;
   if (llhttp_get_errno(&reader->llhttp) == HPE_PAUSED)
     llhttp_resume(&reader->llhttp);

@@ -1,5 +1,7 @@
 #include "net/http/http_parser.h"
 
+#include "base/http_chars.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -181,19 +183,6 @@ static size_t count_empty_lines(struct text input)
   return skipped;
 }
 
-/* RFC 9110, 5.6.2 */
-static const bool IS_TOKEN_CHAR[256] = {
-    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,  ['#'] = true,
-    ['$'] = true,         ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true,
-    ['+'] = true,         ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true,
-    ['`'] = true,         ['|'] = true,         ['~'] = true,
-};
-
-static bool is_token_char(unsigned char c)
-{
-  return IS_TOKEN_CHAR[c];
-}
-
 /* A field line without its CR LF: a name of token characters right before the colon (RFC 9112, 5.1). */
 static const char *check_field_line(struct text line)
 {
@@ -203,21 +192,16 @@ static const char *check_field_line(struct text line)
   if (colon == NULL || colon == line.data)
     return "a header line has no name";
   for (const char *c = line.data; c < colon; c++) {
-    if (!is_token_char((unsigned char)*c))
+    if (!http_is_token_char((unsigned char)*c))
       return "a header name has a character that is not allowed";
   }
   return NULL;
 }
 
-static bool is_text_char(unsigned char c)
-{
-  return (c >= ' ' || c == '\t') && c != 0x7f;
-}
-
 static const char *check_characters(struct text line)
 {
   for (size_t i = 0; i < line.len; i++) {
-    if (!is_text_char((unsigned char)line.data[i]))
+    if (!http_is_text_char((unsigned char)line.data[i]))
       return "a control character in the request's head";
   }
   return NULL;
@@ -228,7 +212,7 @@ static const char *check_request_line(struct text line)
 {
   enum { VERSION_LENGTH = 8 };
   size_t method = 0;
-  while (method < line.len && is_token_char((unsigned char)line.data[method]))
+  while (method < line.len && http_is_token_char((unsigned char)line.data[method]))
     method++;
   size_t target = method + 1;
   while (target < line.len && (unsigned char)line.data[target] > ' ' &&
@@ -373,11 +357,11 @@ static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
 {
   switch (at) {
   case TRAILER_LINE:
-    return c == '\r' ? TRAILER_LAST_LF : is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
+    return c == '\r' ? TRAILER_LAST_LF : http_is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
   case TRAILER_NAME:
-    return c == ':' ? TRAILER_VALUE : is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
+    return c == ':' ? TRAILER_VALUE : http_is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
   case TRAILER_VALUE:
-    return c == '\r' ? TRAILER_LF : is_text_char(c) ? TRAILER_VALUE : TRAILER_NONE;
+    return c == '\r' ? TRAILER_LF : http_is_text_char(c) ? TRAILER_VALUE : TRAILER_NONE;
   case TRAILER_LF:
     return c == '\n' ? TRAILER_LINE : TRAILER_NONE;
   case TRAILER_LAST_LF:
@@ -423,11 +407,6 @@ static enum http_progress read_extensions(struct http_parser *parser, struct tex
   return HTTP_NEEDS_INPUT;
 }
 
-static bool is_hex_digit(char c)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* Gives llhttp the next stretch that it may read: the digits of a size, or all that there is. */
 static llhttp_errno_t give_llhttp(struct http_parser *parser, struct text input, size_t *used)
 {
@@ -435,7 +414,7 @@ static llhttp_errno_t give_llhttp(struct http_parser *parser, struct text input,
   if (parser->chunk_line == CHUNK_LLHTTP)
     end = input.len;
   else
-    while (end < input.len && is_hex_digit(input.data[end]))
+    while (end < input.len && http_is_hex_digit(input.data[end]))
       end++;
   if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
     llhttp_resume(&parser->llhttp);
