@@ -11,8 +11,8 @@ option_reader parent_watch_read;
 
 /*
  * Reads the descriptor on a thread of its own, and sends this process SIGTERM when nothing can come any more; again
- * each grace_ms, as long as the process lives. What comes is dropped, but with PARENT_WATCH_STOP as the last of it the
- * stop is one that the program has planned: nothing is logged. Once a process, before the JVM is started.
+ * each grace_ms, as long as the process lives. The bytes are dropped; where the last ones are PARENT_WATCH_STOP, the
+ * program has planned the stop, and nothing is logged. Once a process, before the JVM is started.
  */
 #define PARENT_WATCH_STOP "stop"
 enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_error *error) JP_MUST_CHECK;

@@ -19,7 +19,7 @@
   ROW(GC, "gc")                                                                                              \
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
-  ROW(SESSION, "session", .is_safe = true, .is_addition = true)
+  ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true)
 
 #define OP_CONTROL_COMMAND(command, ...) OP_##command,
 enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };

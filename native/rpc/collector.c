@@ -23,11 +23,17 @@ struct rpc_collector *rpc_collector_create(void)
   struct rpc_collector *made = calloc(1, sizeof *made);
   if (made == NULL)
     return NULL;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_mutex_init(&made->lock, NULL);
-  pthread_cond_init(&made->changed, &attributes);
+  if (pthread_mutex_init(&made->lock, NULL) != 0 || pthread_condattr_init(&attributes) != 0) {
+    free(made);
+    return NULL;
+  }
+  bool is_good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                 pthread_cond_init(&made->changed, &attributes) == 0;
   pthread_condattr_destroy(&attributes);
+  if (!is_good) {
+    free(made);
+    return NULL;
+  }
   return made;
 }
 
@@ -115,7 +121,8 @@ enum jp_status rpc_collector_collect(struct rpc_collector *collector, struct jvm
   if (status == JP_OK)
     return JP_OK;
   pthread_mutex_lock(&collector->lock);
-  collector->has_thread = false;
+  /* Or later requests would wait for a thread that never comes, and none would collect itself. */
+  collector->is_wanted = collector->has_thread = false;
   pthread_cond_broadcast(&collector->changed);
   pthread_mutex_unlock(&collector->lock);
   return status;

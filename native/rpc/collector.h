@@ -11,7 +11,7 @@ struct rpc_collector;
 
 /* NULL: no memory. */
 struct rpc_collector *rpc_collector_create(void);
-/* Requests that share a collection are answered without one from now on. Waits for the collector's own thread, at most
+/* A collection that is still wanted does not run. Waits for the collector's own thread, at most
  * wait_ms; false: it still runs, and the collector must not be destroyed. Repeated calls are fine, and NULL. */
 bool rpc_collector_stop(struct rpc_collector *collector, int64_t wait_ms);
 void rpc_collector_destroy(struct rpc_collector *collector);

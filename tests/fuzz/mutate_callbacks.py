@@ -259,7 +259,7 @@ class Attack:
 
 class Run(Mutation):
     def __init__(self, peer, seconds, seed):
-        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "given up", "checked",
+        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "abandoned", "checked",
                                               "deadlocks of Java's own"))
         self.is_deadlock_shown = False
 
@@ -277,7 +277,7 @@ class Run(Mutation):
                     attack = Attack(self, client, rng)
                     attack.play()
             except (*GONE, shm.Ended, shm.TimedOut):
-                self.count("given up")
+                self.count("abandoned")
             except Exception as error:  # whatever else it is, it is a fault
                 said = attack.said if attack is not None else []
                 self.fault(f"client {number}: {type(error).__name__}: {error}, after {said}")

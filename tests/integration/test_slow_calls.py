@@ -113,6 +113,7 @@ class SlowCalls(unittest.TestCase):
                     blocked.send(PASS)
                 for _ in range(20):
                     self.assertIn("objects", plain(client.control("stats")))
+                    self.assertIn("epoch", plain(client.control("session")))
                     self.assertIsNone(client.control("ping"))
                 described = fetch(client, "fixtures.Calculator")
             self.assertEqual([one["className"] for one in described], ["fixtures.Calculator"])
