@@ -421,8 +421,11 @@ static bool grow_values(struct jvm_objects *objects)
   uint32_t *grown = calloc(capacity, sizeof *grown);
   if (grown == NULL)
     return false;
-  for (size_t i = 0; i < objects->value_count; i++)
-    grown[i] = objects->values[(objects->oldest_value + i) % objects->value_capacity];
+  size_t place = objects->oldest_value;
+  for (size_t i = 0; i < objects->value_count; i++) {
+    grown[i] = objects->values[place];
+    place = place + 1 == objects->value_capacity ? 0 : place + 1;
+  }
   free(objects->values);
   objects->values = grown;
   objects->value_capacity = capacity;

@@ -136,7 +136,8 @@ enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes, stru
 
 static enum jp_status no_memory(struct jp_error *error)
 {
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+  (void)!jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+  return JP_NO_MEMORY;
 }
 
 static enum jp_status intern_text(struct builder *builder, struct text t, uint32_t *id,

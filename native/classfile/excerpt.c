@@ -139,7 +139,8 @@ enum { SLOTS = 4 * CLASSES_IN_ONE_MAX };
 
 static enum jp_status no_memory(struct jp_error *error)
 {
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+  (void)!jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+  return JP_NO_MEMORY;
 }
 
 static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
@@ -307,6 +308,14 @@ static void make_key(struct buffer *key, const struct text *names, size_t count,
   }
 }
 
+/* Moves what is before `place` one back, and puts the excerpt first. Under the lock. */
+static void put_first(struct excerpts *excerpts, size_t place, struct catalog_excerpt *excerpt)
+{
+  for (; place > 0; place--)
+    excerpts->kept[place] = excerpts->kept[place - 1];
+  excerpts->kept[0] = excerpt;
+}
+
 static struct catalog_excerpt *find_kept(struct excerpts *excerpts, struct text key)
 {
   struct catalog_excerpt *found = NULL;
@@ -315,8 +324,7 @@ static struct catalog_excerpt *find_kept(struct excerpts *excerpts, struct text 
     if (!text_equal(buffer_text(&excerpts->kept[i]->key), key))
       continue;
     found = catalog_excerpt_retain(excerpts->kept[i]);
-    memmove(&excerpts->kept[1], &excerpts->kept[0], i * sizeof excerpts->kept[0]);
-    excerpts->kept[0] = found;
+    put_first(excerpts, i, found);
   }
   pthread_mutex_unlock(&excerpts->lock);
   return found;
@@ -326,8 +334,7 @@ static void keep(struct excerpts *excerpts, struct catalog_excerpt *excerpt)
 {
   pthread_mutex_lock(&excerpts->lock);
   struct catalog_excerpt *dropped = excerpts->kept[KEPT - 1];
-  memmove(&excerpts->kept[1], &excerpts->kept[0], (KEPT - 1) * sizeof excerpts->kept[0]);
-  excerpts->kept[0] = catalog_excerpt_retain(excerpt);
+  put_first(excerpts, KEPT - 1, catalog_excerpt_retain(excerpt));
   pthread_mutex_unlock(&excerpts->lock);
   catalog_excerpt_close(dropped);
 }

@@ -375,8 +375,11 @@ static void append_callback(struct jp_chain *chain, const struct jp_callback *ca
 
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
-  if (is_good(chain) && steps == NULL)
-    fail_memory(chain);
+  if (steps == NULL) {
+    if (is_good(chain))
+      fail_memory(chain);
+    return;
+  }
   if (is_good(chain) && !is_good(steps))
     chain->fault = steps->fault;
   if (is_good(chain) && chain == steps)
@@ -387,6 +390,6 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
     append_callback(chain, steps->callbacks.items[i]);
   if (is_good(chain))
     chain->is_nested |= steps->is_nested;
-  if (steps != NULL && chain != steps)
+  if (chain != steps)
     chain_clear(steps);
 }

@@ -141,7 +141,7 @@ static inline struct jp_argument jp_boolean(bool value)
 static inline struct jp_argument jp_byte(int8_t value)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "byte");
-  made.as.integer = value;
+  made.as.integer = (int64_t)value;
   return made;
 }
 

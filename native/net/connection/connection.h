@@ -74,6 +74,7 @@ struct connection {
   bool has_said_all;     /* our side is shut down */
   bool has_message;      /* a whole message is in `message` */
   bool has_sent;         /* the client took something in this turn */
+  bool is_midway;        /* the protocol has taken the beginning of a message, but not the end */
   int64_t since_ms;      /* see crew_message */
   int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
   int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
@@ -93,8 +94,7 @@ struct connection {
 
   /* Written by the protocol. */
   const struct connection_protocol *protocol;
-  bool is_midway; /* it has taken the beginning of a message, but not the end */
-  size_t held;    /* bytes of input that lie in objects that it has borrowed */
+  size_t held; /* bytes of input that lie in objects that it has borrowed */
   alignas(max_align_t) unsigned char protocol_state[CONNECTION_PROTOCOL_STATE];
 };
 
