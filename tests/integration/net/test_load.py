@@ -9,7 +9,8 @@ import unittest
 
 import zmq
 
-from stub import CLOSE, CONTINUATION, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post, request
+from stub import (CLOSE, CONTINUATION, PING, PONG, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post,
+                  request)
 
 RESERVED = 2  # threads that serve control and metadata alone, beside the crew
 
@@ -333,12 +334,26 @@ class Input(LoadTest):
         self.assertEqual(self.MIB // 2, len(self.ask(other, "y" * (self.MIB // 2))))
 
     def test_whoever_goes_on_to_the_end_is_served(self):
-        """Three times the bound at once: some wait, which their clients only notice by the time, and none is cut."""
-        outcomes = []
+        """Three times the bound at once: some wait, which their clients only notice by the time.
+
+        A client that a loaded machine keeps from sending 16 KiB in 100 ms loses its licence and may be cut. It sends
+        again, and few have to."""
         kinds = ["websocket", "fragments", "http", "chunks"] * 6
-        for thread in self.run_all(kinds, self.MIB, outcomes):
-            thread.join()
-        self.assertEqual([(kind, self.MIB) for kind in sorted(kinds)], sorted(outcomes, key=str))
+        cut = {1013, (503, b"-32000")}
+        seen = []
+        outcomes = []
+        left = kinds
+        end = time.monotonic() + SECONDS
+        while left:
+            self.assertLess(time.monotonic(), end, f"{left} are still cut, after {seen}")
+            outcomes = []
+            for thread in self.run_all(left, self.MIB, outcomes):
+                thread.join()
+            seen += outcomes
+            left = [kind for kind, outcome in outcomes if outcome in cut]
+        self.assertEqual([], [outcome for outcome in seen if outcome[1] != self.MIB and outcome[1] not in cut])
+        self.assertEqual(sorted(kinds), sorted(kind for kind, outcome in seen if outcome == self.MIB))
+        self.assertLess(len(seen) - len(kinds), len(kinds) // 2)
 
     def test_who_waits_still_has_its_deadline(self):
         self.restart(**{**self.options, "body_timeout_ms": 1500})
@@ -360,24 +375,45 @@ class Input(LoadTest):
         for thread in threads:
             thread.join()
 
+    def dealer(self, context):
+        one = context.socket(zmq.DEALER)
+        one.linger = 0
+        one.rcvtimeo = SECONDS * 1000
+        one.connect(self.stub.zmq_url)
+        return one
+
     def test_zeromq_is_refused_what_does_not_fit(self):
         self.restart(**{**self.options, "input_max_total": self.MIB})
         full = self.websocket()
-        full.send(frame(TEXT, length=self.MIB) + b"x" * (self.MIB // 2))
-        with zmq.Context() as context, context.socket(zmq.DEALER) as one:
-            one.linger = 0
-            one.rcvtimeo = SECONDS * 1000
-            one.connect(self.stub.zmq_url)
-
+        # The pong says that the fragment has been read and counted: a request that came before it would fit.
+        full.send(frame(TEXT, b"x" * (self.MIB // 2), fin=False), frame(PING))
+        self.assertEqual(0x80 | PONG, full.receive()[0])
+        with zmq.Context() as context, self.dealer(context) as one:
             def is_refused():
                 one.send(b"z" * (self.MIB - 65536))
                 answer = one.recv()
                 return b"input-max-total" in answer
-            eventually(is_refused)
+            self.assertTrue(is_refused())
             one.send(b"small")
             self.assertEqual(b"small", one.recv())
             full.connection.close()
             eventually(lambda: not is_refused())
+
+    def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
+        """The other order: the request that came first is served, and later ones are not refused."""
+        self.restart(**{**self.options, "input_max_total": self.MIB})
+        late = self.websocket()
+        with zmq.Context() as context, self.dealer(context) as one:
+            request = b"hold " + b"z" * (self.MIB - 65536)
+            one.send(request)
+            wait_inside(self.stub, 1)
+            late.send(frame(TEXT, b"x" * (self.MIB // 2), fin=False))
+            first, payload = late.receive()
+            self.assertEqual((0x80 | CLOSE, 1013), (first, int.from_bytes(payload[:2], "big")))
+            self.stub.release()
+            self.assertEqual(request[5:], one.recv())
+            one.send(request[5:])
+            self.assertEqual(request[5:], one.recv())
 
 
 class Churn(LoadTest):
