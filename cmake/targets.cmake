@@ -131,13 +131,15 @@ endforeach()
 list(REMOVE_DUPLICATES JPEER_TEST_JAVA_HOMES)
 
 # jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
-# JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm", the second also "checked".
+# JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm", the first also "plain", the second
+# "checked".
 function(jpeer_jvm_test name source)
   jpeer_test_program(${name} ${source} jpeer_with_jvm ${ARGN})
   target_include_directories(${name} PRIVATE ${JPEER_JNI_DIR} ${JPEER_JNI_DIR}/linux)
   foreach(home ${JPEER_TEST_JAVA_HOMES})
     get_filename_component(jdk ${home} NAME)
     jpeer_add_jvm_test(${name}_${jdk} "JAVA_HOME=${home}" ${name})
+    set_tests_properties(${name}_${jdk} PROPERTIES LABELS "jvm;plain")
     jpeer_add_jvm_test(${name}_${jdk}_checked "JAVA_HOME=${home};JPEER_TEST_JVM_OPTIONS=-Xcheck:jni" ${name})
     set_tests_properties(${name}_${jdk}_checked PROPERTIES LABELS "jvm;checked" FAIL_REGULAR_EXPRESSION
       "WARNING in native method;FATAL ERROR in native method;WARNING: JNI local refs")

@@ -46,6 +46,10 @@ WITHOUT_JNI = {"test_allow.py", "test_descriptions.py", "test_docs_links.py", "t
                "test_policy.py", "test_policy_reload.py", "test_readiness.py", "test_shm.py", "test_unix_sockets.py"}
 
 
+# Long tests of code that one thread runs: under TSan they cost minutes, and it has nothing to see.
+ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|meta_jdk|name_index|presets_.*|text_wide.*|value_read)$"
+
+
 def unittests(folder, wanted=lambda name: True):
     """A command for each module, those with the most to do first."""
     modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if wanted(module.name)),
@@ -62,11 +66,13 @@ def on(preset, **more):
 STEPS = [
     ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
     ("format", "clang-format", None, [["tools/check-format"]], {}),
-    ("release", "units and corpora, optimised", "release", [ctest("release")], {}),
-    # The step before runs all JVM tests under -Xcheck:jni, this one all of them under the sanitizers. The load
-    # generators, which nobody installs, run whole only in the first.
-    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked")], ASAN),
-    ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
+    # This one runs all JVM tests under -Xcheck:jni, the next all of them under the sanitizers: "plain" is neither. The
+    # load generators, which nobody installs, run only here.
+    ("release", "units and corpora, optimised", "release", [ctest("release", "--label-exclude", "plain")], {}),
+    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked|bench-smoke")],
+     ASAN),
+    ("tsan", "what runs without a JVM under TSan", "tsan",
+     [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
     # Over one transport for each form of messages: the fast path knows no more of them.
