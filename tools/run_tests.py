@@ -84,7 +84,7 @@ STEPS = [
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release",
        unittests("tests/integration", lambda name: name not in WITHOUT_JNI),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
-    ("mutate-callbacks", "changed answers to callbacks for ten seconds, under ASan and UBSan", "dev",
+    ("mutate-callbacks", "changed answers to callbacks and changed chains for ten seconds, under ASan and UBSan", "dev",
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "10"]], on("dev")),
     ("python", "the Python package's own tests, on the wheel, where PyPI is reached", "release",
      [[PYTHON, "tests/release/wheel.py"]], {"JPEER_BUILD": "build/release"}),
@@ -105,7 +105,7 @@ RELEASE_STEPS = [
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
-    *((f"mutate-callbacks-{home.name}", "changed answers to callbacks and nested requests under -Xcheck:jni", "release",
+    *((f"mutate-callbacks-{home.name}", "changed answers to callbacks and changed chains under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "600", "--check-jni", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
     ("mutate-callbacks-asan", "the same under ASan and UBSan", "dev",

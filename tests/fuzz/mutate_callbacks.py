@@ -1,12 +1,13 @@
-"""Answers the calls of a real peer wrongly, over WebSocket and shared memory, and says what held.
+"""Answers the calls of a real peer wrongly, and sends it changed chains, over WebSocket and shared memory.
 
 usage: mutate_callbacks.py [--seconds N] [--jvm HOME] [--seed N] [--clients N] [--check-jni]
 
 Each client has Java call it: from the thread of its request, from others, from virtual ones, deep in the stack, in events.
 Most calls are answered by something else than they should be: with bytes changed, with another id, twice, late, in a batch, by
 an error that names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the
-session deleted, or not at all. Held must be: every message that comes is a call, a release or an answer; somebody else's
-calls back and forth are answered rightly all the time; when the clients have gone, no session, no descriptor and no thread of
+session deleted, or not at all. They also send chains (chains.py) in which something was changed. Held must be: every message that
+comes is a call, a release or an answer; somebody else's calls back and forth, and chains that call back and are nested in such
+calls, are answered rightly all the time; when the clients have gone, no session, no descriptor and no thread of
 theirs is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
 
 Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is nested in
@@ -26,9 +27,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from chains import Chain  # noqa: E402
 from mutate_requests import GONE, PRESETS, Mutation, is_answer, mutate  # noqa: E402
 from support import clients, shm  # noqa: E402
-from support.callback_client import CallbackClient  # noqa: E402
+from support.callback_client import CallbackClient, ShmCallbackClient  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
 CALLING = "fixtures.Calling"
@@ -69,6 +71,43 @@ class AnyShm(clients.ShmClient):
 
 
 TRANSPORTS = (AnyWebSocket, AnyShm)
+CHAINS_OF_ONE_CLIENT = 100
+
+
+class ChainClient:
+    """Runs chains, some of them nested in its calls, and counts what is wrong in their answers."""
+
+    def run_chain(self, run, rng, within=None):
+        def nest(call):
+            if rng.random() < 0.3:
+                self.run_chain(run, rng, call.id)
+        chain = Chain(rng, self.give, nest, within)
+        self.send_json(chain.requests)
+        faults = chain.check(self.await_answers())
+        run.count("chains")
+        if faults:
+            run.fault(f"a chain: {faults[:3]}, after {json.dumps(chain.requests)[:4000]}")
+
+    def await_answers(self):
+        self.answers = None
+        while self.answers is None:
+            self.step()
+        answers, self.answers = self.answers, None
+        return answers
+
+    def take(self, message):
+        if isinstance(message, list):
+            self.answers = message
+        else:
+            super().take(message)
+
+
+class WebSocketChains(ChainClient, CallbackClient):
+    pass
+
+
+class ShmChains(ChainClient, ShmCallbackClient):
+    pass
 
 
 class Attack:
@@ -120,15 +159,26 @@ class Attack:
 
     def play(self):
         for _ in range(self.rng.randint(1, 4)):
-            request = self.request()
-            self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
+            self.send_request()
         for _ in range(MESSAGES_MAX):
             if self.is_over or self.run.is_over() or time.monotonic() > self.leaves_at:
                 return
             self.take_next()
             if self.rng.random() < 0.3:
-                self.send(self.request())
+                self.send_request()
         self.end()
+
+    def send_request(self):
+        if self.rng.random() < 0.3:
+            self.send(self.mutated(self.chain()))
+        else:
+            request = self.request()
+            self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
+
+    def chain(self, within=None):
+        chain = Chain(self.rng, lambda function: self.give(), within=within)
+        self.sent += 1
+        return [*chain.requests, self.request()]
 
     def take_next(self):
         """Where nothing comes, all may be over: a change has taken the id from a request, or the request from a message."""
@@ -226,7 +276,9 @@ class Attack:
     def ask_in_batch(self, message):
         batch = [self.request(within=self.within(message)) if self.rng.random() < 0.7 else self.request()
                  for _ in range(self.rng.randint(1, 4))]
-        self.send(self.mutated(batch) if self.rng.random() < 0.2 else batch)
+        if self.rng.random() < 0.3:
+            batch = self.chain(self.within(message))
+        self.send(self.mutated(batch) if self.rng.random() < 0.3 else batch)
         self.answer_rightly(message)
 
     def answer_late(self, message):
@@ -259,7 +311,7 @@ class Attack:
 
 class Run(Mutation):
     def __init__(self, peer, seconds, seed):
-        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "abandoned", "checked",
+        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "abandoned", "checked", "chains",
                                               "deadlocks of Java's own"))
         self.is_deadlock_shown = False
 
@@ -281,6 +333,20 @@ class Run(Mutation):
             except Exception as error:  # whatever else it is, it is a fault
                 said = attack.said if attack is not None else []
                 self.fault(f"client {number}: {type(error).__name__}: {error}, after {said}")
+
+    def watchers(self):
+        return [self.watch, *(lambda client=client: self.watch_chains(client) for client in (WebSocketChains, ShmChains))]
+
+    def watch_chains(self, transport):
+        rng = random.Random(f"{self.seed} {transport.__name__}")
+        while not self.is_over():
+            try:
+                with transport(self.peer) as client:
+                    for _ in range(CHAINS_OF_ONE_CLIENT):
+                        if not self.is_over():
+                            client.run_chain(self, rng)
+            except Exception as error:  # whatever it is, it is a fault
+                self.fault(f"chains: {type(error).__name__}: {error}")
 
     def watch(self):
         """Somebody else's calls back and forth, meanwhile."""
@@ -341,7 +407,8 @@ class Run(Mutation):
 
 
 def options_of(arguments):
-    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "--log-level", "warn"]
+    # Refs begin at 1, so that those of changed messages often name something.
+    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "--log-level", "warn", "--first-ref", "1"]
     options += ["-J", "-Xcheck:jni"] if arguments.check_jni else []
     return options + (["--jvm", arguments.jvm] if arguments.jvm else [])
 

@@ -174,11 +174,15 @@ class Mutation:
         """attack and watch, which wait no longer than `patience` after the end."""
         work = [threading.Thread(target=self.attack, args=(transport, i * len(transports) + j), daemon=True)
                 for i in range(clients_each) for j, transport in enumerate(transports)]
-        work.append(threading.Thread(target=self.watch, daemon=True))
+        work += [threading.Thread(target=watch, daemon=True) for watch in self.watchers()]
         for thread in work:
             thread.start()
         for thread in work:
             thread.join(max(0, self.end - time.monotonic()) + patience)
+
+    def watchers(self):
+        """What runs beside the attacks."""
+        return [self.watch]
 
     def report(self, passed):
         """The exit status."""
@@ -262,7 +266,9 @@ def main():
     parser.add_argument("--clients", type=int, default=2, help="of each transport")
     arguments = parser.parse_args()
     clients.SECONDS = PATIENCE_SECONDS
-    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "-J", "-Xcheck:jni", "--log-level", "warn"]
+    # Refs begin at 1: those of Refs often name something.
+    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "-J", "-Xcheck:jni", "--log-level", "warn",
+               "--first-ref", "1"]
     options += ["--jvm", arguments.jvm] if arguments.jvm else []
     with Peer(*options, allow=False) as peer:
         run = Run(peer, arguments.seconds, arguments.seed)

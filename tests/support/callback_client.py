@@ -24,7 +24,8 @@ class Call:
         self.interface = params["interface"]
         self.method = params["method"]
         self.origin = params.get("origin")
-        self.args = [plain(value) for value in params["args"]]
+        self.values = params["args"]
+        self.args = [plain(value) for value in self.values]
 
     def answer(self, result=None):
         self.client.send_json({"jsonrpc": "2.0", "id": self.id, "result": result})
