@@ -1,5 +1,6 @@
 #include "fake_peer.h"
 #include "fake_rings.h"
+#include "tests/unit/await.h"
 
 #include "base/base64.h"
 #include "base/buffer.h"
@@ -225,13 +226,17 @@ unsigned fake_peer_connections(struct fake_peer *peer)
   return count;
 }
 
+static unsigned count_ended(struct fake_peer *peer)
+{
+  pthread_mutex_lock(&peer->lock);
+  unsigned ended = peer->ended;
+  pthread_mutex_unlock(&peer->lock);
+  return ended;
+}
+
 void fake_peer_await_end(struct fake_peer *peer, unsigned count)
 {
-  for (unsigned ended = 0; ended < count; usleep(1000)) {
-    pthread_mutex_lock(&peer->lock);
-    ended = peer->ended;
-    pthread_mutex_unlock(&peer->lock);
-  }
+  AWAIT(count_ended(peer) >= count);
 }
 
 void fake_peer_refuse(struct fake_peer *peer)

@@ -1,5 +1,6 @@
 /* Java calls the client and says what for: a thread that waits runs no call of another's. */
 #include "callback_fixture.h"
+#include "tests/unit/await.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -232,8 +233,7 @@ static void test_calls_are_awaited_while_another_thread_reads(void **state)
   assert_true(jp_client_descriptor(script.object.client) >= 0);
   assert_false(jp_client_await_calls(script.object.client, 0));
   begin_waiting(&script);
-  while (!jp_client_await_calls(script.object.client, 30000000))
-    sched_yield(); /* it does not wait yet */
+  AWAIT(jp_client_await_calls(script.object.client, 30000000));
   assert_int_equal(jp_client_process(script.object.client, NULL), JP_CLIENT_OK);
   assert_int_equal(script.object.calls, 1);
   assert_true(pthread_equal(script.runners[0], pthread_self()));

@@ -1,5 +1,6 @@
 /* Waits that the program's own function ends. */
 #include "callback_fixture.h"
+#include "tests/unit/await.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -41,8 +42,7 @@ static void answer_late(struct fake_connection *connection, void *context)
   struct text message;
   while (fake_read(connection, &message)) {
     uint64_t id = fake_id(message);
-    while (!atomic_load(&gate->is_open))
-      usleep(1000);
+    AWAIT(atomic_load(&gate->is_open));
     fake_answer_int(connection, id, 8);
   }
 }
@@ -172,8 +172,7 @@ static void test_it_ends_the_wait_of_one_thread(void **state)
   struct call other = {.client = open_with(peer, is_enough, &hook)};
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, call_once, &other), 0);
-  while (jp_client_pending(other.client) == 0)
-    usleep(1000);
+  AWAIT(jp_client_pending(other.client) != 0);
   assert_int_equal(fixture_call(other.client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
   atomic_store(&gate.is_open, true);
   pthread_join(thread, NULL);
@@ -195,11 +194,9 @@ static bool wait_for_other(void *context)
   struct slow_hook *hook = context;
   if (!pthread_equal(hook->thread, pthread_self()))
     return false;
-  while (jp_client_pending(hook->client) < 2) /* the other one waits, too */
-    usleep(1000);
+  AWAIT(jp_client_pending(hook->client) >= 2); /* the other one waits, too */
   atomic_store(&hook->gate.is_open, true);
-  while (!atomic_load(&hook->other_is_done))
-    usleep(1000);
+  AWAIT(atomic_load(&hook->other_is_done));
   return false;
 }
 
@@ -207,8 +204,7 @@ static void *call_beside(void *context)
 {
   struct slow_hook *hook = context;
   struct call call = {.client = hook->client};
-  while (jp_client_pending(hook->client) == 0)
-    usleep(1000);
+  AWAIT(jp_client_pending(hook->client) != 0);
   call_once(&call);
   atomic_store(&hook->other_is_done, call.status == JP_CLIENT_OK);
   return NULL;
@@ -267,8 +263,7 @@ static void read_nothing(struct fake_connection *connection, void *context)
 {
   (void)connection;
   struct gate *gate = context;
-  while (!atomic_load(&gate->is_open))
-    usleep(1000);
+  AWAIT(atomic_load(&gate->is_open));
 }
 
 static void test_waiting_for_room(void **state)

@@ -1,5 +1,6 @@
 /* Many threads, one connection. */
 #include "client_fixture.h"
+#include "tests/unit/await.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -80,6 +81,7 @@ static void *run_loop(void *context)
   atomic_uint done = 0;
   unsigned sent = 0;
   const struct jp_request request = jp_build_class_method_call("T", "number0", JP_NO_ARGUMENTS);
+  const int64_t since_ms = clock_now_ms();
   while (atomic_load(&done) < CALLS) {
     if (sent < CALLS && jp_client_send(crowd->client, &request, 30000, ignore, &done, NULL) == JP_CLIENT_OK)
       sent++;
@@ -87,6 +89,7 @@ static void *run_loop(void *context)
     poll(&polled, 1, sent < CALLS ? 0 : 1000);
     if (jp_client_process(crowd->client, NULL) != JP_CLIENT_OK)
       return NULL;
+    AWAIT_CHECK(since_ms, "the answers");
   }
   atomic_fetch_add(&crowd->calls, CALLS);
   return NULL;
@@ -141,8 +144,7 @@ static void check_all_end(unsigned requests, bool ends_first)
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_for_ever, &crowd), 0);
-  while (requests > THREADS && jp_client_pending(crowd.client) < THREADS)
-    usleep(1000);
+  AWAIT(requests <= THREADS || jp_client_pending(crowd.client) >= THREADS);
   if (ends_first)
     jp_client_end(crowd.client);
   else if (requests > THREADS)

@@ -1,4 +1,5 @@
 #include "stub_service.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 
@@ -223,8 +224,7 @@ void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
 
 void stub_close(struct stub *stub)
 {
-  while (atomic_load(&stub->threads) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&stub->threads) == 0);
   pthread_cond_destroy(&stub->changed);
   pthread_mutex_destroy(&stub->lock);
 }
@@ -244,7 +244,7 @@ void stub_let_go(struct stub *stub)
 void stub_wait_inside(struct stub *stub, int count)
 {
   pthread_mutex_lock(&stub->lock);
-  while (stub->inside < count)
-    pthread_cond_wait(&stub->changed, &stub->lock);
+  for (int64_t since_ms = clock_now_ms(); stub->inside < count;)
+    await_signal(&stub->changed, &stub->lock, since_ms, "so many calls inside");
   pthread_mutex_unlock(&stub->lock);
 }

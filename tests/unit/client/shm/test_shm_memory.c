@@ -1,6 +1,7 @@
 /* Which pages a connection over shared memory keeps. */
 #define FAKE_PEER_SCHEME "shm"
 #include "../client_fixture.h"
+#include "tests/unit/await.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -54,8 +55,9 @@ static void test_memory_goes_back(void **state)
   assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   free(letters);
-  while (count_resident_kib() > SMALL_KIB) { /* none, where the call was slow; or however long it takes */
-    usleep(10000);
+  const int64_t since_ms = clock_now_ms();
+  while (count_resident_kib() > SMALL_KIB) { /* at once, where the call was slow */
+    AWAIT_PAUSE(since_ms, "the client to return its memory");
     assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
   }

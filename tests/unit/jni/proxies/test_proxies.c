@@ -1,4 +1,5 @@
 /* One object a callback, its end, and who may give one. */
+#include "tests/unit/await.h"
 #include "tests/unit/jni/callbacks/fake_client.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
@@ -43,10 +44,10 @@ static size_t count_released(void)
 /* Until the collector has taken so many, and the Cleaner has told. */
 static void await_released(size_t wanted)
 {
-  const struct timespec moment = {.tv_nsec = 2000000};
+  const int64_t since_ms = clock_now_ms();
   while (count_released() < wanted) {
     jvm_gc(session.thread);
-    nanosleep(&moment, NULL);
+    AWAIT_PAUSE(since_ms, "the collector and the Cleaner to release the callbacks");
   }
   assert_int_equal(count_released(), wanted);
 }

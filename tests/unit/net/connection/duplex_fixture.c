@@ -1,4 +1,5 @@
 #include "duplex_fixture.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 #include "net/websocket/websocket.h"
@@ -78,8 +79,7 @@ void duplex_fixture_close(struct duplex_fixture *f)
 {
   stub_let_go(&f->s.stub);
   duplex_fixture_drain(f, 0);
-  while (!connection_table_is_drained(&f->table))
-    usleep(1000);
+  AWAIT(connection_table_is_drained(&f->table));
   duplex_service_join(&f->s);
   await_clients(f);
   assert_true(crew_stop(f->crew, clock_now_ms() + CLOSE_MS));

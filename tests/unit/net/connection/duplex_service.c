@@ -1,4 +1,5 @@
 #include "duplex_service.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 #include "unit.h"
@@ -304,8 +305,7 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
     BUFFER_LITERAL(out, "sent");
   } else if (sscanf(text, "stay %u", &count) == 1) {
     send_events(caller, count);
-    while (!atomic_load(&s->may_leave))
-      usleep(500);
+    AWAIT(atomic_load(&s->may_leave));
     BUFFER_LITERAL(out, "left");
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);

@@ -1,6 +1,7 @@
 /* Connections whose clients are called back: reading while a request is inside the service, and sending by any thread. */
 #include "base/clock.h"
 #include "duplex_fixture.h"
+#include "tests/unit/await.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -29,8 +30,7 @@ static void close_fixture(struct duplex_fixture *f)
 
 static void wait_until(const _Atomic int *value, int wanted)
 {
-  while (atomic_load(value) != wanted)
-    usleep(1000);
+  AWAIT(atomic_load(value) == wanted);
 }
 
 /* 0: of the thread that serves; 1: of another one. */
@@ -545,6 +545,14 @@ static void a_client_that_never_reads_is_given_up(void **state)
   }
 }
 
+static bool is_answered(struct duplex_fixture *f, unsigned number)
+{
+  pthread_mutex_lock(&f->s.lock);
+  bool is_free = f->s.calls[number].state == CALL_FREE;
+  pthread_mutex_unlock(&f->s.lock);
+  return is_free;
+}
+
 /* An answer is read although the client's other input has to wait for its reading. */
 static void an_answer_is_read_although_the_client_does_not_read(void **state)
 {
@@ -557,11 +565,7 @@ static void an_answer_is_read_although_the_client_does_not_read(void **state)
   usleep(30000);
   duplex_send(fd, "echo");
   duplex_answer(fd, number, "unread");
-  for (bool is_answered = false; !is_answered; usleep(1000)) {
-    pthread_mutex_lock(&f->s.lock);
-    is_answered = f->s.calls[number].state == CALL_FREE;
-    pthread_mutex_unlock(&f->s.lock);
-  }
+  AWAIT(is_answered(f, number));
   expect_events(fd, 1, 40000, 2);
   close(fd);
   close_fixture(f);

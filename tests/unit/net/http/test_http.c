@@ -1,6 +1,7 @@
 /* What HTTP makes of a connection's bytes, step by step: over a socket pair, with the stub service behind it.
  * */
 #include "net/http/http.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 #include "net/connection/connection_table.h"
@@ -205,8 +206,7 @@ static int close_fixture(void **state)
   stub_let_go(&f->stub);
   crew_refuse_all(f->crew);
   connection_table_drain(&f->table, 0);
-  while (!connection_table_is_drained(&f->table))
-    usleep(1000);
+  AWAIT(connection_table_is_drained(&f->table));
   await_clients(f);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   connection_table_fini(&f->table);
@@ -443,8 +443,7 @@ static void a_running_call_is_answered_at_the_end(void **state)
   close(f->fd);
   f->fd = -1;
   stub_let_go(&f->stub);
-  while (atomic_load(&f->stub.clients) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f->stub.clients) == 0);
 }
 
 static void an_idle_connection_just_ends(void **state)

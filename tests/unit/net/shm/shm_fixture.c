@@ -1,4 +1,5 @@
 #include "shm_fixture.h"
+#include "tests/unit/await.h"
 
 /* --- the service --- */
 
@@ -151,8 +152,7 @@ int shm_fixture_close(void **state)
   stub_let_go(&f->stub);
   crew_refuse_all(f->crew);
   connection_table_drain(&f->table, 0);
-  while (!connection_table_is_drained(&f->table))
-    usleep(1000);
+  AWAIT(connection_table_is_drained(&f->table));
   await_clients(f);
   assert_true(crew_stop(f->crew, clock_now_ms() + WAIT_SECONDS * 1000));
   connection_table_fini(&f->table);

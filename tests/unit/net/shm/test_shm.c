@@ -1,5 +1,6 @@
 /* Shared memory as a protocol of connections, from the request on. */
 #include "shm_fixture.h"
+#include "tests/unit/await.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -228,6 +229,7 @@ static void send_until_blocked(struct fixture *f)
   struct buffer frame;
   buffer_init(&frame);
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, LENGTH});
+  const int64_t since_ms = clock_now_ms();
   for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->out.other->wants_room) == RING_AWAKE;) {
     size_t sent = 0;
     while (sent < frame.len && idle < IDLE_LOOKS) {
@@ -237,7 +239,7 @@ static void send_until_blocked(struct fixture *f)
       idle = count > 0 ? 0 : idle + 1;
       usleep(count > 0 ? 0 : 1000);
     }
-    usleep(1000);
+    AWAIT_PAUSE(since_ms, "the peer to read no more, and to want a bell");
   }
   buffer_fini(&frame);
 }
@@ -250,14 +252,11 @@ static void who_does_not_read_is_heard_all_the_same(void **state)
   begin_sharing(f);
   send_until_blocked(f);
   ring_peer(f);
-  while (left > 0) {
-    usleep(1000);
-    assert_int_equal(ioctl(f->fd, SIOCOUTQ, &left), 0);
-  }
+  AWAIT(ioctl(f->fd, SIOCOUTQ, &left) != 0 || left == 0);
+  assert_int_equal(left, 0);
   close(f->fd);
   f->fd = -1;
-  while (atomic_load(&f->pool.total) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f->pool.total) == 0);
 }
 
 static void expect_no_patience(struct fixture *f, size_t shown)
@@ -324,8 +323,7 @@ static void a_call_that_does_not_return_is_answered_at_the_end(void **state)
   close(f->fd);
   f->fd = -1;
   stub_let_go(&f->stub);
-  while (atomic_load(&f->stub.clients) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f->stub.clients) == 0);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
  * and writing are the rings'. */
 #include "duplex_fixture.h"
 #include "shm_fixture.h"
+#include "tests/unit/await.h"
 
 struct pair {
   struct duplex_fixture server;
@@ -113,8 +114,7 @@ static void a_thread_of_the_application_is_answered(void **state)
       bool is_inside = i % 2 == 0;
       if (is_inside)
         say(pair, "join");
-      while (is_inside && atomic_load(&pair->server.s.inside_join) == 0)
-        usleep(500);
+      AWAIT(!is_inside || atomic_load(&pair->server.s.inside_join) != 0);
       answer(pair, number, "it");
       if (!is_inside)
         say(pair, "join");
@@ -189,8 +189,7 @@ static void a_client_that_vanishes_ends_its_calls(void **state)
     }
     close(pair->client.fd);
     pair->client.fd = -1;
-    while (atomic_load(&pair->server.s.gone) == 0)
-      usleep(500);
+    AWAIT(atomic_load(&pair->server.s.gone) != 0);
     close_pair(pair);
   }
 }
@@ -263,8 +262,7 @@ static void a_client_that_never_reads_is_given_up(void **state)
     say(pair, "open");
     expect(pair, "opened");
     say(pair, senders[kind]);
-    while (atomic_load(&pair->server.s.stub.clients) > 0)
-      usleep(500);
+    AWAIT(atomic_load(&pair->server.s.stub.clients) == 0);
     close_pair(pair);
   }
 }

@@ -1,5 +1,6 @@
 /* What a client may do wrong over shared memory, or not at all. */
 #include "shm_fixture.h"
+#include "tests/unit/await.h"
 
 static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_t written)
 {
@@ -35,8 +36,7 @@ static void wrong_frames_end_the_connection(void **state)
     expect_end(f, cases[i].reason);
     close(f->fd);
     ring_region_unmap(&f->region);
-    while (atomic_load(&f->pool.total) > 0)
-      usleep(1000);
+    AWAIT(atomic_load(&f->pool.total) == 0);
     f->fd = connect_client(f);
   }
 }
@@ -48,15 +48,13 @@ static void positions_that_change_in_a_message_end_the_connection(void **state)
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     begin_sharing(f);
     put_frame(f, RING_JSON, 100000, 16);
-    while (f->region.control->peer.taken < 16)
-      usleep(100);
+    AWAIT(f->region.control->peer.taken >= 16);
     f->region.control->client.written = wrong[i];
     ring_peer(f);
     expect_end(f, "the positions in shared memory are wrong");
     close(f->fd);
     ring_region_unmap(&f->region);
-    while (atomic_load(&f->pool.total) > 0)
-      usleep(1000);
+    AWAIT(atomic_load(&f->pool.total) == 0);
     f->fd = connect_client(f);
   }
 }
@@ -74,12 +72,13 @@ static void a_taken_position_that_is_none_drops_the_connection(void **state)
   size_t sent = 0;
   char bells[64];
   ssize_t count;
+  const int64_t since_ms = clock_now_ms();
   do {
     sent += ring_write(&f->out, frames.data + sent, frames.len - sent);
     show_written(f);
     ring_writer_await_room(&f->out);
     count = recv(f->fd, bells, sizeof bells, MSG_DONTWAIT);
-    usleep(1000);
+    AWAIT_PAUSE(since_ms, "the peer to end the connection");
   } while (count != 0 && !(count < 0 && errno != EAGAIN));
   buffer_fini(&frames);
 }
@@ -111,8 +110,7 @@ static void the_memory_stays_the_peers(void **state)
                    JP_INVALID); /* no magic any more */
   close(memory);
   close(f->fd);
-  while (atomic_load(&f->pool.total) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f->pool.total) == 0);
   f->fd = connect_client(f);
   begin_sharing(f);
   send_message(f, TEXT("one"));
@@ -131,11 +129,12 @@ static void too_much_input_is_cut(void **state)
   size_t sent = 0;
   uint32_t kind = 0;
   size_t length;
+  const int64_t since_ms = clock_now_ms();
   while (ring_read_head(&f->in, &kind, &length) == RING_NOTHING) {
     ring_reader_look(&f->in);
     sent += ring_write(&f->out, frame.data + sent, frame.len - sent);
     show_written(f);
-    usleep(1000);
+    AWAIT_PAUSE(since_ms, "an answer, or the end");
   }
   assert_int_equal(kind, RING_END);
   assert_int_equal(ring_read(&f->in, bytes, sizeof bytes), length);
@@ -155,8 +154,7 @@ static void many_come_and_go(void **state)
       put_frame(f, RING_JSON, 100, 16);
     close(f->fd);
     ring_region_unmap(&f->region);
-    while (atomic_load(&f->pool.total) > 0)
-      usleep(100);
+    AWAIT(atomic_load(&f->pool.total) == 0);
     f->fd = connect_client(f);
   }
 }

@@ -1,6 +1,7 @@
 /* Many clients at a time, who pause now and then: who sleeps is woken, whoever looks. They wait without timeouts, so that
  * a wake-up that is lost is a test that does not end. */
 #include "shm_fixture.h"
+#include "tests/unit/await.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -177,8 +178,7 @@ static void an_idle_connection_gives_memory_back(void **state)
   for (int round = 0; round < 3; round++) {
     send_message(f, (struct text){bytes, sizeof bytes});
     expect_answer(f, (struct text){bytes, sizeof bytes});
-    while (!ring_writer_give_back(&f->out) || count_pages(f) > 8)
-      usleep(1000);
+    AWAIT(ring_writer_give_back(&f->out) && count_pages(f) <= 8);
     send_message(f, TEXT("one"));
     expect_answer(f, TEXT("one"));
   }

@@ -1,4 +1,5 @@
 #include "net/workers/crew.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 #include "stub_service.h"
@@ -106,8 +107,8 @@ static void submit(struct fixture *f, struct job *job, const char *message)
 static void wait_done(struct fixture *f, struct job *job)
 {
   pthread_mutex_lock(&f->stub.lock);
-  while (!job->done)
-    pthread_cond_wait(&f->stub.changed, &f->stub.lock);
+  for (int64_t since_ms = clock_now_ms(); !job->done;)
+    await_signal(&f->stub.changed, &f->stub.lock, since_ms, job->message);
   pthread_mutex_unlock(&f->stub.lock);
 }
 
@@ -140,8 +141,7 @@ static void grows_for_blocked_calls_and_shrinks_again(void **state)
   stub_let_go(&f.stub);
   for (int i = 0; i < 30; i++)
     wait_done(&f, &jobs[i]);
-  while (crew_size(f.crew) > 2)
-    usleep(10000);
+  AWAIT(crew_size(f.crew) <= 2);
   struct job last;
   submit(&f, &last, "echo");
   wait_done(&f, &last);
@@ -247,8 +247,7 @@ static void stop_does_not_wait_longer_than_told(void **state)
   assert_false(crew_stop(f.crew, clock_now_ms() + 30));
   stub_let_go(&f.stub);
   wait_done(&f, &blocked);
-  while (atomic_load(&f.stub.threads) > 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f.stub.threads) == 0);
   crew_destroy(f.crew);
 }
 
@@ -267,8 +266,7 @@ static void reader_turn(struct crew_source *source, struct crew_member *member)
 
 static void wait_turns(struct reader *reader, int count)
 {
-  while (atomic_load(&reader->turns) < count)
-    usleep(1000);
+  AWAIT(atomic_load(&reader->turns) >= count);
 }
 
 static void an_event_is_given_once(void **state)
@@ -332,15 +330,13 @@ static void start_greedy(struct fixture *f, struct greedy *greedy)
   do {
     *greedy = (struct greedy){.source.turn = greedy_turn};
     crew_submit(f->crew, &greedy->source);
-    while (atomic_load(&greedy->turns) < 3 && !atomic_load(&greedy->ended))
-      usleep(1000);
+    AWAIT(atomic_load(&greedy->turns) >= 3 || atomic_load(&greedy->ended));
   } while (atomic_load(&greedy->ended));
 }
 
 static void wait_ended(struct greedy *greedy)
 {
-  while (!atomic_load(&greedy->ended))
-    usleep(1000);
+  AWAIT(atomic_load(&greedy->ended));
 }
 
 static void a_lone_source_goes_on_until_others_wait(void **state)
@@ -423,8 +419,7 @@ static void give_turns(struct fixture *f, struct stayer *stayer, int turns)
   stayer->turns_left = turns;
   atomic_store(&stayer->ended, false);
   crew_submit(f->crew, &stayer->source);
-  while (!atomic_load(&stayer->ended))
-    usleep(100);
+  AWAIT(atomic_load(&stayer->ended));
   assert_false(stayer->wrong);
 }
 
@@ -527,8 +522,7 @@ static void an_event_wakes_the_watcher(void **state)
   wait_asleep(&f);
   int before = atomic_load(&f.ticks);
   assert_int_equal(write(fds[1], "x", 1), 1);
-  while (atomic_load(&f.ticks) == before)
-    usleep(1000);
+  AWAIT(atomic_load(&f.ticks) != before);
   close_fixture(&f);
   close(fds[0]);
   close(fds[1]);
@@ -546,8 +540,7 @@ static void the_end_of_a_long_call_wakes_the_watcher(void **state)
   wait_asleep(&f);
   int before = atomic_load(&f.ticks);
   stub_let_go(&f.stub);
-  while (atomic_load(&f.ticks) == before)
-    usleep(1000);
+  AWAIT(atomic_load(&f.ticks) != before);
   close_fixture(&f);
 }
 
@@ -559,8 +552,7 @@ static void the_watcher_sleeps_no_longer_than_its_tick_says(void **state)
   open_sleepy(&f, 1, 1);
   atomic_store(&f.sleep_ms, SLEEP_MS);
   int before = atomic_load(&f.ticks);
-  while (atomic_load(&f.ticks) < before + 20)
-    usleep(1000);
+  AWAIT(atomic_load(&f.ticks) >= before + 20);
   close_fixture(&f);
 }
 
@@ -572,8 +564,7 @@ static void refusing_all_wakes_the_watcher(void **state)
   wait_asleep(&f);
   int before = atomic_load(&f.ticks);
   crew_refuse_all(f.crew);
-  while (atomic_load(&f.ticks) < before + 5)
-    usleep(1000);
+  AWAIT(atomic_load(&f.ticks) >= before + 5);
   close_fixture(&f);
 }
 
@@ -627,8 +618,7 @@ static void waiting_members_are_none_of_threads_max(void **state)
     wait_done(&f, &waiting[i]);
   for (int i = 0; i < 2; i++)
     wait_done(&f, &blocked[i]);
-  while (crew_size(f.crew) > 1)
-    usleep(10000);
+  AWAIT(crew_size(f.crew) <= 1);
   close_fixture(&f);
 }
 

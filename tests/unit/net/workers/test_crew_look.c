@@ -1,5 +1,6 @@
 /* Whom a member looks for without a system call, and how it waits meanwhile. */
 #include "net/workers/crew.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 #include "stub_service.h"
@@ -124,8 +125,7 @@ static void give_turn(struct fixture *f, struct ring *ring)
   ring->looks = 0;
   atomic_store(&yields, 0);
   crew_submit(f->crew, &ring->source);
-  while (atomic_load(&ring->turns) == turns)
-    usleep(100);
+  AWAIT(atomic_load(&ring->turns) != turns);
 }
 
 /* Until a member has stayed: it does not where other work comes just then. */
@@ -267,8 +267,7 @@ static bool is_kept_awake(int64_t pause_ns)
                         .next = {.source = {.turn = plain_turn}},
                         .pause_ns = pause_ns};
   crew_submit(f.crew, &paced.source);
-  while (atomic_load(&paced.next.turns) == 0 || atomic_load(&paced.source.is_awake)) /* it falls asleep */
-    usleep(100);
+  AWAIT(atomic_load(&paced.next.turns) != 0 && !atomic_load(&paced.source.is_awake)); /* it falls asleep */
   close_fixture(&f);
   assert_int_equal(paced.looks, 0);
   return paced.is_kept;
@@ -335,14 +334,12 @@ static void an_event_is_served_beside_ready_work_and_looks_that_find_some(void *
   struct ring bell = {.source = {.turn = plain_turn, .lookout = &lookout}};
   crew_submit(f.crew, &ready.source);
   crew_submit(f.crew, &awake.source);
-  while (atomic_load(&awake.turns) < 1000 || atomic_load(&ready.turns) < 1000)
-    usleep(100);
+  AWAIT(atomic_load(&awake.turns) >= 1000 && atomic_load(&ready.turns) >= 1000);
   int fds[2];
   assert_int_equal(pipe(fds), 0);
   close(fds[1]);
   assert_int_equal(crew_watch(f.crew, &bell.source, fds[0], EPOLLIN, NULL), JP_OK);
-  while (atomic_load(&bell.turns) == 0)
-    usleep(100);
+  AWAIT(atomic_load(&bell.turns) != 0);
   atomic_store(&ready.ends, true);
   atomic_store(&awake.ends, true);
   close_fixture(&f);

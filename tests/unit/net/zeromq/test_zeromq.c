@@ -1,3 +1,4 @@
+#include "tests/unit/await.h"
 #include "zeromq_fixture.h"
 
 #include <stdio.h>
@@ -148,8 +149,7 @@ static void a_request_that_passes_the_bound_on_input_is_refused(void **state)
   stub_wait_inside(&f->stub, 1);
   assert_int_equal(f->input.total, INPUT_MAX_TOTAL - LARGE);
   send_text(client, text, 0);
-  while (atomic_load(&f->input.total) != INPUT_MAX_TOTAL)
-    usleep(1000);
+  AWAIT(atomic_load(&f->input.total) == INPUT_MAX_TOTAL);
   stub_let_go(&f->stub);
   expect_text(client, "block");
   expect_text(client, text);
@@ -167,8 +167,7 @@ static void what_is_running_at_the_end_gets_an_error(void **state)
   assert_int_equal(atomic_load(&f->stub.taken_back), 0);
   stub_let_go(&f->stub);
   /* What it gives later is dropped, and so are the objects that it told of. */
-  while (atomic_load(&f->stub.taken_back) == 0)
-    usleep(1000);
+  AWAIT(atomic_load(&f->stub.taken_back) != 0);
   close_client(f, client);
 }
 

@@ -1,4 +1,5 @@
 /* Answers on their way out: to a client that does not read, and behind or before a slow call. */
+#include "tests/unit/await.h"
 #include "zeromq_fixture.h"
 
 #include <stdio.h>
@@ -97,16 +98,22 @@ static int receive_later(struct deaf *deaf, int last)
   return number == -1 ? last : number;
 }
 
+static bool is_empty(struct backlog backlog)
+{
+  return backlog.pending + backlog.held_bytes + backlog.lent_bytes == 0;
+}
+
 /* Until the server has seen all that was sent, and has served or refused it or keeps it behind what is held.
  */
 static struct backlog settle(const struct deaf *deaf)
 {
   struct stub *stub = &deaf->f->stub;
-  for (;; usleep(100)) {
+  for (int64_t since_ms = clock_now_ms();;) {
     struct backlog backlog = backlog_of(deaf);
     int done = atomic_load(&stub->served) - deaf->others + atomic_load(&stub->refused);
     if (done >= deaf->sent || (backlog.held_bytes > 0 && done + (int)backlog.pending >= deaf->sent))
       return backlog;
+    AWAIT_PAUSE(since_ms, "all requests to be served, refused or kept behind held answers");
   }
 }
 
@@ -144,9 +151,7 @@ static void all_comes_in_order_once_a_client_reads(void **state, size_t size)
   fill_until_held(&deaf);
   for (int i = 0; i < deaf.sent; i++)
     assert_int_equal(receive_numbered(&deaf), i);
-  struct backlog left;
-  while (left = backlog_of(&deaf), left.pending + left.held_bytes + left.lent_bytes > 0)
-    usleep(100);
+  AWAIT(is_empty(backlog_of(&deaf)));
   close_client(deaf.f, deaf.socket);
 }
 

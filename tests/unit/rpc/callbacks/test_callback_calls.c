@@ -1,5 +1,6 @@
 /* Calls of a client's objects, from the message to the answer, and the requests that are nested in them. */
 #include "callback_bench.h"
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -887,8 +888,7 @@ static void test_crew_members_wait_natively(void **state)
   assert_true(service->are_exiting(service->context, f->duplex->callbacks));
   atomic_store(&stub.are_exiting, false);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
-  while (atomic_load(&f->duplex->calls_open) > 0)
-    sched_yield();
+  AWAIT(atomic_load(&f->duplex->calls_open) == 0);
   lent_worker_return(&f->bench->lent);
   assert_true(rpc_peer_detach(f->bench->peer));
   stub_join_threads();

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "callback_bench.h"
 #include "rpc/callbacks/callbacks_state.h"
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <sched.h>
@@ -143,8 +144,7 @@ static bool is_waiting(const struct fixture *f)
 static void begin_server(struct server *server)
 {
   assert_int_equal(pthread_create(&server->thread, NULL, run_server, server), 0);
-  while (!atomic_load(&server->is_done) && !is_waiting(server->fixture))
-    sched_yield();
+  AWAIT(atomic_load(&server->is_done) || is_waiting(server->fixture));
   assert_false(atomic_load(&server->is_done));
 }
 

@@ -3,6 +3,7 @@
  * build with TSan, too. Each call gets its own answer, whatever else is going on.
  */
 #include "callback_bench.h"
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -197,8 +198,8 @@ static void test_all_come_back_when_the_client_goes(void **state)
   begin_client(&client, f->duplex);
   begin_callers(f, callers);
   pthread_mutex_lock(&f->duplex->lock);
-  while (f->duplex->count < CALLERS)
-    pthread_cond_wait(&f->duplex->sent_one, &f->duplex->lock);
+  for (int64_t since_ms = clock_now_ms(); f->duplex->count < CALLERS;)
+    await_signal(&f->duplex->sent_one, &f->duplex->lock, since_ms, "a call of each thread");
   pthread_cond_signal(&f->duplex->sent_one); /* which was perhaps the client's */
   pthread_mutex_unlock(&f->duplex->lock);
   f->bench->service->client_gone(f->bench->service->context, f->duplex->callbacks, false);
