@@ -4,11 +4,18 @@ More tests run at once than there are cores, since many wait, and a command that
 idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
 
 usage: run_tests.py [--release] [--list] [STEP...]
+       run_tests.py [--release] --flaky N STEP [PATTERN]
 
 With --release these are the suites that take too long for every change (tools/test-release), without it all others.
+
+--flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at
+once and beside a process on each core that never waits, and names those that failed at all. What they printed then lies in
+build/flaky.
 """
 
+import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -263,15 +270,73 @@ def run_step(name, what, preset, commands, environment, limit, background):
     return passed, failed
 
 
+FLAKY_AT_ONCE = 4
+FLAKY_FOLDER = ROOT / "build/flaky"
+
+
+def single_tests(commands):
+    """The name and the command of each test that can be run by itself: of ctest's each, else each command."""
+    for command in commands:
+        if command[0] == "ctest":
+            listed = subprocess.run([*command, "--show-only=json-v1"], cwd=ROOT, capture_output=True, check=True)
+            for test in json.loads(listed.stdout)["tests"]:
+                yield test["name"], [*command[:4], "--tests-regex", f"^{re.escape(test['name'])}$"]
+        else:
+            yield Path(command[-1]).stem, command
+
+
+def run_flaky(times, tests, environment):
+    """The exit status."""
+    FLAKY_FOLDER.mkdir(parents=True, exist_ok=True)
+    failures = {}
+
+    def run_once(name, command, number):
+        output, status = run_command(command, environment, lambda line: None)
+        if count(output, status)[1] > 0:
+            (FLAKY_FOLDER / f"{name}-{number}.log").write_text(output)
+            failures[name] = failures.get(name, 0) + 1
+            show_now(f"{name} failed, run {number}: {FLAKY_FOLDER.relative_to(ROOT)}/{name}-{number}.log\n")
+
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    try:
+        with ThreadPoolExecutor(FLAKY_AT_ONCE) as pool:
+            runs = [(name, command, number) for name, command in tests for number in range(1, times + 1)]
+            random.shuffle(runs)
+            for one in [pool.submit(run_once, *run) for run in runs]:
+                one.result()
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+    for name, failed in sorted(failures.items()):
+        print(f"FAIL {name}: {failed} of {times} runs")
+    print(f"\n{len(tests) - len(failures)} passed, {len(failures)} failed, each run {times} times", flush=True)
+    return 1 if failures or not tests else 0
+
+
+def main_flaky(steps, arguments):
+    chosen = [step for step in steps if len(arguments) in (2, 3) and step[0] == arguments[1]]
+    if not chosen or not arguments[0].isdecimal():
+        print("usage: --flaky N STEP [PATTERN] (--list shows the steps)", file=sys.stderr)
+        return 2
+    _, _, preset, commands, environment = chosen[0]
+    if preset is not None and subprocess.run(["tools/build", *preset.split()], cwd=ROOT, check=False).returncode != 0:
+        return 1
+    pattern = arguments[2] if len(arguments) == 3 else ""
+    tests = [test for test in single_tests(commands) if re.search(pattern, test[0])]
+    return run_flaky(int(arguments[0]), tests, environment)
+
+
 def main(arguments):
     steps, limit = STEPS, LIMIT
     if arguments[:1] == ["--release"]:
         steps, limit, arguments = RELEASE_STEPS, RELEASE_LIMIT, arguments[1:]
+    is_flaky = arguments[:1] == ["--flaky"]
     if arguments == ["--list"]:
         for name, what, *_ in steps:
             print(f"{name:40}{what}")
         return 0
-    unknown = set(arguments) - {step[0] for step in steps}
+    unknown = set() if is_flaky else set(arguments) - {step[0] for step in steps}
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
         return 2
@@ -281,6 +346,8 @@ def main(arguments):
         show_now(f"JDK {jdks.full_version(home)}: {home}\n")
     # A shell that starts this in the background has SIGINT ignored, and every peer would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if is_flaky:
+        return main_flaky(steps, arguments[1:])
     passed = failed = 0
     chosen = [step for step in steps if not arguments or step[0] in arguments]
     background = Background(chosen, RELEASE_LIMIT)
