@@ -174,7 +174,7 @@ def count_plain(match):
     return int(match[1]), int(match[2])
 
 
-# A runner's last words, and how to read them. ctest comes first: it shows the output of other runners.
+# A runner's last words, and how to read them. The last in the output count: a runner may show those of others before.
 RUNNERS = [
     (re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M), count_ctest),
     (re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M), count_unittest),
@@ -184,12 +184,11 @@ RUNNERS = [
 
 def count(output, status):
     """Passed and failed in a runner's output; a command that counts nothing is one test."""
-    for pattern, read in RUNNERS:
-        matches = list(pattern.finditer(output))
-        if matches:
-            passed, failed = read(matches[-1])
-            return passed, failed if status == 0 else max(failed, 1)
-    return (1, 0) if status == 0 else (0, 1)
+    last = max(((match.start(), read(match)) for pattern, read in RUNNERS for match in pattern.finditer(output)), default=None)
+    if last is None:
+        return (1, 0) if status == 0 else (0, 1)
+    passed, failed = last[1]
+    return passed, failed if status == 0 else max(failed, 1)
 
 
 def run_command(command, environment, show, limit=LIMIT):

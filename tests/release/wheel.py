@@ -9,11 +9,13 @@ place, the program runs in a Debian 12 with Python and a Java runtime alone, whi
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,13 +29,16 @@ SYSTEM = ("ld-linux", "libc.so", "libdl.so", "libgcc_s.so", "libm.so", "libpthre
           "libstdc++.so", "libz.so")
 PACKAGES = ["mypy==1.14.1", "numpy==2.2.1", "tqdm==4.67.1"]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "jpeer/python-wheels"
+AT_ONCE = 3  # modules: their tests wait for peers
 SUITE = textwrap.dedent("""
     import sys, unittest
     may_skip, *arguments = sys.argv[1:]
     result = unittest.main(None, argv=["tests", "discover", "--buffer", *arguments], exit=False).result
     for test, reason in result.skipped:
         print(f"wheel: skipped: {test}: {reason}", flush=True)
-    sys.exit(not result.wasSuccessful() or (may_skip == "no" and len(result.skipped) > 0))
+    bad = len(result.failures) + len(result.errors) + (len(result.skipped) if may_skip == "no" else 0)
+    print(f"counted {result.testsRun - bad - (0 if may_skip == 'no' else len(result.skipped))} {bad}")
+    sys.exit(not result.wasSuccessful() or bad > 0)
 """)
 PROGRAM = textwrap.dedent("""
     import jpeer
@@ -90,8 +95,21 @@ def run_suite(python, pattern, **more):
     if not has_packages:
         print(f"wheel: PyPI is not reached: tests that need {', '.join(PACKAGES)} are skipped", flush=True)
     command = [python, "-c", SUITE, "yes" if not has_packages else "no", "--start-directory",
-               ROOT / "clients/python/tests", "--pattern", pattern]
-    return subprocess.run(command, cwd=ROOT, env={**environment, **more}, check=False).returncode
+               ROOT / "clients/python/tests", "--pattern"]
+
+    def run_module(module):
+        return subprocess.run([*command, module.name], cwd=ROOT, env={**environment, **more}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False)
+    modules = sorted((ROOT / "clients/python/tests").glob(pattern), key=lambda module: -module.stat().st_size)
+    passed = failed = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for module, done in zip(modules, pool.map(run_module, modules)):
+            print(f"---- {module.name}\n{done.stdout}", flush=True)
+            counted = re.search(r"^counted (\d+) (\d+)$", done.stdout, re.M)
+            passed += int(counted[1]) if counted else 0
+            failed += max(int(counted[2]) if counted else 0, int(done.returncode != 0))
+    print(f"wheel: {passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
 
 
 def run_in_bare_root(wheel):
