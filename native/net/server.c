@@ -142,7 +142,8 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                              .busy_timeout_ms = config->busy_timeout_ms,
                              .tick = tick_server,
                              .context = server,
-                             .tick_ms = TICK_MS};
+                             .tick_ms = TICK_MS,
+                             .report_ms = config->report_ms};
   set_looking(config, &crew);
   return crew_create(&crew, &server->crew, error);
 }

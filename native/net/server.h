@@ -52,6 +52,7 @@ struct net_config {
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
   size_t header_max;         /* 32 KiB of request line and headers: 431 above */
+  int64_t report_ms; /* at most one line about calls that keep every thread in this time; 0: a minute */
 };
 
 struct net_server;

@@ -114,6 +114,14 @@ struct rpc_service {
    * thread. */
   bool (*is_exiting)(void *context, struct rpc_worker *worker);
 
+  /* --- calls that last: each NULL where the service tells nothing of them --- */
+
+  /*
+   * Writes the name of the member of Java that the worker's thread serves, CLASS.MEMBER, for the log: escaped, cut to
+   * size, which is at least 1. False: it serves none. Any thread, while the worker lives; waits for nobody.
+   */
+  bool (*tell_call)(void *context, struct rpc_worker *worker, char *name, size_t size);
+
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:
    * a session is made with its first request, or here where a WebSocket names it.

@@ -153,7 +153,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->protocol->carrier != NULL)
     connection->protocol->carrier->close(connection);
   pthread_mutex_lock(&connection->lock);
-  close(connection->fd);
+  if (connection->fd >= 0)
+    close(connection->fd);
   connection->fd = -1;
   connection->state = CONNECTION_FREE;
   atomic_store(connection->deadline_ms, INT64_MAX);
@@ -181,6 +182,10 @@ static void send_bytes(struct connection *connection)
 
 void connection_flush(struct connection *connection)
 {
+  if (connection_has_left(connection)) {
+    connection->is_broken = true;
+    return;
+  }
   if (connection->protocol->carrier == NULL)
     send_bytes(connection);
   else

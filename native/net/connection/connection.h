@@ -6,8 +6,8 @@
  * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
  * they say otherwise. While the owner's thread is inside the service (net/connection/in_call.h), the watcher may
- * visit the connection: it sends the output, or seizes the connection. The owner then finds `seized`, drops its
- * answer and ends the connection. A connection whose client has given callbacks is also read meanwhile, and any
+ * visit the connection: it sends the output, or seizes the connection, or closes it because its client has left. The
+ * owner then finds `seized`, or no descriptor, drops its answer and ends the connection. A connection whose client has given callbacks is also read meanwhile, and any
  * thread may send (net/connection/connection_duplex.h).
  *
  * Input: bytes that a connection has collected and not yet served count against a bound on the input of all
@@ -66,7 +66,8 @@ struct connection {
   _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
-  int fd;
+  int fd;                /* -1: closed, in call because the client has left */
+  int64_t probed_ms;     /* the watcher's: when it last wrote a probe; 0: never */
   bool is_lingering;     /* nothing more is written: input is dropped until the client ends, or a time */
   bool at_end;           /* the client sends no more */
   bool is_broken;        /* the connection failed: nothing can be sent or read */
@@ -116,6 +117,17 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
 /* Answers in the place of the owner, who is inside the service and finds the connection seized when it comes
  * back. The watcher, as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
+/*
+ * The watcher's look at a connection that has been in call for long. Closes its descriptor, and what its carrier has,
+ * where the client has left and has sent nothing that is still to be served; true: it has left. A client that has only
+ * ended its own side of a Unix socket may still read: its answer is sent. So does one of TCP, where both look the
+ * same until the other side's system is sent something.
+ */
+bool connection_look_after(struct crew_source *source);
+static inline bool connection_has_left(const struct connection *connection)
+{
+  return connection->fd < 0;
+}
 /* Sends as much as the socket or the carrier takes now, and shows it. */
 void connection_flush(struct connection *connection);
 static inline size_t connection_unsent(const struct connection *connection)

@@ -402,7 +402,8 @@ const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
                                                     .end = end_waiting,
                                                     .take = take_while_waiting,
                                                     .look = look_while_waiting,
-                                                    .sleep = sleep_while_waiting};
+                                                    .sleep = sleep_while_waiting,
+                                                    .look_after = connection_look_after};
 
 /* --- others --- */
 
@@ -472,6 +473,13 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
 }
 
 /* --- the watcher --- */
+
+/* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
+bool connection_duplex_may_close(const struct connection_duplex *duplex)
+{
+  return (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED) && duplex->upcalls == 0 &&
+         duplex->first_queued == NULL && duplex->collected.len == 0;
+}
 
 static void look_for_stall(struct connection *connection, bool has_moved)
 {

@@ -145,6 +145,9 @@ int64_t connection_duplex_look(struct connection *connection);
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
 
+/* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */
+bool connection_duplex_may_close(const struct connection_duplex *duplex);
+
 /* --- shared by connection_duplex.c and connection_push.c; under the lock --- */
 
 /* Asks for the next event, or submits the connection where there is something to do already. */

@@ -71,7 +71,7 @@ static bool may_sleep(struct connection *connection, enum step last)
 /* A connection that the crew has found by looking is armed already. */
 enum jp_status connection_watch(struct connection *connection, uint32_t events)
 {
-  if (connection->is_armed && connection->protocol->carrier != NULL)
+  if (connection_has_left(connection) || (connection->is_armed && connection->protocol->carrier != NULL))
     return JP_OK;
   connection->is_armed = true;
   return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);

@@ -118,7 +118,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   enter_service(connection, member);
   *served = crew_serve(member, &message, answer, stream);
   tell_of_refusal(connection, member, &message, *served);
-  bool seized = leave_service(connection, *served);
+  bool seized = leave_service(connection, *served) || connection_has_left(connection);
 
   if (member->worker != NULL)
     connection->since_ms = 0;

@@ -46,7 +46,8 @@ static void discard_connection(struct connection *connection)
     buffer_fini(&connection->in);
     buffer_fini(&connection->message);
     buffer_fini(&connection->out);
-    close(connection->fd);
+    if (connection->fd >= 0)
+      close(connection->fd);
   }
   pthread_mutex_destroy(&connection->lock);
 }
@@ -129,6 +130,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->is_lingering = connection->at_end = connection->is_broken = connection->is_drained = false;
   connection->has_said_all = connection->has_message = connection->has_sent = false;
   connection->unshown = 0;
+  connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
   connection_speak(connection, protocol);

@@ -107,6 +107,13 @@ struct connection_protocol {
   /* The connection lingers: takes what is in its input. True: the client has confirmed the end and sends nothing more.
    * NULL: clients confirm it by closing. */
   bool (*is_answered)(struct connection *connection, struct crew_member *member);
+  /* The client has ended its side of a TCP connection, and waits for an answer or has closed: nothing else shows which.
+   * Writes bytes that mean nothing to a client which still reads; one that has closed resets the connection. In call, the
+   * watcher as a visitor. False: nothing may be written. NULL: there are no such bytes. */
+  bool (*write_probe)(struct connection *connection);
+  /* True if the client waits for no answer to this unread input, so that it may be dropped with the connection. The
+   * watcher as a visitor. NULL: all input is to be served. */
+  bool (*is_farewell)(struct text input);
   /* The answer to `message`, from the watcher in the owner's place (connection_seize). */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 

@@ -502,6 +502,16 @@ static enum step say_goodbye(struct connection *connection, bool is_quiet)
   return is_quiet ? STEP_DROPS : STEP_ENDS;
 }
 
+/* RFC 9110, 15.2: a client takes any number of interim responses, whether it expects them or not; one of HTTP/1.0 has
+ * none. */
+static bool write_probe(struct connection *connection)
+{
+  if (!state_of(connection)->mode.is_1_1)
+    return false;
+  BUFFER_LITERAL(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
+  return true;
+}
+
 static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   if (served == RPC_NO_REPLY)
@@ -530,6 +540,7 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
                                                       .expire = time_out_request,
                                                       .cut = cut_request,
                                                       .say_goodbye = say_goodbye,
+                                                      .write_probe = write_probe,
                                                       .write_last_reply = write_last_reply,
                                                       .turn_away = turn_away};
   *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket, .shm = shm};

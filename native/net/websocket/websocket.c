@@ -227,6 +227,21 @@ static bool is_answered(struct connection *connection, struct crew_member *membe
   return event == WS_EVENT_CLOSE;
 }
 
+/* RFC 6455, 5.5.3: a pong that nobody has asked for. */
+static bool write_probe(struct connection *connection)
+{
+  ws_write(&connection->out, WS_PONG, true, TEXT(""));
+  return true;
+}
+
+/* A client that has left says so by a close frame, as a rule. It is masked, and shorter than 126 bytes. */
+static bool is_farewell(struct text input)
+{
+  enum { CLOSE_FRAME = 0x88, MASKED = 0x80, HEAD = 6 };
+  return input.len >= HEAD && (unsigned char)input.data[0] == CLOSE_FRAME &&
+         ((unsigned char)input.data[1] ^ MASKED) == input.len - HEAD;
+}
+
 static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   if (served != RPC_NO_REPLY)
@@ -250,4 +265,6 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .cut = cut_message,
                                                        .say_goodbye = say_goodbye,
                                                        .is_answered = is_answered,
+                                                       .write_probe = write_probe,
+                                                       .is_farewell = is_farewell,
                                                        .write_last_reply = write_last_reply};

@@ -14,6 +14,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { LONG_CALL_MS = 1000, REPORT_MS = 60000 };
+
 static void ignore_turn(struct crew_source *source, struct crew_member *member)
 {
   (void)source;
@@ -59,6 +61,10 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   made->config = *config;
+  if (made->config.long_call_ms == 0)
+    made->config.long_call_ms = LONG_CALL_MS;
+  if (made->config.report_ms == 0)
+    made->config.report_ms = REPORT_MS;
   atomic_init(&made->looker, NULL);
   pthread_mutex_init(&made->look_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
@@ -370,10 +376,10 @@ static void release_member(struct crew_member *member, bool left)
 }
 
 /* Only this thread writes the counter, so that it needs no atomic addition, which would cost more. */
-static void count_step(struct crew_member *member)
+static void count_steps(struct crew_member *member, unsigned count)
 {
   uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
-  atomic_store_explicit(&member->steps, steps + 1, memory_order_relaxed);
+  atomic_store_explicit(&member->steps, steps + count, memory_order_relaxed);
 }
 
 static void run_loop(void *argument, struct rpc_worker *worker)
@@ -392,8 +398,8 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     struct crew_source *source = next_source(member, &left);
     if (source == NULL)
       continue;
-    count_step(member);
-    member->current = source;
+    atomic_store_explicit(&member->current, source, memory_order_relaxed);
+    count_steps(member, 2);
     if (crew_lookout_of(source) != NULL && !member->has_found)
       member->looked_ns = clock_now_ns();
     source->turn(source, member);
@@ -501,7 +507,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
       continue;
     }
     pthread_mutex_unlock(&crew->lock);
-    member->current = source;
+    atomic_store_explicit(&member->current, source, memory_order_relaxed);
     member->looked_ns = clock_now_ns();
     source->turn(source, member);
     pthread_mutex_lock(&crew->lock);
@@ -698,11 +704,11 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   if (crew_leaves_to_others(member, message))
     return CREW_WAIT;
   crew_rouse_watcher(crew);
-  count_step(member);
+  count_steps(member, 1);
   member->has_served = true;
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,
                                                  message->text, out, message->reply_max, stream);
-  count_step(member);
+  count_steps(member, 1);
   return crew_served_as(served);
 }
 

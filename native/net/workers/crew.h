@@ -27,6 +27,10 @@
  * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also
  * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
  *
+ * A message that has been inside the service for long_call_ms is looked after, four times a second (crew_calls.c): its
+ * source closes what a client that has left holds. Where all of threads_max are inside Java, and a caller was refused or
+ * a call is older than report_ms, the log gets a line with the members that are served, at most one in report_ms.
+ *
  * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
  * member is inside Java. crew_serve_without_java finds the lane of a message that has to wait, and the reserved thread
  * takes its source out of the ready queue. It serves messages of its lane alone, and is none of threads_max.
@@ -75,6 +79,16 @@ struct crew_meanwhile {
   /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: there is input, and it must not
    * sleep. */
   bool (*sleep)(struct crew_source *source, int *fd, short *events);
+  /* A turn of the source has been inside the service for long, and may still be. Looks whether its client has left, and
+   * closes what nobody needs then; true: it has left. The watcher's thread, again and again. */
+  bool (*look_after)(struct crew_source *source);
+};
+
+/* What the watcher knows of the message that a member serves. Its own. */
+struct crew_call {
+  uint64_t steps;   /* of the member, when it last looked */
+  int64_t since_ms; /* when it first saw them */
+  bool has_left;    /* the client */
 };
 
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
@@ -87,21 +101,23 @@ struct crew_member {
   bool has_found;            /* this turn's source was found by a look: no event was taken for it */
 
   /* The crew's own. */
-  unsigned number;              /* of its place */
-  struct crew_source *held;     /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last;     /* the source of the turn before; only compared */
-  struct crew_source *current;  /* the source of this turn */
-  struct crew_source *found;    /* an awake source that a look has found work in: served next */
-  struct spin_policy spin;      /* of crew_stay */
+  unsigned number;                     /* of its place */
+  struct crew_source *held;            /* an event that crew_is_wanted came upon: served next */
+  struct crew_source *last;            /* the source of the turn before; only compared */
+  struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
+  struct crew_source *found;           /* an awake source that a look has found work in: served next */
+  struct spin_policy spin;             /* of crew_stay */
   int64_t looked_ns;            /* the last reading of the clock in crew_look.c: its work has begun then */
   bool was_slow;                /* its last work for a source with a lookout took long */
   int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
-  _Atomic int wait_fd; /* an eventfd, from the first wait to the thread's end; else -1 */
-  wake_word waking;    /* of crew_wait */
-  _Atomic uint64_t steps;
+  _Atomic int wait_fd;     /* an eventfd, from the first wait to the thread's end; else -1 */
+  wake_word waking;        /* of crew_wait */
+  _Atomic uint64_t steps;  /* odd while a message is inside the service */
+  _Atomic bool is_waiting; /* in crew_wait */
+  struct crew_call call;
   bool alternate;  /* the next is to be an event, though work is ready */
   bool asks_epoll; /* that event is to be one of epoll's, though awake sources have work */
   bool taken;
@@ -156,6 +172,8 @@ struct crew_config {
   int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
   void *context;
   int64_t tick_ms;
+  int64_t long_call_ms; /* a call that lasts so long is looked after; 0: 1 s */
+  int64_t report_ms;    /* at most one line about calls that keep every thread in this time; 0: a minute */
   int64_t look_ns; /* how long a member looks at sources with a lookout before it sleeps; 0: not at all */
   bool
       may_pause; /* a client that has named no processor is on another one: the member does not yield at first */

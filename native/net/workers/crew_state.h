@@ -1,6 +1,6 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* Shared by crew.c (members, queue), crew_look.c (members that look for what clients send), crew_wait.c (members that
+/* Shared by crew.c (members, queue), crew_calls.c (calls that last), crew_look.c (members that look for what clients send), crew_wait.c (members that
  * wait for their clients) and watcher.c (growth, and work that no member takes). No other file includes
  * it. */
 #include "net/workers/crew.h"
@@ -28,6 +28,12 @@ struct crew {
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */
+
+  /* The watcher's, for crew_calls.c. */
+  int64_t calls_looked_ms;
+  int64_t reported_ms;   /* 0: never */
+  int64_t refused_ms;    /* when a message was last refused as busy */
+  uint64_t refused_busy; /* messages, since the last line */
 
   /* The one member that looks: it is in crew_stay, or waits awake, or has a turn of a source that it found by
    * looking. NULL: none. */
@@ -99,6 +105,15 @@ struct crew_looker_watch {
 /* The watcher's look at the looker: one that has not moved since the last look is inside a long call, and nobody looks.
  */
 void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
+
+/* --- crew_calls.c: the watcher's thread --- */
+
+enum { CREW_CALLS_LOOK_MS = 250 };
+
+/* Notes which members have moved. Returns the sum of their steps. *has_call: one of them is inside the service. */
+uint64_t crew_note_calls(struct crew *crew, int64_t now_ms, bool *has_call);
+/* Looks after calls that last, and writes the log's line where it is due: once in CREW_CALLS_LOOK_MS. */
+void crew_look_after_calls(struct crew *crew, int64_t now_ms);
 
 /* --- the others --- */
 

@@ -83,7 +83,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
 {
   struct crew_member *member = thread;
   struct crew *crew = member->crew;
-  struct crew_source *source = member->current;
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   struct wait wait = {.member = member,
                       .source = source,
                       .reads = source->meanwhile != NULL,
@@ -92,6 +92,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   open_eventfd(member);
   crew_stop_looking(member);
   member->has_found = false; /* an event may bring it what comes from here on */
+  atomic_store_explicit(&member->is_waiting, true, memory_order_relaxed);
   atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
   if (wait.reads)
     source->meanwhile->begin(source, member);
@@ -99,6 +100,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   if (wait.reads)
     source->meanwhile->end(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
+  atomic_store_explicit(&member->is_waiting, false, memory_order_relaxed);
   crew_rouse_watcher(crew);
 }
 

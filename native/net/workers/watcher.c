@@ -13,16 +13,9 @@ struct watch {
   int64_t due_ms;       /* while there is not */
   unsigned quiet_looks; /* one after the other */
   struct crew_looker_watch looker;
-  bool stuck; /* no member will take an event soon, and none can be added */
+  bool stuck;    /* no member will take an event soon, and none can be added */
+  bool has_call; /* a member is inside the service */
 };
-
-static uint64_t count_steps(struct crew *crew)
-{
-  uint64_t steps = 0;
-  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
-    steps += atomic_load_explicit(&crew->members[i]->steps, memory_order_relaxed);
-  return steps;
-}
 
 static struct crew_load load_of(struct crew *crew, bool has_moved)
 {
@@ -57,7 +50,8 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 
 static void look_at_members(struct crew *crew, struct watch *watch)
 {
-  uint64_t steps = count_steps(crew);
+  int64_t now_ms = clock_now_ms();
+  uint64_t steps = crew_note_calls(crew, now_ms, &watch->has_call);
   const struct crew_load load = load_of(crew, steps != watch->steps);
   bool idle = load.idle > 0;
   watch->steps = steps;
@@ -69,6 +63,7 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   if (idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_looker(crew, &watch->looker);
+  crew_look_after_calls(crew, now_ms);
 }
 
 /* Takes each source that is in the queue at the beginning once: one that must wait goes to the end. */
@@ -110,8 +105,10 @@ static void run_tick(struct crew *crew, struct watch *watch)
   watch->next_tick_ms = now + crew->config.tick_ms;
 }
 
-static void sleep_until_due(struct crew *crew, int64_t due_ms)
+static void sleep_until_due(struct crew *crew, const struct watch *watch)
 {
+  int64_t next_look_ms = watch->has_call ? clock_now_ms() + CREW_CALLS_LOOK_MS : INT64_MAX;
+  int64_t due_ms = watch->due_ms < next_look_ms ? watch->due_ms : next_look_ms;
   struct timespec at = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000};
   int failure = 0;
   pthread_mutex_lock(&crew->sleep_lock);
@@ -134,7 +131,7 @@ void *crew_watcher_main(void *argument)
       take_events(crew);
     } else if (watch.quiet_looks > QUIET_LOOKS) {
       run_tick(crew, &watch);
-      sleep_until_due(crew, watch.due_ms);
+      sleep_until_due(crew, &watch);
     } else {
       pause_until_next_look();
     }
@@ -161,6 +158,8 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
   if (now - *message->since_ms < crew->config.busy_timeout_ms)
     return CREW_WAIT;
   char reason[160];
+  crew->refused_busy++;
+  crew->refused_ms = now;
   snprintf(reason, sizeof reason,
            "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
            crew->config.threads_max, (long long)crew->config.busy_timeout_ms);

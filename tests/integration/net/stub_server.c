@@ -12,6 +12,7 @@
  *   note               a notification: no answer
  *   sleep MS [TEXT]    TEXT after so long
  *   hold TEXT          TEXT when SIGUSR1 has come since
+ *   quiet              the same as a notification
  *   large N            N bytes
  *   stream N           N bytes that are made while they are sent
  *   broken N           a stream that fails after N bytes
@@ -285,6 +286,10 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     return served;
   if (text_equal(message, TEXT("note")))
     return RPC_NO_REPLY;
+  if (text_equal(message, TEXT("quiet"))) {
+    hold();
+    return RPC_NO_REPLY;
+  }
   if (text_starts_with(message, TEXT("hold "))) {
     hold();
     buffer_append_text(out, text_slice(message, TEXT("hold ").len, message.len));
@@ -398,6 +403,7 @@ static bool set_option(struct net_config *config, const char *name, long value)
   OPTION(header_max)
   OPTION(shm_ring)
   OPTION(shm_total)
+  OPTION(report_ms)
 #undef OPTION
   if (strcmp(name, "grace_ms") == 0)
     grace_ms = value;
