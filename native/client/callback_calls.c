@@ -85,15 +85,15 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
   struct jp_client *client = call->client;
   client_write_releases(client, text_of(call->texts.id));
   struct message_callbacks *callbacks = callbacks_begin_message(client);
-  struct buffer *out = client->kind->begin(client->transport);
-  enum jp_client_status status = failure != NULL
-                                     ? callback_write_failure(call->id, failure, out, error)
-                                     : callback_write_result(call->id, value, callbacks, out, error);
+  struct buffer *out = client_begin_message(client);
+  enum jp_client_status status =
+      failure != NULL ? callback_write_failure(call->id, failure, out, error)
+                      : callback_write_result(call->id, value, callbacks, &client->named, out, error);
   if (status != JP_CLIENT_OK) {
     client->kind->take_back(client->transport);
     return status;
   }
-  client->kind->end(client->transport, false);
+  client_end_message(client, false);
   callbacks_end_message(client, NULL);
   call->is_answered = true;
   return JP_CLIENT_OK;
@@ -331,6 +331,8 @@ enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call, co
 {
   if (throwable == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
+  if (!message_may_name(throwable, ref_table_epoch(&call->client->refs)))
+    return message_fail_stale(throwable, error);
   const struct callback_failure failure = {.code = CALLBACK_FAILED, .ref = jp_ref_number(throwable)};
   return answer(call, NULL, &failure, error);
 }

@@ -21,6 +21,11 @@ struct text client_name_in_messages(const struct jp_client *client)
                                                                            : TEXT_ABSENT;
 }
 
+bool client_tells_epoch_in_messages(const struct jp_client *client)
+{
+  return client->url_kind->names_in_messages && ref_table_epoch(&client->refs) != EPOCH_UNKNOWN;
+}
+
 static struct message_binary binary_form(struct jp_client *client, struct text id)
 {
   arena_reset(&client->binary_arena);
@@ -39,7 +44,9 @@ enum jp_client_status client_write_request(struct jp_client *client, const struc
     struct message_json how = {.id = id_text,
                                .peer_id = client_name_in_messages(client),
                                .within = callback_within(client),
-                               .callbacks = callbacks_begin_message(client)};
+                               .callbacks = callbacks_begin_message(client),
+                               .refs = &client->named,
+                               .has_epoch = client_tells_epoch_in_messages(client)};
     return message_write_json(request, &how, out, error);
   }
   if (id == 0)
@@ -53,7 +60,7 @@ enum jp_client_status client_write_request(struct jp_client *client, const struc
 static void write_releases(struct jp_client *client, const struct message_release *releases, size_t count,
                            struct text within)
 {
-  struct buffer *out = client->kind->begin(client->transport);
+  struct buffer *out = client_begin_message(client);
   if (client->options.binary) {
     char digits[ID_SIZE];
     const uint64_t id = client->last_id + 1;
@@ -65,12 +72,15 @@ static void write_releases(struct jp_client *client, const struct message_releas
     else
       out->failed = true;
   } else {
-    message_write_release_json(releases, count, client_name_in_messages(client), within, out);
+    client->named.are_named = true;
+    message_write_release_json(
+        releases, count, client_name_in_messages(client), within,
+        client_tells_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
   if (out->failed) /* these stay in the peer until the session ends: memory is short */
     client->kind->take_back(client->transport);
   else
-    client->kind->end(client->transport, client->options.binary);
+    client_end_message(client, client->options.binary);
 }
 
 /* Binary messages cannot say how many tellings they mean: an answer that is on its way may tell of the
@@ -180,14 +190,14 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
     return status;
   client_write_releases(client, callback_within(client));
   *first_id = client->last_id + 1;
-  struct buffer *out = client->kind->begin(client->transport);
+  struct buffer *out = client_begin_message(client);
   status = exchange->write(exchange, *first_id, out, error);
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
     status = note_requests(client, exchange, *first_id, waiter, error);
   if (status == JP_CLIENT_OK) {
-    client->kind->end(client->transport, exchange->count > 0);
+    client_end_message(client, exchange->count > 0);
     callbacks_end_message(client, waiter);
   } else {
     client->kind->take_back(client->transport);
@@ -268,18 +278,22 @@ static enum jp_client_status write_call(struct exchange *exchange, uint64_t firs
 /* The names that the peer suggests in an error's data: ": did you mean a, b or c?"; "" where it suggests none. */
 static void write_suggestions(struct jp_json suggestions, char *out, size_t size)
 {
-  const size_t count = jp_json_count(suggestions);
+  enum { ENTRIES_MAX = 8 }; /* a peer gives three */
+  struct jp_json_cursor cursor = jp_json_enter(suggestions);
+  struct jp_json entry;
   size_t length = 0;
   out[0] = '\0';
-  for (size_t i = 0; i < count; i++) {
+  bool has_next = jp_json_next(&cursor, NULL, &entry);
+  for (size_t i = 0; has_next && i < ENTRIES_MAX; i++) {
     char name[100];
-    size_t name_length = jp_json_string(jp_json_at(suggestions, i), name, sizeof name);
+    size_t name_length = jp_json_string(entry, name, sizeof name);
+    has_next = jp_json_next(&cursor, NULL, &entry);
     if (name_length >= sizeof name) /* no string, or no name that helps */
       continue;
     int written = snprintf(out + length, size - length, "%s%s",
-                           length == 0     ? ": did you mean "
-                           : i + 1 < count ? ", "
-                                           : " or ",
+                           length == 0 ? ": did you mean "
+                           : has_next  ? ", "
+                                       : " or ",
                            name);
     if (written < 0 || (size_t)written >= size - length)
       break;
@@ -287,6 +301,15 @@ static void write_suggestions(struct jp_json suggestions, char *out, size_t size
   }
   if (length > 0)
     snprintf(out + length, size - length, "?");
+}
+
+enum jp_client_status client_status_of_error(const struct jp_answer *answer)
+{
+  char reason[8];
+  static const char stale[] = "stale";
+  size_t length = jp_json_string(jp_json_member(jp_answer_json(answer), "reason"), reason, sizeof reason);
+  return length == sizeof stale - 1 && memcmp(reason, stale, length) == 0 ? JP_CLIENT_STALE
+                                                                          : JP_CLIENT_REMOTE;
 }
 
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
@@ -297,7 +320,8 @@ enum jp_client_status client_report_remote(const struct jp_answer *answer, struc
   write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
   if (what[0] == '\0')
     what = "an error without a message";
-  return client_fail(error, JP_CLIENT_REMOTE, "%s%s%s%s", what, throwable->message != NULL ? ": " : "",
+  return client_fail(error, client_status_of_error(answer), "%s%s%s%s", what,
+                     throwable->message != NULL ? ": " : "",
                      throwable->message != NULL ? throwable->message : "", near);
 }
 
@@ -320,12 +344,12 @@ static enum jp_client_status write_notification(struct jp_client *client, const 
                                                 struct jp_client_error *error)
 {
   client_write_releases(client, callback_within(client));
-  struct buffer *out = client->kind->begin(client->transport);
+  struct buffer *out = client_begin_message(client);
   enum jp_client_status status = client_write_request(client, request, 0, out, error);
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK) {
-    client->kind->end(client->transport, false);
+    client_end_message(client, false);
     callbacks_end_message(client, NULL);
   } else {
     client->kind->take_back(client->transport);

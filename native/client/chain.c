@@ -20,6 +20,7 @@ void chain_clear(struct jp_chain *chain)
   arena_reset(&chain->arena);
   buffer_clear(&chain->text);
   callback_list_drop(&chain->callbacks);
+  chain->refs.are_named = false;
   chain->is_nested = false;
   chain->step_count = 0;
   chain->hole_count = 0;
@@ -95,6 +96,23 @@ static bool make_room(struct jp_chain *chain, void **items, size_t *capacity, si
   return true;
 }
 
+/* ---- epochs ---- */
+
+enum jp_client_status chain_check_epoch(const struct jp_chain *chain, struct jp_client_error *error)
+{
+  if (!chain->refs.are_named || chain->refs.epoch == ref_table_epoch(&chain->client->refs))
+    return JP_CLIENT_OK;
+  return client_fail(error, JP_CLIENT_STALE,
+                     "the chain names objects of a peer that has ended, or of another session");
+}
+
+/* Notes that the next step, which is written now, may name objects. */
+static void enter_epoch(struct jp_chain *chain)
+{
+  if (chain_check_epoch(chain, &chain->fault) == JP_CLIENT_OK && !chain->refs.are_named)
+    chain->refs.epoch = ref_table_epoch(&chain->client->refs);
+}
+
 /* ---- steps ---- */
 
 static void add_hole(struct jp_chain *chain, size_t at, struct text name)
@@ -157,11 +175,15 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
 {
   struct chain_names names = {.names = {note_name}, .chain = chain};
   struct chain_callbacks callbacks = {.callbacks = {keep_callback}, .chain = chain};
+  struct message_refs refs = {.epoch = chain->refs.epoch};
   const struct message_json how = {.id = TEXT(""),
                                    .peer_id = client_name_in_messages(chain->client),
                                    .is_dropped = name == NULL,
                                    .names = &names.names,
-                                   .callbacks = &callbacks.callbacks};
+                                   .callbacks = &callbacks.callbacks,
+                                   .refs = &refs,
+                                   .has_epoch = client_name_in_messages(chain->client).data != NULL &&
+                                                refs.epoch != EPOCH_UNKNOWN};
   struct chain_step step = {.name = keep(chain, name),
                             .is_told = name != NULL,
                             .what = describe(chain, request),
@@ -175,6 +197,7 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
     fail_step(chain, step.what, &error);
   if (!is_good(chain))
     return NULL;
+  chain->refs.are_named |= refs.are_named;
   chain->is_nested |= request->options != NULL && request->options->within != NULL;
   chain->steps[chain->step_count] = step;
   return &chain->steps[chain->step_count++];
@@ -185,6 +208,9 @@ static struct chain_step *add_step(struct jp_chain *chain, const char *name, con
 {
   if (!is_good(chain) || !make_room(chain, (void **)&chain->steps, &chain->step_capacity, chain->step_count,
                                     sizeof(struct chain_step)))
+    return NULL;
+  enter_epoch(chain);
+  if (!is_good(chain))
     return NULL;
   return write_step(chain, name, request);
 }
@@ -277,6 +303,10 @@ void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, cons
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with_object: the object is NULL");
     return;
   }
+  enter_epoch(chain);
+  if (is_good(chain) && !message_may_name(ref, chain->refs.epoch))
+    (void)message_fail_stale(ref, &chain->fault);
+  chain->refs.are_named = true;
   set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL ? type : jp_ref_type(ref));
 }
 
@@ -384,6 +414,13 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
     chain->fault = steps->fault;
   if (is_good(chain) && chain == steps)
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
+  if (is_good(chain) && steps->refs.are_named) {
+    const struct message_refs refs = chain->refs;
+    chain->refs = steps->refs;
+    if (refs.are_named && refs.epoch != steps->refs.epoch)
+      client_fail(&chain->fault, JP_CLIENT_STALE,
+                  "jp_chain_append: the chains name objects of two peers, one after the other");
+  }
   for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
     append_step(chain, steps, i);
   for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)

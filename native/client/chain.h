@@ -41,6 +41,7 @@ struct jp_chain {
   size_t hole_count;
   size_t hole_capacity;
 
+  struct message_refs refs;       /* of the steps, which are of one epoch */
   struct callback_list callbacks; /* that the steps give */
   bool is_nested;                 /* a step names a call of Java by its own options */
 
@@ -61,6 +62,9 @@ struct jp_chain {
 
 /* Forgets the steps. */
 void chain_clear(struct jp_chain *chain);
+/* JP_CLIENT_STALE: the steps name objects of an epoch that has ended. Under the lock, or for a first look without it. */
+enum jp_client_status chain_check_epoch(const struct jp_chain *chain,
+                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Frees the answers of the last send. */
 void chain_clear_answers(struct jp_chain *chain);
 

@@ -59,6 +59,10 @@ static enum jp_client_status write_batch(struct exchange *exchange, uint64_t fir
   const struct sending *sending = (const struct sending *)exchange;
   const struct jp_chain *chain = sending->chain;
   struct text within = chain->is_nested ? TEXT_ABSENT : callback_within(chain->client);
+  enum jp_client_status status = chain_check_epoch(chain, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  chain->client->named.are_named = chain->refs.are_named;
   for (size_t i = 0; i < chain->step_count; i++) {
     buffer_append_char(out, i == 0 ? '[' : ',');
     write_step(sending, i, first_id, out);

@@ -125,6 +125,7 @@ struct jp_client {
   size_t free_count;
   struct jp_answer *dropped; /* filled for nobody: freed when the lock is let go of */
   struct ref_table refs;
+  struct message_refs named; /* by the message that is being written */
   struct arena binary_arena; /* for writing binary messages */
   struct buffer binary_scratch;
 
@@ -153,6 +154,10 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 /* JP_CLIENT_OK, or why the connection has ended. */
 enum jp_client_status client_report_end(const struct jp_client *client,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The buffer that a message is appended to, through client->named. */
+struct buffer *client_begin_message(struct jp_client *client);
+/* The message is whole. is_answered: false for a notification. */
+void client_end_message(struct jp_client *client, bool is_answered);
 /* Ends the connection, and with it all that is pending, for that reason. */
 void client_break(struct jp_client *client, const struct jp_client_error *why);
 /* Closes what client_break has left, once nobody polls it. */
@@ -233,7 +238,11 @@ void client_write_releases(struct jp_client *client, struct text within);
 void client_write_overdue_releases(struct jp_client *client);
 /* Lets go of all that answers have told, also of what there are handles of. */
 void client_write_all_tellings(struct jp_client *client);
-/* JP_CLIENT_REMOTE, with a line about the error that the answer is. */
+/* Whether a message over this connection has the epoch of the refs that it names as a member. */
+bool client_tells_epoch_in_messages(const struct jp_client *client);
+/* JP_CLIENT_REMOTE, or JP_CLIENT_STALE, of an answer that is an error. */
+enum jp_client_status client_status_of_error(const struct jp_answer *answer);
+/* The same, with a line about it. */
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);
 /* JP_CLIENT_LIMIT where `count` more are too many. */
 enum jp_client_status client_check_pending(const struct jp_client *client, size_t count,

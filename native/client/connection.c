@@ -53,6 +53,8 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     client->ended.status = JP_CLIENT_OK;
     client->connection++;
     client->pause_ns = 0;
+    if (!client->kind->epoch_is_in_answers)
+      ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
     client_watch_connection(client);
     client_rest(client);
     return JP_CLIENT_OK;
@@ -131,6 +133,22 @@ void client_break(struct jp_client *client, const struct jp_client_error *why)
 }
 
 /* ---- reading and writing ---- */
+
+struct buffer *client_begin_message(struct jp_client *client)
+{
+  client->named = (struct message_refs){.epoch = ref_table_epoch(&client->refs)};
+  return client->kind->begin(client->transport);
+}
+
+void client_end_message(struct jp_client *client, bool is_answered)
+{
+  char digits[MESSAGE_EPOCH_LENGTH + 1];
+  if (client->kind->name_epoch != NULL && client->named.are_named && client->named.epoch != EPOCH_UNKNOWN) {
+    message_format_epoch(client->named.epoch, digits);
+    client->kind->name_epoch(client->transport, text_of(digits));
+  }
+  client->kind->end(client->transport, is_answered);
+}
 
 bool client_polls_writing(const struct jp_client *client)
 {

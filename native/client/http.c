@@ -8,19 +8,22 @@
 #include "client/stream.h"
 #include "client/transports.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Written before the length of a body is known, and with leading zeros then (RFC 9110, 8.6: digits). A peer
  * recognises a head that is the same but for so many digits. */
 enum { LENGTH_DIGITS = 9 };
+#define LENGTH_FIELD "Content-Length: "
 #define LENGTH_PLACE "000000000"
 #define HEAD_END     "\r\n\r\n"
 
 struct http {
   struct client_transport transport;
   struct client_stream stream;
-  struct buffer head;     /* of each POST, up to the digits of its length */
-  size_t begin;           /* of the request that is being written */
+  struct buffer head;                  /* of each POST, up to the digits of its length */
+  char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the refs that the message names; "": it names none */
+  size_t begin;                        /* of the request that is being written */
   struct buffer expected; /* whether an answer is expected: a byte for each POST without a response */
   size_t responses;       /* bytes of `expected` that are done with */
   struct http_reader reader;
@@ -42,7 +45,7 @@ static void write_head(const struct client_url *url, struct text peer_id, struct
   BUFFER_LITERAL(out, "\r\nContent-Type: application/json\r\n");
   if (peer_id.data != NULL)
     buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(peer_id));
-  BUFFER_LITERAL(out, "Content-Length: ");
+  BUFFER_LITERAL(out, LENGTH_FIELD);
 }
 
 static void close_http(struct client_transport *transport)
@@ -115,6 +118,23 @@ static void write_length(struct buffer *out, size_t place, size_t length)
   out->len += more;
 }
 
+/* Before the field of the length, which stays the last one. Gives how many bytes that were. */
+static size_t insert_epoch(struct http *http)
+{
+  enum { FIELD_MAX = 64 };
+  char field[FIELD_MAX];
+  struct buffer *out = &http->stream.out;
+  size_t place = http->begin + http->head.len - (sizeof LENGTH_FIELD - 1);
+  size_t more = (size_t)snprintf(field, sizeof field, "jpeer-epoch: %s\r\n", http->epoch);
+  http->epoch[0] = '\0';
+  if (buffer_reserve(out, more) == NULL)
+    return 0;
+  memmove(out->data + place + more, out->data + place, out->len - place);
+  memcpy(out->data + place, field, more);
+  out->len += more;
+  return more;
+}
+
 static void end_message(struct client_transport *transport, bool is_answered)
 {
   struct http *http = http_of(transport);
@@ -124,13 +144,23 @@ static void end_message(struct client_transport *transport, bool is_answered)
   if (out->failed)
     return;
   size_t place = http->begin + http->head.len;
+  if (http->epoch[0] != '\0')
+    place += insert_epoch(http);
   write_length(out, place, out->len - place - LENGTH_DIGITS - (sizeof HEAD_END - 1));
+}
+
+static void name_epoch(struct client_transport *transport, struct text epoch)
+{
+  struct http *http = http_of(transport);
+  memcpy(http->epoch, epoch.data, TRANSPORT_EPOCH_MAX);
+  http->epoch[TRANSPORT_EPOCH_MAX] = '\0';
 }
 
 static void take_back(struct client_transport *transport)
 {
   struct http *http = http_of(transport);
   struct buffer *out = &http->stream.out;
+  http->epoch[0] = '\0';
   buffer_truncate(out, http->begin < out->len ? http->begin : out->len);
   out->failed = false; /* what was there before is whole */
 }
@@ -182,6 +212,7 @@ static enum jp_client_status take_response(struct http *http, const struct http_
   bool is_answered;
   if (!take_expected(http, &is_answered))
     return refuse_response(http, response, "a response to no request: HTTP ", error);
+  listener->epoch(listener, response->epoch);
   if (!is_answered && (response->is_json || is_success(response->status)))
     return JP_CLIENT_OK; /* nobody wants to know */
   if (!response->is_json || response->status == 204)
@@ -248,6 +279,7 @@ static bool has_input(struct client_transport *transport)
 
 const struct transport_kind transport_http = {
     .session_is_named = true,
+    .epoch_is_in_answers = true,
     .ends_when_idle = true,
     .open = open_http,
     .close = close_http,
@@ -257,6 +289,7 @@ const struct transport_kind transport_http = {
     .begin = begin_message,
     .end = end_message,
     .take_back = take_back,
+    .name_epoch = name_epoch,
     .flush = flush,
     .receive = receive,
 };

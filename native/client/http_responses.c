@@ -34,13 +34,15 @@ static int on_begin(llhttp_t *llhttp)
   struct http_reader *reader = reader_of(llhttp);
   buffer_clear(&reader->name);
   buffer_clear(&reader->type);
+  buffer_clear(&reader->epoch);
   buffer_clear(&reader->pieces);
   buffer_trim(&reader->pieces, KEPT_MAX);
   reader->span = TEXT_ABSENT;
   reader->head_size = 0;
   reader->words_length = 0;
-  reader->is_type = false;
+  reader->value = NULL;
   reader->has_type = false;
+  reader->has_epoch = false;
   reader->is_inside = true;
   reader->is_whole = false;
   reader->chunk_line = CHUNK_LLHTTP;
@@ -64,14 +66,25 @@ static int on_field(llhttp_t *llhttp, const char *at, size_t length)
   return count_head(reader, length);
 }
 
+/* Of a field that comes twice the first counts. */
+static bool is_first(const struct http_reader *reader, struct text name, bool *has_field)
+{
+  if (*has_field || !text_equal_ignore_case(buffer_text(&reader->name), name))
+    return false;
+  *has_field = true;
+  return true;
+}
+
 /* The fields of a trailer are not the response's own. */
 static int on_field_complete(llhttp_t *llhttp)
 {
   struct http_reader *reader = reader_of(llhttp);
   bool is_trailer = (llhttp->flags & F_TRAILING) != 0;
-  reader->is_type = !is_trailer && !reader->has_type &&
-                    text_equal_ignore_case(buffer_text(&reader->name), TEXT("content-type"));
-  reader->has_type |= reader->is_type;
+  reader->value = NULL;
+  if (!is_trailer && is_first(reader, TEXT("content-type"), &reader->has_type))
+    reader->value = &reader->type;
+  else if (!is_trailer && is_first(reader, TEXT("jpeer-epoch"), &reader->has_epoch))
+    reader->value = &reader->epoch;
   buffer_clear(&reader->name);
   return 0;
 }
@@ -79,8 +92,8 @@ static int on_field_complete(llhttp_t *llhttp)
 static int on_value(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_reader *reader = reader_of(llhttp);
-  if (reader->is_type)
-    buffer_append(&reader->type, at, length);
+  if (reader->value != NULL)
+    buffer_append(reader->value, at, length);
   return count_head(reader, length);
 }
 
@@ -170,6 +183,7 @@ void http_reader_fini(struct http_reader *reader)
 {
   buffer_fini(&reader->name);
   buffer_fini(&reader->type);
+  buffer_fini(&reader->epoch);
   buffer_fini(&reader->pieces);
 }
 
@@ -199,11 +213,12 @@ static enum jp_client_status give_response(struct http_reader *reader, struct ht
   if (reader->pieces.len > 0 && keep_span(reader) != 0)
     return fail(reader, error);
   struct text body = reader->pieces.len > 0 ? buffer_text(&reader->pieces) : reader->span;
-  if (reader->name.failed || reader->type.failed)
+  if (reader->name.failed || reader->type.failed || reader->epoch.failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
   *response = (struct http_response){.status = reader->llhttp.status_code,
                                      .is_json = is_json(buffer_text(&reader->type)),
                                      .is_last = reader->is_last,
+                                     .epoch = buffer_text(&reader->epoch),
                                      .body = body.data == NULL ? TEXT("") : body};
   reader->is_whole = false;
   llhttp_resume(&reader->llhttp);

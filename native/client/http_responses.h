@@ -15,21 +15,24 @@ enum { HTTP_WORDS_MAX = 64 };
 /* A whole response; its body is borrowed until the next call, and may be changed. */
 struct http_response {
   int status;
-  bool is_json; /* its Content-Type is application/json */
-  bool is_last; /* the connection ends behind it */
+  bool is_json;      /* its Content-Type is application/json */
+  bool is_last;      /* the connection ends behind it */
+  struct text epoch; /* the value of jpeer-epoch; "": it has none. Borrowed as the body is */
   struct text body;
 };
 
 struct http_reader {
   llhttp_t llhttp;
   size_t body_max;
-  size_t head_size;   /* bytes of names, values and extensions so far, trailers included */
-  struct buffer name; /* of the field that is being read */
-  struct buffer type; /* the value of Content-Type */
+  size_t head_size;    /* bytes of names, values and extensions so far, trailers included */
+  struct buffer name;  /* of the field that is being read */
+  struct buffer type;  /* the value of Content-Type */
+  struct buffer epoch; /* of jpeer-epoch */
   struct buffer pieces;
-  struct text span; /* of the body: the piece that is still in the input */
-  bool is_type;     /* the field is Content-Type */
+  struct text span;     /* of the body: the piece that is still in the input */
+  struct buffer *value; /* of the field that is being read; NULL: nobody asks for it */
   bool has_type;
+  bool has_epoch;
   bool is_inside; /* a response has begun */
   bool is_whole;
   bool is_last;

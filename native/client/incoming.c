@@ -151,7 +151,8 @@ static enum jp_client_status end_unfilled(struct jp_client *client, const struct
 static enum jp_client_status end_filled(struct jp_client *client, const struct pending *request,
                                         struct jp_answer *answer)
 {
-  enum jp_client_status status = answer->kind == JP_ANSWER_ERROR ? JP_CLIENT_REMOTE : JP_CLIENT_OK;
+  enum jp_client_status status =
+      answer->kind == JP_ANSWER_ERROR ? client_status_of_error(answer) : JP_CLIENT_OK;
   client_end_request(client, request, status, answer, NULL);
   return JP_CLIENT_OK;
 }
@@ -278,9 +279,18 @@ static enum jp_client_status take_message(struct transport_listener *listener, s
   return answers_read_json(message, &client->reader.reader, error);
 }
 
+static void take_epoch(struct transport_listener *listener, struct text epoch)
+{
+  struct jp_client *client = ((struct client_listener *)listener)->client;
+  uint64_t number = ref_epoch_parse(epoch);
+  if (number != EPOCH_UNKNOWN)
+    ref_table_enter_epoch(&client->refs, number);
+}
+
 void client_init_readers(struct jp_client *client)
 {
-  client->listener = (struct client_listener){.listener = {.message = take_message}, .client = client};
+  client->listener =
+      (struct client_listener){.listener = {.message = take_message, .epoch = take_epoch}, .client = client};
   client->reader =
       (struct client_reader){.reader = {.answer = take_json, .request = take_call}, .client = client};
 }

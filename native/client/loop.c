@@ -144,7 +144,7 @@ static enum jp_client_status write_request(struct jp_client *client, const struc
   client_write_releases(client, callback_within(client));
   pending->id = client->last_id + 1;
   pending->first_id = pending->id;
-  struct buffer *out = client->kind->begin(client->transport);
+  struct buffer *out = client_begin_message(client);
   status = client_write_request(client, request, pending->id, out, error);
   if (status == JP_CLIENT_OK && (out->failed || !pending_table_add(&client->pending, pending)))
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
@@ -154,7 +154,7 @@ static enum jp_client_status write_request(struct jp_client *client, const struc
   }
   client->last_id = pending->id;
   client->completions_pending++;
-  client->kind->end(client->transport, true);
+  client_end_message(client, true);
   callbacks_end_message(client, NULL);
   return JP_CLIENT_OK;
 }

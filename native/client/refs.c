@@ -95,7 +95,7 @@ static struct jp_ref *add_ref(struct ref_table *table, uint32_t number, struct t
   struct jp_ref *ref = malloc(sizeof *ref + type.len + 1);
   if (ref == NULL)
     return NULL;
-  *ref = (struct jp_ref){.client = table->client, .number = number};
+  *ref = (struct jp_ref){.client = table->client, .number = number, .epoch = ref_table_epoch(table)};
   if (type.len > 0)
     memcpy(ref->type, type.data, type.len);
   ref->type[type.len] = '\0';
@@ -131,6 +131,31 @@ void ref_table_init(struct ref_table *table, struct jp_client *client)
   *table = (struct ref_table){.refs = {.told = tell}, .client = client};
 }
 
+/* Forgets all refs without telling the peer. */
+static void clear(struct ref_table *table)
+{
+  for (size_t i = 0; i < table->capacity; i++) {
+    struct jp_ref *ref = table->places[i];
+    table->places[i] = NULL;
+    if (ref != NULL && ref->handles > 0)
+      atomic_store_explicit(&ref->epoch, EPOCH_ENDED, memory_order_relaxed);
+    else
+      free(ref);
+  }
+  table->count = 0;
+  table->first_release = NULL;
+  table->last_release = NULL;
+  table->releases = 0;
+}
+
+void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch)
+{
+  if (epoch == ref_table_epoch(table))
+    return;
+  clear(table);
+  atomic_store_explicit(&table->epoch, epoch, memory_order_relaxed);
+}
+
 void ref_table_fini(struct ref_table *table)
 {
   for (size_t i = 0; i < table->capacity; i++)
@@ -144,7 +169,10 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref)
   if (--ref->handles > 0)
     return;
   table->held--;
-  enlist(table, ref);
+  if (atomic_load_explicit(&ref->epoch, memory_order_relaxed) == EPOCH_ENDED)
+    free(ref);
+  else
+    enlist(table, ref);
 }
 
 size_t ref_table_take_releases(struct ref_table *table, struct message_release *releases, size_t max)
@@ -173,4 +201,24 @@ size_t ref_table_take_tellings(struct ref_table *table, size_t *from, struct mes
     ref->told = 0;
   }
   return count;
+}
+
+/* ---- epochs ---- */
+
+uint64_t ref_epoch_parse(struct text digits)
+{
+  enum { DIGITS = 16 };
+  uint64_t epoch = 0;
+  if (digits.data == NULL || digits.len != DIGITS)
+    return EPOCH_UNKNOWN;
+  for (size_t i = 0; i < DIGITS; i++) {
+    char c = digits.data[i];
+    unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                            : 16;
+    if (digit > 15)
+      return EPOCH_UNKNOWN;
+    epoch = epoch << 4 | digit;
+  }
+  return epoch == EPOCH_ENDED ? EPOCH_UNKNOWN : epoch;
 }

@@ -6,13 +6,23 @@
  * how often answers have told it. A ref without a handle waits in the list of releases, and leaves it where
  * an answer tells it once more.
  *
- * It is under the client's lock. What is constant of a ref (its number, its type) any thread reads.
+ * A ref is of the epoch in which an answer told of it (docs/protocol.md, "Sessions over restarts"). When another epoch
+ * begins, the refs leave the table and are stale: the new peer may use their numbers for other objects. Those with handles
+ * remain until the last handle is released, which tells the peer nothing.
+ *
+ * It is under the client's lock. The number and the type of a ref are constant, and any thread reads its epoch.
  */
 #include "client/messages/answer.h"
 #include "client/messages/encode.h"
 
+#include <stdatomic.h>
+
+enum { EPOCH_UNKNOWN = 0 };    /* the peer tells none */
+#define EPOCH_ENDED UINT64_MAX /* of a stale ref; no peer tells it */
+
 struct jp_ref {
   struct jp_client *client;
+  _Atomic uint64_t epoch;
   uint32_t number;
   uint32_t told;       /* tellings that the peer was not told to let go of */
   size_t handles;      /* 0: it is in the list of releases */
@@ -26,8 +36,9 @@ struct ref_table {
   struct jp_client *client;
   struct jp_ref **places; /* open addressing */
   size_t capacity;        /* a power of two, or 0 */
-  size_t count;
-  size_t held; /* those with handles */
+  size_t count;           /* in the table */
+  size_t held;            /* those with handles, stale ones included */
+  _Atomic uint64_t epoch; /* written under the lock, read without it by chains */
   struct jp_ref *first_release;
   struct jp_ref *last_release;
   size_t releases;
@@ -36,6 +47,13 @@ struct ref_table {
 void ref_table_init(struct ref_table *table, struct jp_client *client);
 /* No handle may be left. */
 void ref_table_fini(struct ref_table *table);
+static inline uint64_t ref_table_epoch(const struct ref_table *table)
+{
+  return atomic_load_explicit(&table->epoch, memory_order_relaxed);
+}
+
+/* From now on answers tell of objects of that epoch. All refs are stale where it is another one. */
+void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch);
 /* Drops one handle. */
 void ref_table_release(struct ref_table *table, struct jp_ref *ref);
 /* Takes at most max of those that wait to be released, oldest first, and forgets them. */
@@ -44,5 +62,8 @@ size_t ref_table_take_releases(struct ref_table *table, struct message_release *
  * place. */
 size_t ref_table_take_tellings(struct ref_table *table, size_t *from, struct message_release *releases,
                                size_t max);
+
+/* 16 hexadecimal digits. EPOCH_UNKNOWN: the text is no epoch. */
+uint64_t ref_epoch_parse(struct text digits);
 
 #endif

@@ -29,19 +29,34 @@ struct transport_listener {
    * reading and passes it on. */
   enum jp_client_status (*message)(struct transport_listener *listener, struct text message,
                                    struct jp_client_error *error);
+  /* The epoch of the session, which the head of a message's answer has; before `message`. Borrowed. */
+  void (*epoch)(struct transport_listener *listener, struct text epoch);
 };
+
+enum { TRANSPORT_EPOCH_MAX = 16 };
 
 /* A connection; a kind's own struct begins with it. */
 struct client_transport {
   const struct transport_kind *kind;
+  char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the session, as the peer told `open`; "": it told none */
 };
+
+/* Keeps the epoch that a handshake tells; a text that is no epoch is none. */
+static inline void transport_keep_epoch(struct client_transport *transport, struct text epoch)
+{
+  if (epoch.len != TRANSPORT_EPOCH_MAX)
+    return;
+  memcpy(transport->epoch, epoch.data, TRANSPORT_EPOCH_MAX);
+  transport->epoch[TRANSPORT_EPOCH_MAX] = '\0';
+}
 
 struct transport_kind {
   bool
       session_is_named; /* a session is that of a UUID alone: the core makes one where the caller gave none */
-  bool names_in_messages; /* each message names its session; else `open` does, by the options */
-  bool has_binary;        /* carries binary messages, too */
-  bool has_callbacks;     /* the peer may speak at any time */
+  bool names_in_messages;   /* each message names its session; else `open` does, by the options */
+  bool has_binary;          /* carries binary messages, too */
+  bool has_callbacks;       /* the peer may speak at any time */
+  bool epoch_is_in_answers; /* `open` does not know it */
   bool ends_when_idle;    /* the peer may close a connection that nobody uses: the next call opens another */
   unsigned flushed_after; /* so many messages that completions have sent; 0: what they send leaves together */
   bool shows_room_as_input; /* to be polled for reading alone; `receive` is called, and `flush` behind it */
@@ -60,6 +75,9 @@ struct transport_kind {
   struct buffer *(*begin)(struct client_transport *transport);
   void (*end)(struct client_transport *transport, bool is_answered);
   void (*take_back)(struct client_transport *transport);
+  /* Before `end`: the message names refs of that epoch. NULL: the message says so itself, or the connection has one
+   * epoch. */
+  void (*name_epoch)(struct client_transport *transport, struct text epoch);
   /* Writes what is queued, as far as the socket takes it. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);
   /* Reads what is there and tells of each whole message. */

@@ -40,13 +40,15 @@ static enum jp_client_status read_response(struct websocket *socket, const char 
     if (status == JP_CLIENT_OK)
       status = client_stream_read(stream, error);
     size_t length = 0;
+    struct text epoch;
     if (status == JP_CLIENT_OK && client_stream_unused(stream).len > 0)
-      status = websocket_read_response(client_stream_unused(stream), key, &length, error);
+      status = websocket_read_response(client_stream_unused(stream), key, &length, &epoch, error);
     if (status != JP_CLIENT_OK)
       return status == JP_CLIENT_CLOSED ? client_fail(error, JP_CLIENT_REFUSED,
                                                       "the peer closed the connection during the handshake")
                                         : status;
     if (length > 0) {
+      transport_keep_epoch(&socket->transport, epoch);
       stream->taken += length;
       socket->has_unread = client_stream_unused(stream).len > 0;
       return JP_CLIENT_OK;

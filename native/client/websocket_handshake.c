@@ -62,7 +62,7 @@ static bool is_accepted(struct text accept, const char *key)
 }
 
 enum jp_client_status websocket_read_response(struct text came, const char *key, size_t *length,
-                                              struct jp_client_error *error)
+                                              struct text *epoch, struct jp_client_error *error)
 {
   struct upgrade_response response;
   enum jp_client_status status = upgrade_read_response(came, &response, error);
@@ -74,6 +74,7 @@ enum jp_client_status websocket_read_response(struct text came, const char *key,
   if (!upgrade_speaks(&response, TEXT("websocket")) ||
       !is_accepted(upgrade_find_field(&response, TEXT("sec-websocket-accept")), key))
     return client_fail(error, JP_CLIENT_PROTOCOL, "the response to the handshake is none of a WebSocket");
+  *epoch = upgrade_find_field(&response, TEXT("jpeer-epoch"));
   *length = response.length;
   return JP_CLIENT_OK;
 }

@@ -12,11 +12,13 @@ void websocket_write_request(const struct client_url *url, struct text peer_id, 
                              struct buffer *out);
 
 /*
- * Looks for the head of the response in what has come. *length is that of the head; 0: it is not whole.
+ * Looks for the head of the response in what has come. *length is that of the head; 0: it is not whole. *epoch is the
+ * session's, borrowed; absent: the peer tells none.
  * JP_CLIENT_REFUSED: the peer answers with another status, and error has what it said. JP_CLIENT_PROTOCOL:
  * it is no such response.
  */
 enum jp_client_status websocket_read_response(struct text came, const char *key, size_t *length,
+                                              struct text *epoch,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 #endif

@@ -290,6 +290,38 @@ static uint32_t number_of(const struct jp_argument *argument)
   return argument->as.ref == NULL ? 0 : jp_ref_number(argument->as.ref);
 }
 
+enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_STALE,
+                     "the object %s%s%u is of a peer that has ended, or of another session", jp_ref_type(ref),
+                     jp_ref_type(ref)[0] != '\0' ? ", ref " : "of ref ", jp_ref_number(ref));
+}
+
+bool message_may_name(const struct jp_ref *ref, uint64_t epoch)
+{
+  const uint64_t own = message_ref_epoch(ref);
+  return own == epoch || own == 0;
+}
+
+static bool is_stale(const struct argument_writer *writer, const struct jp_argument *argument)
+{
+  return writer->refs != NULL && argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL &&
+         !message_may_name(argument->as.ref, writer->refs->epoch);
+}
+
+static void write_number_of_ref(struct argument_writer *writer, const struct jp_argument *argument,
+                                uint32_t number)
+{
+  if (is_stale(writer, argument)) {
+    if (writer->status == JP_CLIENT_OK)
+      writer->status = message_fail_stale(argument->as.ref, writer->error);
+    return;
+  }
+  if (writer->refs != NULL)
+    writer->refs->are_named = true;
+  json_write_integer(writer->out, number);
+}
+
 /* The number of a ref, or what names a result. */
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {
@@ -299,7 +331,7 @@ static void write_target(struct argument_writer *writer, const struct jp_argumen
   else if (number == 0)
     fault(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
   else
-    json_write_integer(writer->out, number);
+    write_number_of_ref(writer, argument, number);
 }
 
 /* ---- whole arguments ---- */

@@ -8,6 +8,7 @@ struct argument_writer {
   struct buffer *out;
   const struct message_names *names; /* NULL: no batch */
   struct message_callbacks *callbacks;
+  struct message_refs *refs; /* NULL: handles of any epoch are taken */
   struct jp_client_error *error;
   enum jp_client_status status;
   unsigned depth;      /* of the lists and maps that are open */

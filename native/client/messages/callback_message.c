@@ -250,11 +250,11 @@ static enum jp_client_status end_answer(const struct argument_writer *writer)
 }
 
 enum jp_client_status callback_write_result(struct text id, const struct jp_argument *value,
-                                            struct message_callbacks *callbacks, struct buffer *out,
-                                            struct jp_client_error *error)
+                                            struct message_callbacks *callbacks, struct message_refs *refs,
+                                            struct buffer *out, struct jp_client_error *error)
 {
   static const struct jp_argument none = {.kind = JP_ARGUMENT_NULL};
-  struct argument_writer writer = {.out = out, .callbacks = callbacks, .error = error};
+  struct argument_writer writer = {.out = out, .callbacks = callbacks, .refs = refs, .error = error};
   write_head(out, id);
   BUFFER_LITERAL(out, ",\"result\":");
   argument_write_json(&writer, value == NULL ? &none : value);

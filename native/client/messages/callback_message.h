@@ -66,7 +66,8 @@ struct callback_failure {
 /* The answer to the call with that id. value NULL: null. As message_write_json; what a failed one has
  * appended is the caller's to take back. */
 enum jp_client_status callback_write_result(struct text id, const struct jp_argument *value,
-                                            struct message_callbacks *callbacks, struct buffer *out,
+                                            struct message_callbacks *callbacks, struct message_refs *refs,
+                                            struct buffer *out,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 enum jp_client_status callback_write_failure(struct text id, const struct callback_failure *failure,
                                              struct buffer *out,

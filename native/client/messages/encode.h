@@ -19,6 +19,23 @@ struct message_release {
   uint32_t told;
 };
 
+/* The objects that a message names have to be of one epoch: of the peer that the message goes to
+ * (docs/protocol.md, "Sessions over restarts"). */
+struct message_refs {
+  uint64_t epoch;
+  bool are_named; /* false before the message is written; who writes it sets it */
+};
+
+/* The epoch that the ref is of; 0: nobody knows, as of a client with binary messages. Given by who has the refs. */
+uint64_t message_ref_epoch(const struct jp_ref *ref);
+/* False: the ref is known to be of another epoch. */
+bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
+/* JP_CLIENT_STALE, with a line about the ref. */
+enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
+enum { MESSAGE_EPOCH_LENGTH = 16 };
+/* 16 digits and a NUL. */
+void message_format_epoch(uint64_t epoch, char out[MESSAGE_EPOCH_LENGTH + 1]);
+
 /* Bytes before the id of a request, and before that of the result that an argument names, from where the
  * writer was when it asked for the name. */
 enum {
@@ -55,9 +72,12 @@ struct message_json {
   bool is_dropped;     /* the option keep:false: what it makes ends with its batch */
   const struct message_names *names;
   struct message_callbacks *callbacks;
+  struct message_refs *refs; /* NULL: handles of any epoch are taken */
+  bool has_epoch;            /* where it names refs, the message has their epoch as a member, for ZeroMQ */
 };
 
-/* JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED (a callback where there are none) or JP_CLIENT_NO_MEMORY. */
+/* JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED (a callback where there are none), JP_CLIENT_STALE (a handle of another
+ * epoch) or JP_CLIENT_NO_MEMORY. */
 enum jp_client_status message_write_json(const struct jp_request *request, const struct message_json *how,
                                          struct buffer *out,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -65,9 +85,9 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
 bool message_has_options(const struct jp_request *request, const struct message_json *how);
 /* Adds the option `within` to the message that out ends with. */
 void message_add_within(struct buffer *out, bool has_options, struct text within);
-/* A notification that lets go of refs. within: as in struct message_json. */
+/* A notification that releases refs. peer_id, within: as in struct message_json. epoch: of the refs, as a member; 0: none. */
 void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
-                                struct text within, struct buffer *out);
+                                struct text within, uint64_t epoch, struct buffer *out);
 
 struct message_binary {
   const uint8_t *session; /* 16 bytes; NULL: the socket's */

@@ -3,6 +3,9 @@
 #include "jpeer/client.h"
 #include "json/writer.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* ---- members of objects ---- */
 
 /* The members of an object that is being written. */
@@ -299,6 +302,19 @@ static void write_options(struct argument_writer *writer, const struct jp_option
 
 /* ---- messages ---- */
 
+void message_format_epoch(uint64_t epoch, char out[MESSAGE_EPOCH_LENGTH + 1])
+{
+  snprintf(out, MESSAGE_EPOCH_LENGTH + 1, "%016" PRIx64, epoch);
+}
+
+static void write_epoch(struct buffer *out, uint64_t epoch, struct members *message)
+{
+  char digits[MESSAGE_EPOCH_LENGTH + 1];
+  message_format_epoch(epoch, digits);
+  begin_member(message, MEMBER("epoch"));
+  json_write_string(out, text_of(digits));
+}
+
 /* The id, and the session's UUID where the transport has no other place for it. */
 static void write_head(struct buffer *out, struct text id, struct text peer_id, struct members *message)
 {
@@ -319,7 +335,7 @@ bool message_has_options(const struct jp_request *request, const struct message_
   return has_options(request->options, how);
 }
 
-/* Options are the last member of a message. */
+/* Options are the last member of a message that has no epoch. */
 void message_add_within(struct buffer *out, bool has_options, struct text within)
 {
   if (out->failed)
@@ -334,7 +350,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
                                          struct buffer *out, struct jp_client_error *error)
 {
   struct argument_writer writer = {
-      .out = out, .names = how->names, .callbacks = how->callbacks, .error = error};
+      .out = out, .names = how->names, .callbacks = how->callbacks, .refs = how->refs, .error = error};
   struct members message = {.out = out};
   if (request->arg_count > 0 && request->args == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
@@ -349,6 +365,8 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
     write_params(&writer, request, &message);
   if (writer.status == JP_CLIENT_OK)
     write_options(&writer, request->options, how, &message);
+  if (how->has_epoch && how->refs != NULL && how->refs->are_named)
+    write_epoch(out, how->refs->epoch, &message);
   buffer_append_char(out, '}');
   if (writer.status == JP_CLIENT_OK && out->failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
@@ -356,10 +374,12 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
 }
 
 void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
-                                struct text within, struct buffer *out)
+                                struct text within, uint64_t epoch, struct buffer *out)
 {
   struct members message = {.out = out};
   write_head(out, TEXT_ABSENT, peer_id, &message);
+  if (epoch != 0)
+    write_epoch(out, epoch, &message);
   BUFFER_LITERAL(out, ",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[");
   for (size_t i = 0; i < count; i++) {
     buffer_append_text(out, i > 0 ? TEXT(",{\"ref\":") : TEXT("{\"ref\":"));

@@ -76,7 +76,8 @@ static enum jp_client_status connect_memory(struct shm *shm, const struct client
   *refusal = SHM_NOT_REFUSED;
   enum jp_client_status status = client_stream_connect(&stream, url, deadline_ns, error);
   if (status == JP_CLIENT_OK) {
-    status = shm_shake_hands(&stream, url, peer_id, deadline_ns, &shm->region, refusal, error);
+    status =
+        shm_shake_hands(&stream, url, peer_id, deadline_ns, &shm->region, &shm->transport, refusal, error);
     if (status != JP_CLIENT_OK)
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }

@@ -142,7 +142,8 @@ static void write_request(const struct client_url *url, struct text peer_id, str
 
 enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct client_url *url,
                                       struct text peer_id, int64_t deadline_ns, struct ring_region *region,
-                                      enum shm_refusal *refusal, struct jp_client_error *error)
+                                      struct client_transport *transport, enum shm_refusal *refusal,
+                                      struct jp_client_error *error)
 {
   struct shm_descriptors descriptors = {.fd = -1};
   struct upgrade_response response;
@@ -154,6 +155,8 @@ enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct
     status = read_response(stream, &in, &descriptors, deadline_ns, &response, error);
   if (status == JP_CLIENT_OK)
     status = take_response(&response, &descriptors, region, refusal, error);
+  if (status == JP_CLIENT_OK)
+    transport_keep_epoch(transport, upgrade_find_field(&response, TEXT("jpeer-epoch")));
   if (descriptors.fd >= 0)
     close(descriptors.fd);
   buffer_fini(&in);

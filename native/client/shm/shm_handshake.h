@@ -15,13 +15,14 @@ enum shm_refusal {
 };
 
 /*
- * Asks over a stream that is connected. JP_CLIENT_OK: the memory is mapped, and the caller unmaps it.
+ * Asks over a stream that is connected. JP_CLIENT_OK: the memory is mapped, and the caller unmaps it; the transport has
+ * the session's epoch.
  * Otherwise *refusal says whether another transport may do. SHM_NOT_REFUSED: the connection failed, or what
  * came is no such response (JP_CLIENT_REFUSED, JP_CLIENT_PROTOCOL).
  */
 enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct client_url *url,
                                       struct text peer_id, int64_t deadline_ns, struct ring_region *region,
-                                      enum shm_refusal *refusal,
+                                      struct client_transport *transport, enum shm_refusal *refusal,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 /* ---- for tests: the parts of it ---- */

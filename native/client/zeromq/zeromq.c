@@ -2,11 +2,13 @@
  * ZeroMQ over TCP and unix sockets: one frame a message, JSON or binary. The peer answers without a
  * delimiter, because there is none before a request.
  */
+#include "base/clock.h"
 #include "client/messages/client_error.h"
 #include "client/transports.h"
 #include "client/zeromq/zeromq_socket.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { LINGER_MS = 200, KEPT_MAX = 1024 * 1024 };
@@ -38,10 +40,50 @@ static void destroy(struct zeromq *zeromq, int linger_ms)
   free(zeromq);
 }
 
+/* The epoch out of the answer to `control session`. An answer without one, as an older peer gives, has none. */
+static void read_epoch(struct text answer, struct client_transport *transport)
+{
+  enum { DEPTH_MAX = 16, SESSION_MAX = 4096, EPOCH_ROOM = TRANSPORT_EPOCH_MAX + 2 };
+  struct jp_json value;
+  char session[SESSION_MAX];
+  char epoch[EPOCH_ROOM];
+  if (jp_json_parse((struct jp_text){answer.data, answer.len}, DEPTH_MAX, &value, NULL) != JP_JSONRPC_OK)
+    return;
+  value = jp_json_member(jp_json_member(jp_json_member(value, "result"), "value"), "value");
+  size_t length = jp_json_string(value, session, sizeof session);
+  if (length >= sizeof session ||
+      jp_json_parse((struct jp_text){session, length}, DEPTH_MAX, &value, NULL) != JP_JSONRPC_OK)
+    return;
+  length = jp_json_string(jp_json_member(value, "epoch"), epoch, sizeof epoch);
+  if (length < sizeof epoch)
+    transport_keep_epoch(transport, (struct text){epoch, length});
+}
+
+/* Asks for the epoch of the session (docs/protocol.md, "Sessions over restarts"). */
+static enum jp_client_status ask_epoch(struct zeromq *zeromq, struct text peer_id, int64_t deadline_ns,
+                                       struct jp_client_error *error)
+{
+  char request[256];
+  zmq_msg_t answer;
+  int length =
+      snprintf(request, sizeof request,
+               "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"control\",\"params\":{\"method\":\"session\"},"
+               "\"peer-id\":\"%.*s\"}",
+               TEXT_ARGS(peer_id));
+  if (zmq_send(zeromq->socket.dealer, request, (size_t)length, 0) < 0)
+    return client_fail(error, JP_CLIENT_REFUSED, "%s", zmq_strerror(errno));
+  enum jp_client_status status = zeromq_socket_await(&zeromq->socket, deadline_ns, &answer, error);
+  if (status == JP_CLIENT_OK)
+    read_epoch((struct text){zmq_msg_data(&answer), zmq_msg_size(&answer)}, &zeromq->transport);
+  zmq_msg_close(&answer);
+  return status;
+}
+
 static enum jp_client_status open_zeromq(const struct client_url *url,
                                          const struct transport_options *options,
                                          struct client_transport **transport, struct jp_client_error *error)
 {
+  int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
   struct zeromq *zeromq = calloc(1, sizeof *zeromq);
   if (zeromq == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
@@ -49,6 +91,11 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
   zeromq->message_max = options->message_max;
   zeromq_socket_init(&zeromq->socket);
   enum jp_client_status status = zeromq_socket_open(&zeromq->socket, url, options, error);
+  if (status == JP_CLIENT_OK && !options->binary) {
+    status = ask_epoch(zeromq, options->peer_id, deadline_ns, error);
+    if (status != JP_CLIENT_OK)
+      client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
+  }
   if (status != JP_CLIENT_OK) {
     destroy(zeromq, 0);
     return status;

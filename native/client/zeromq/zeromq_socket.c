@@ -203,3 +203,23 @@ enum jp_client_status zeromq_socket_open(struct zeromq_socket *socket, const str
   enum jp_client_status status = make_socket(socket, options, error);
   return status == JP_CLIENT_OK ? connect_socket(socket, url, deadline_ns, error) : status;
 }
+
+enum jp_client_status zeromq_socket_await(struct zeromq_socket *socket, int64_t deadline_ns,
+                                          zmq_msg_t *message, struct jp_client_error *error)
+{
+  zmq_msg_init(message);
+  while (zmq_msg_recv(message, socket->dealer, ZMQ_DONTWAIT) < 0) {
+    int64_t left_ns = deadline_ns - clock_now_ns();
+    if (errno != EAGAIN && errno != EINTR)
+      return fail_system(error);
+    if (zeromq_socket_is_gone(socket))
+      return client_fail(error, JP_CLIENT_REFUSED, "the peer closed the connection before its first answer");
+    if (left_ns <= 0)
+      return client_fail(error, JP_CLIENT_REFUSED, "the peer gave no first answer in time");
+    zmq_pollitem_t items[] = {{.socket = socket->dealer, .events = ZMQ_POLLIN},
+                              {.socket = socket->monitor, .events = ZMQ_POLLIN}};
+    if (zmq_poll(items, 2, (long)((left_ns + NS_IN_MS - 1) / NS_IN_MS)) < 0 && errno != EINTR)
+      return fail_system(error);
+  }
+  return JP_CLIENT_OK;
+}

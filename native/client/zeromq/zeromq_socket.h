@@ -28,6 +28,11 @@ void zeromq_socket_fini(struct zeromq_socket *socket, int linger_ms);
 enum jp_client_status zeromq_socket_open(struct zeromq_socket *socket, const struct client_url *url,
                                          const struct transport_options *options,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The next message, until the deadline; the caller closes it. Behind zeromq_socket_open, before other threads have the
+ * socket. JP_CLIENT_REFUSED: none has come, or the connection has ended. */
+enum jp_client_status zeromq_socket_await(struct zeromq_socket *socket, int64_t deadline_ns,
+                                          zmq_msg_t *message,
+                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Messages have come, or something was told about the connection. */
 bool zeromq_socket_has_input(const struct zeromq_socket *socket);
 /* Whether the connection has ended. What came before is received afterwards. */

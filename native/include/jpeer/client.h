@@ -113,7 +113,7 @@ JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *an
  */
 JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
-/* Of NULL 0. */
+/* Of NULL 0. As a bare number it is not looked at for staleness. */
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
@@ -153,7 +153,8 @@ struct jp_client_config {
  * so that refs outlive a request; closing ends it.
  *
  * With config->reconnects a call on a connection that has ended opens another one, for the same session:
- * refs stay valid if the peer still has it. Requests without an answer end with the connection, and are not
+ * refs stay valid if the peer still has it. Where another peer has taken the address, requests that name objects of the
+ * old one are JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an answer end with the connection, and are not
  * sent again. A dead peer is not tried for again before 100 ms are over, then 200, up to 5 seconds: calls
  * get the last failure meanwhile. Over HTTP it is always so, because a peer closes connections that nobody
  * uses for a while.

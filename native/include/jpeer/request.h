@@ -26,7 +26,8 @@ enum jp_client_status {
   JP_CLIENT_UNSUPPORTED, /* the transport, or the form of messages, has no such thing */
   JP_CLIENT_PROTOCOL,    /* what came from the peer is no answer; the connection ends */
   JP_CLIENT_NO_MEMORY,
-  JP_CLIENT_INTERRUPTED /* config->interrupted has ended the wait; the request may have run, or may yet */
+  JP_CLIENT_INTERRUPTED, /* config->interrupted has ended the wait; the request may have run, or may yet */
+  JP_CLIENT_STALE /* an object is of a peer that has ended, or of another session; the request has not run */
 };
 
 struct jp_client_error {

@@ -415,6 +415,149 @@ static void run_reconnects(void)
   jp_client_close(client);
 }
 
+/* ---- another peer at the same address ---- */
+
+static struct jp_request add_text(const struct jp_ref *list, const struct jp_argument *text)
+{
+  return jp_build_instance_method_call("java.util.List", "add", jp_object(list), text, 1);
+}
+
+static void check_text(struct jp_client *client, const struct jp_ref *list, const char *wanted)
+{
+  struct jp_answer *answer = call(client, jp_build_instance_method_call("java.lang.Object", "toString",
+                                                                        jp_object(list), JP_NO_ARGUMENTS));
+  CHECK(strcmp(jp_answer_text(answer).data, wanted) == 0, "%s", jp_answer_text(answer).data);
+  jp_answer_free(answer);
+}
+
+/* The client finds out that its peer has ended, and that there is another one. */
+static void ping_until_answered(struct jp_client *client)
+{
+  for (int i = 0; i < POLLS_MAX && try_call(client, jp_build_ping(), 5000) != JP_CLIENT_OK; i++)
+    usleep(1000);
+}
+
+/* A request that names an object of the old peer as its receiver, as an argument, inside of a list and as a loader. */
+static void check_stale(struct jp_client *client, const struct jp_ref *old, const struct jp_ref *list)
+{
+  const struct jp_argument in_list[] = {jp_int(1), jp_object(old)};
+  const struct jp_argument nested = jp_list("java.util.ArrayList", in_list, 2);
+  const struct jp_argument as_argument = jp_object(old);
+  const struct jp_argument text = jp_string("new");
+  const struct jp_options options = {.size = sizeof options, .loader = jp_object(old)};
+  struct jp_request with_loader = jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS);
+  with_loader.options = &options;
+  const struct jp_request requests[] = {
+      add_text(old, &text), add_text(list, &as_argument),      add_text(list, &nested),
+      with_loader,          jp_build_describe(jp_object(old)), jp_build_fetch(jp_object(old), 10, 0)};
+  for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    struct jp_answer *answer;
+    struct jp_client_error error;
+    enum jp_client_status status = jp_client_call(client, &requests[i], 5000, &answer, &error);
+    CHECK(status == JP_CLIENT_STALE, "request %zu: %d %s", i, (int)status, error.text);
+    CHECK(answer == NULL, "request %zu was answered", i);
+    CHECK(strstr(error.text, "java.util.ArrayList") != NULL, "%s", error.text);
+  }
+}
+
+static void note_status(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  *(int *)context = (int)status;
+  jp_answer_free(answer);
+}
+
+/* A call whose answer is told to a function. */
+static enum jp_client_status complete(struct jp_client *client, const struct jp_request *request)
+{
+  enum { NOT_YET = -1 };
+  int completed = NOT_YET;
+  enum jp_client_status status = jp_client_send(client, request, 5000, note_status, &completed, NULL);
+  if (status != JP_CLIENT_OK)
+    return status;
+  for (int i = 0; i < POLLS_MAX && completed == NOT_YET; i++, usleep(1000))
+    (void)!jp_client_process(client, NULL);
+  return (enum jp_client_status)completed;
+}
+
+/* first: 0: another request finds the new peer; 1: one that names an object of the old one does; 2: a chain; 3: a
+ * notification; 4: a completion. */
+static void run_restart(int first, const char *peer_id)
+{
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true, .peer_id = peer_id};
+  struct jp_client *client = open_client(&config);
+  struct jp_ref *old = make_list(client);
+  struct jp_ref *released = make_list(client);
+  const struct jp_argument text = jp_string("old");
+  const struct jp_argument other = jp_string("new");
+  jp_answer_free(call(client, add_text(old, &text)));
+  struct jp_chain *chain = jp_chain_create(client);
+  jp_chain_with_object(chain, old, NULL);
+  jp_chain_call(chain, "a", "add", &text, 1);
+  struct jp_chain *with_argument = jp_chain_create(client);
+  const struct jp_argument as_argument = jp_object(old);
+  jp_chain_create_object(with_argument, NULL, "java.util.ArrayList", JP_NO_ARGUMENTS);
+  jp_chain_call(with_argument, "a", "add", &as_argument, 1);
+  jp_ref_release(released); /* the peer is not told yet */
+
+  take_turns("restart");
+  const struct jp_request stale = add_text(old, &text);
+  enum jp_client_status status = JP_CLIENT_CLOSED;
+  struct jp_client_error error;
+  for (int i = 0; i < POLLS_MAX && (status == JP_CLIENT_CLOSED || status == JP_CLIENT_REFUSED);
+       i++, usleep(1000)) {
+    if (first == 0)
+      status = try_call(client, jp_build_ping(), 5000);
+    else if (first == 1)
+      status = try_call(client, stale, 5000);
+    else if (first == 2)
+      status = jp_chain_send(chain, 5000, &error);
+    else if (first == 3)
+      status = jp_client_notify(client, &stale, &error);
+    else
+      status = complete(client, &stale);
+    if (first == 2 && status == JP_CLIENT_CLOSED) { /* a chain is sent once */
+      jp_chain_with_object(chain, old, NULL);
+      jp_chain_call(chain, "a", "add", &text, 1);
+    }
+  }
+  /* A notification may still go to the old peer, and has no answer. */
+  CHECK(status == (first == 0 ? JP_CLIENT_OK : JP_CLIENT_STALE) || (first == 3 && status == JP_CLIENT_OK),
+        "%d", (int)status);
+  ping_until_answered(client);
+
+  struct jp_ref *list = make_list(client);
+  struct jp_ref *list2 = make_list(client);
+  CHECK(jp_ref_number(list) == jp_ref_number(old), "the numbers differ: %u", jp_ref_number(list));
+  CHECK(list != old, "the handles are one");
+  jp_answer_free(call(client, add_text(list, &other)));
+  check_stale(client, old, list);
+  CHECK(jp_chain_send(with_argument, 5000, &error) == JP_CLIENT_STALE, "the chain was sent");
+  CHECK(jp_chain_send(chain, 5000, &error) == (first == 2 ? JP_CLIENT_OK : JP_CLIENT_STALE),
+        "the chain was sent");
+  jp_chain_with_object(chain, old, NULL);
+  jp_chain_call(chain, "a", "add", &text, 1);
+  CHECK(jp_chain_send(chain, 5000, &error) == JP_CLIENT_STALE, "the chain was sent");
+  CHECK(jp_client_ref_count(client) == 3, "%zu handles", jp_client_ref_count(client));
+  jp_ref_release(jp_ref_keep(old));
+  jp_ref_release(old);
+  CHECK(jp_client_ref_count(client) == 2, "%zu handles", jp_client_ref_count(client));
+  check_text(client, list, "[new]");
+  check_text(client, list2, "[]");
+  CHECK(count_objects(client) == 2, "%lld objects", (long long)count_objects(client));
+  jp_ref_release(list);
+  jp_ref_release(list2);
+  CHECK(count_objects(client) == 0, "%lld objects", (long long)count_objects(client));
+  jp_chain_destroy(chain);
+  jp_chain_destroy(with_argument);
+  jp_client_close(client);
+}
+
+static void run_restarts(void)
+{
+  for (int first = 0; first <= 4; first++)
+    run_restart(first, first % 2 == 0 ? NULL : "6f0b64be-5d4c-4d0c-9b7e-0a1b2c3d4e5f");
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -431,6 +574,7 @@ int main(int argc, char **argv)
       {"stopped", run_stopped},
       {"threads", run_threads},
       {"reconnects", run_reconnects},
+      {"restarts", run_restarts},
   };
   CHECK(argc == 3 || (argc == 4 && strcmp(argv[3], "binary") == 0), "URL SCENARIO [binary]");
   url = argv[1];

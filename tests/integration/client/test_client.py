@@ -6,6 +6,7 @@ usage: test_client.py CLIENT_SCENARIOS
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -128,6 +129,31 @@ class DyingPeer(unittest.TestCase):
                     time.sleep(0.1)
                     peer.process.kill()
                     scenario.go_on()
+                    scenario.end()
+                finally:
+                    peer.close()
+
+
+class Restarts(unittest.TestCase):
+    """A peer is killed, and another one takes its address, where refs begin at 1 again."""
+
+    RESTARTS = 5
+
+    def start(self, folder):
+        return Peer("--json-rpc", f"unix:{folder}/json", "--zmq-rpc", f"ipc://{folder}/zmq", addresses=False)
+
+    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+        for scheme in ("ws+unix", "http+unix", "shm", "ipc"):
+            with self.subTest(scheme=scheme), tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
+                peer = self.start(folder)
+                try:
+                    scenario = Scenario(url_of(peer, scheme), "restarts")
+                    for _ in range(self.RESTARTS):
+                        scenario.await_word("restart")
+                        peer.process.kill()
+                        peer.close()
+                        peer = self.start(folder)
+                        scenario.go_on()
                     scenario.end()
                 finally:
                     peer.close()

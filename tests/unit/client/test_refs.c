@@ -111,9 +111,64 @@ static void test_many(void **state)
   ref_table_fini(&table);
 }
 
+/* The numbers of the epoch before are those of other objects now. */
+static void another_epoch_makes_other_refs(void **state)
+{
+  (void)state;
+  struct ref_table table;
+  struct message_release releases[8];
+  ref_table_init(&table, NULL);
+  ref_table_enter_epoch(&table, 5);
+  struct jp_ref *old = tell(&table, 1);
+  ref_table_release(&table, tell(&table, 2)); /* it waits to be released */
+  ref_table_enter_epoch(&table, 5);
+  assert_ptr_equal(tell(&table, 1), old);
+  assert_int_equal(old->epoch, 5);
+  ref_table_enter_epoch(&table, 6);
+  assert_int_equal(old->epoch, EPOCH_ENDED);
+  assert_int_equal(table.releases, 0);
+  assert_int_equal(table.held, 1);
+  struct jp_ref *made = tell(&table, 1);
+  assert_ptr_not_equal(made, old);
+  assert_int_equal(made->epoch, 6);
+  assert_int_equal(table.held, 2);
+  ref_table_release(&table, old);
+  assert_int_equal(table.held, 2);
+  ref_table_release(&table, old);
+  assert_int_equal(table.held, 1);
+  assert_int_equal(ref_table_take_releases(&table, releases, 8), 0);
+  ref_table_enter_epoch(&table, 5); /* a peer of before, as behind a proxy with two of them */
+  struct jp_ref *again = tell(&table, 1);
+  ref_table_release(&table, made);
+  assert_int_equal(ref_table_take_releases(&table, releases, 8), 0);
+  ref_table_release(&table, again);
+  assert_int_equal(ref_table_take_releases(&table, releases, 8), 1);
+  assert_int_equal(releases[0].told, 1);
+  ref_table_fini(&table);
+}
+
+static void reads_epochs(void **state)
+{
+  (void)state;
+  assert_int_equal(ref_epoch_parse(TEXT("00000000000000a9")), 0xa9);
+  assert_int_equal(ref_epoch_parse(TEXT("fedcba9876543210")), 0xfedcba9876543210);
+  static const char *const wrong[] = {"",
+                                      "1",
+                                      "0000000000000000",
+                                      "ffffffffffffffff",
+                                      "00000000000000g0",
+                                      "FEDCBA9876543210",
+                                      "00000000000000a90"};
+  for (size_t i = 0; i < COUNT_OF(wrong); i++)
+    assert_int_equal(ref_epoch_parse(text_of(wrong[i])), EPOCH_UNKNOWN);
+  assert_int_equal(ref_epoch_parse(TEXT_ABSENT), EPOCH_UNKNOWN);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(another_epoch_makes_other_refs),
+      cmocka_unit_test(reads_epochs),
       cmocka_unit_test(test_counts),
       cmocka_unit_test(test_told_again),
       cmocka_unit_test(test_all_tellings),

@@ -14,7 +14,9 @@ static enum jp_client_status read_response(const char *response, size_t *length,
 {
   size_t count = strlen(response);
   char *came = unit_exact_copy(response, count);
-  enum jp_client_status status = websocket_read_response((struct text){came, count}, KEY, length, error);
+  struct text epoch = TEXT_ABSENT;
+  enum jp_client_status status =
+      websocket_read_response((struct text){came, count}, KEY, length, &epoch, error);
   test_free(came);
   return status;
 }
@@ -34,6 +36,20 @@ static void test_accepted(void **state)
   }
 }
 
+static void test_epoch(void **state)
+{
+  (void)state;
+  static const char with[] =
+      HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\nJPeer-Epoch: 00ff00ff00ff00ff\r\n\r\n";
+  static const char without[] = HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n";
+  struct text epoch;
+  size_t length;
+  assert_int_equal(websocket_read_response(TEXT(with), KEY, &length, &epoch, NULL), JP_CLIENT_OK);
+  assert_text(epoch, "00ff00ff00ff00ff");
+  assert_int_equal(websocket_read_response(TEXT(without), KEY, &length, &epoch, NULL), JP_CLIENT_OK);
+  assert_null(epoch.data);
+}
+
 static void test_incomplete(void **state)
 {
   (void)state;
@@ -41,7 +57,9 @@ static void test_incomplete(void **state)
   for (size_t count = 1; count < sizeof response - 1; count++) {
     size_t length = 1;
     char *came = unit_exact_copy(response, count);
-    assert_int_equal(websocket_read_response((struct text){came, count}, KEY, &length, NULL), JP_CLIENT_OK);
+    struct text epoch;
+    assert_int_equal(websocket_read_response((struct text){came, count}, KEY, &length, &epoch, NULL),
+                     JP_CLIENT_OK);
     assert_int_equal(length, 0);
     test_free(came);
   }
@@ -84,8 +102,10 @@ static void test_endless_head(void **state)
   size_t length;
   memset(response, 'a', sizeof response);
   memcpy(response, HEAD, sizeof HEAD - 1);
-  assert_int_equal(websocket_read_response((struct text){response, sizeof response}, KEY, &length, NULL),
-                   JP_CLIENT_PROTOCOL);
+  struct text epoch;
+  assert_int_equal(
+      websocket_read_response((struct text){response, sizeof response}, KEY, &length, &epoch, NULL),
+      JP_CLIENT_PROTOCOL);
 }
 
 static void test_request(void **state)
@@ -112,8 +132,8 @@ static void test_request(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_accepted), cmocka_unit_test(test_incomplete),   cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_request),  cmocka_unit_test(test_endless_head),
+      cmocka_unit_test(test_accepted), cmocka_unit_test(test_epoch),   cmocka_unit_test(test_incomplete),
+      cmocka_unit_test(test_refused),  cmocka_unit_test(test_request), cmocka_unit_test(test_endless_head),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void check(bool good, const char *what)
 }
 
 /* False: the test has ended. */
-static bool router_read(struct router *router)
+static bool read_any(struct router *router)
 {
   zmq_pollitem_t items[] = {{.socket = router->socket, .events = ZMQ_POLLIN},
                             {.socket = router->control, .events = ZMQ_POLLIN}};
@@ -68,6 +68,28 @@ static void router_write(struct router *router, const char *bytes, size_t length
   zmq_msg_copy(&identity, &router->identity);
   check(zmq_msg_send(&identity, router->socket, ZMQ_SNDMORE) > 0, "zmq_msg_send");
   check(zmq_send(router->socket, bytes, length, more ? ZMQ_SNDMORE : 0) >= 0, "zmq_send");
+}
+
+/* What a client asks when it connects. */
+static bool answer_session(struct router *router)
+{
+  static const char answer[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"void\":false,\"value\":{\"type\":"
+                               "\"java.lang.String\",\"null\":false,"
+                               "\"value\":\"{\\\"epoch\\\":\\\"0123456789abcdef\\\",\\\"client\\\":1}\"}}}";
+  if (strstr(router->message, "\"method\":\"session\"") == NULL)
+    return false;
+  router_write(router, answer, sizeof answer - 1, false);
+  return true;
+}
+
+/* The next message of the program. */
+static bool router_read(struct router *router)
+{
+  bool is_read;
+  do
+    is_read = read_any(router);
+  while (is_read && answer_session(router));
+  return is_read;
 }
 
 static unsigned long long router_id(const struct router *router)

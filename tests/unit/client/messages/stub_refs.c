@@ -5,6 +5,7 @@
 
 struct jp_ref {
   uint32_t number;
+  uint64_t epoch;
   char type[64];
 };
 
@@ -19,6 +20,11 @@ struct jp_ref *stub_ref(uint32_t number, const char *type)
   strncpy(ref->type, type, sizeof ref->type - 1);
   stub_refs_open++;
   return ref;
+}
+
+void stub_ref_set_epoch(struct jp_ref *ref, uint64_t epoch)
+{
+  ref->epoch = epoch;
 }
 
 static struct jp_ref *told(struct answer_refs *refs, uint32_t number, struct text type)
@@ -41,6 +47,11 @@ void stub_refs_init(struct stub_refs *stub)
 uint32_t jp_ref_number(const struct jp_ref *ref)
 {
   return ref->number;
+}
+
+uint64_t message_ref_epoch(const struct jp_ref *ref)
+{
+  return ref->epoch;
 }
 
 const char *jp_ref_type(const struct jp_ref *ref)

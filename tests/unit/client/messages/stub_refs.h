@@ -12,6 +12,8 @@ struct stub_refs {
 
 void stub_refs_init(struct stub_refs *stub);
 struct jp_ref *stub_ref(uint32_t number, const char *type);
+/* Handles are of the epoch 0 before. */
+void stub_ref_set_epoch(struct jp_ref *ref, uint64_t epoch);
 /* Handles that were made and are not released. */
 extern size_t stub_refs_open;
 

@@ -189,14 +189,15 @@ static void writes_results(void **state)
   const struct jp_argument value = jp_string("a\"b");
   const struct jp_argument named = jp_named("x");
   const struct jp_argument callback = jp_callback_argument(NULL);
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), NULL, NULL, &out, NULL), JP_CLIENT_OK);
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), NULL, NULL, NULL, &out, NULL), JP_CLIENT_OK);
   expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":null}");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &value, NULL, &out, NULL), JP_CLIENT_OK);
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &value, NULL, NULL, &out, NULL), JP_CLIENT_OK);
   expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":{\"type\":\"java.lang.String\",\"value\":"
                "\"a\\\"b\"}}");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &named, NULL, &out, &error), JP_CLIENT_INVALID);
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &named, NULL, NULL, &out, &error),
+                   JP_CLIENT_INVALID);
   assert_string_equal(error.text, "a named result (\"x\") belongs into a chain");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &callback, NULL, &out, &error),
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &callback, NULL, NULL, &out, &error),
                    JP_CLIENT_UNSUPPORTED);
   buffer_fini(&out);
 }

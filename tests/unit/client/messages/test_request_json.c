@@ -183,18 +183,55 @@ static void writes_releases(void **state)
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
   struct buffer out;
   buffer_init(&out);
-  message_write_release_json(releases, 2, TEXT_ABSENT, TEXT_ABSENT, &out);
+  message_write_release_json(releases, 2, TEXT_ABSENT, TEXT_ABSENT, 0, &out);
   assert_text(
       buffer_text(&out),
       "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
       "{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
   buffer_clear(&out);
-  message_write_release_json(releases, 1, TEXT_ABSENT, TEXT("cb-\"1"), &out);
+  message_write_release_json(releases, 1, TEXT_ABSENT, TEXT("cb-\"1"), 0, &out);
   assert_text(
       buffer_text(&out),
       "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
       "{\"ref\":5,\"told\":1}]},\"options\":{\"within\":\"cb-\\\"1\"}}");
   buffer_fini(&out);
+}
+
+static void writes_the_epoch_of_the_refs_that_it_names(void **state)
+{
+  (void)state;
+  struct jp_ref *ref = stub_ref(7, "T");
+  struct jp_client_error error;
+  struct buffer out;
+  buffer_init(&out);
+  stub_ref_set_epoch(ref, 0xabc);
+  const struct jp_argument argument = jp_object(ref);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  struct message_refs refs = {.epoch = 0xabc};
+  struct message_json how = {.id = TEXT("1"), .refs = &refs, .has_epoch = true};
+  assert_int_equal(message_write_json(&request, &how, &out, &error), JP_CLIENT_OK);
+  assert_true(refs.are_named);
+  assert_text(buffer_text(&out),
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"T\",\"method\":\"m\","
+              "\"args\":[{\"ref\":7}]},\"epoch\":\"0000000000000abc\"}");
+  buffer_clear(&out);
+  refs = (struct message_refs){.epoch = 0xabd};
+  assert_int_equal(message_write_json(&request, &how, &out, &error), JP_CLIENT_STALE);
+  assert_string_equal(error.text,
+                      "argument 0: the object T, ref 7 is of a peer that has ended, or of another session");
+  buffer_clear(&out);
+  const struct jp_request ping = jp_build_ping();
+  assert_int_equal(message_write_json(&ping, &how, &out, &error), JP_CLIENT_OK);
+  assert_false(refs.are_named);
+  assert_null(memmem(out.data, out.len, "epoch", 5));
+  buffer_clear(&out);
+  const struct message_release release = {7, 1};
+  message_write_release_json(&release, 1, TEXT("id"), TEXT_ABSENT, 0xabc, &out);
+  assert_text(buffer_text(&out),
+              "{\"jsonrpc\":\"2.0\",\"peer-id\":\"id\",\"epoch\":\"0000000000000abc\",\"method\":\"control\","
+              "\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":7,\"told\":1}]}}");
+  buffer_fini(&out);
+  jp_ref_release(ref);
 }
 
 static void writes_the_call_that_a_request_is_within(void **state)
@@ -259,6 +296,7 @@ int main(void)
       cmocka_unit_test(writes_named_results),
       cmocka_unit_test(writes_notifications_and_sessions),
       cmocka_unit_test(writes_releases),
+      cmocka_unit_test(writes_the_epoch_of_the_refs_that_it_names),
       cmocka_unit_test(writes_the_call_that_a_request_is_within),
       cmocka_unit_test(adds_the_call_to_a_message),
       cmocka_unit_test(refuses_requests_that_lack_something),

@@ -35,6 +35,7 @@ struct attempt {
   int sockets[2]; /* the client's, the peer's */
   struct client_stream stream;
   struct ring_region region;
+  struct client_transport transport;
   enum shm_refusal refusal;
   struct jp_client_error error;
 };
@@ -59,7 +60,7 @@ static void close_attempt(struct attempt *attempt)
 static enum jp_client_status shake_hands(struct attempt *attempt, struct text peer_id, int64_t time_ns)
 {
   return shm_shake_hands(&attempt->stream, &URL, peer_id, clock_now_ns() + time_ns, &attempt->region,
-                         &attempt->refusal, &attempt->error);
+                         &attempt->transport, &attempt->refusal, &attempt->error);
 }
 
 /* The response lies there with these descriptors, and nothing comes behind it. Their number is as before. */
