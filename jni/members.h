@@ -29,6 +29,7 @@ enum { /* JVMS 4.5, 4.6 */
 struct resolved_member; /* kept in the thread's cache */
 struct call_frame;      /* the objects that a request has opened */
 struct jvm_callbacks;   /* of jni/callbacks.h */
+struct jvm_lineage;     /* of jni/types/selection.h: the method that an object is asked to run */
 
 /* Another class that declares the called member. */
 struct jvm_holder {
@@ -50,11 +51,34 @@ struct jvm_target {
   const struct jvm_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
+  /* Of an instance method that an object is asked to run: what jvm_target_find_supertype needs. NULL: a supertype of
+   * the object is not asked for. */
+  const struct jvm_lineage *lineage;
   /* OP_CHANNELS words that belong to the resolved member and start as 0: the guard keeps its verdicts there.
    * They are dropped with the member, and no other combination of named class, member, kind and runtime class
    * shares them. */
   uint64_t *verdicts;
 };
+
+/* How jvm_target_find_supertype asks. */
+struct jvm_supertype_judge {
+  void *context;
+  /* False: a rule or a preset denies the method on this class or interface, which is the object's class, the named one
+   * or between them. */
+  bool (*spares)(void *context, const struct jvm_target *on);
+  /* The supertype is named in place of the class. Asked a second time, with its holders, where the first answer is
+   * true. */
+  bool (*allows)(void *context, const struct jvm_target *on);
+};
+
+/*
+ * Finds a supertype of the object that declares the target's method publicly, with the same parameter types, and whose
+ * method runs the same code for the object: the first one for which `allows` is true, nearest first. *found is the
+ * target with that supertype as its named class; valid as long as the lineage's arena, its verdicts NULL. False: there
+ * is none, the target is no public instance method or has no lineage, or `spares` is false for a class.
+ */
+bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
+                               struct jvm_target *found);
 
 struct jvm_limits {
   size_t inline_array_max;   /* longest array of primitives, wrappers or Strings that also travels by value */
@@ -82,9 +106,14 @@ struct jvm_guard {
   /* True where the policy in force has already allowed such an operation, names included, and nothing is to be
    * logged. */
   bool (*has_allowed)(void *context, const struct operation *operation, const uint64_t *verdicts);
-  /* Asked about the names in the operation and in its arguments, before a class is looked up by them. */
-  enum jp_status (*check_names)(void *context, const struct operation *operation, struct arena *arena,
-                                struct outcome *denied);
+  /*
+   * Asked about the names in the operation and in its arguments, before a class is looked up by them. Where the names
+   * of the member alone deny it, and a supertype of its object may allow it (jvm_target_find_supertype), *by_object
+   * becomes true and the answer is JP_OK: the class is then looked for among the object's own, and unless check_target
+   * allows what is found the question is asked again, with by_object NULL, for the denial.
+   */
+  enum jp_status (*check_names)(void *context, const struct operation *operation, bool *by_object,
+                                struct arena *arena, struct outcome *denied);
   /* Asked about the member that was found, before its class is initialised. */
   enum jp_status (*check_target)(void *context, const struct operation *operation,
                                  const struct jvm_target *target, struct arena *arena,
@@ -107,7 +136,7 @@ struct jvm_guard {
                                   struct outcome *denied);
   /* Asked about each of several overloads, of which only the allowed are candidates, and about a member
    * before the caller learns that it cannot be used in this way. The target has no resolved member, no frame,
-   * no runtime class, no holders and no verdicts. */
+   * no runtime class, no holders and no verdicts; a lineage where there is a receiver. */
   bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
   /* Asked about each interface that an OP_CALLBACK names, before it is loaded: JP_OK where a method of it may be
    * allowed. */

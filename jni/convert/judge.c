@@ -39,7 +39,9 @@ bool judge_call(const struct jvm_request *request, struct jvm_class *class, jcla
     return false;
   }
   uint64_t verdicts[OP_CHANNELS] = {0};
+  const struct jvm_lineage lineage = {request->thread, request->arena, method, class, class};
   const struct jvm_target target = {.kind = JVM_METHOD,
+                                    .lineage = &lineage,
                                     .modifiers = method->modifiers,
                                     .named_class = class->element_name,
                                     .declaring_class = method->owner->name,

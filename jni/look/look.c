@@ -19,6 +19,7 @@ struct looking {
   struct outcome *outcome;
   jobject object; /* local */
   struct jvm_class *class;
+  struct jvm_class *object_class; /* of the object that has the class; NULL: there is none */
 };
 
 static bool fail_memory(struct looking *looking)
@@ -128,7 +129,7 @@ static void find_length(struct looking *looking)
 static bool find_shapes(struct looking *looking)
 {
   const struct jvm_request *request = looking->request;
-  if (shapes_find(request, looking->class, looking->look))
+  if (shapes_find(request, looking->class, looking->object_class, looking->look))
     return true;
   return throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max,
                                 looking->outcome)
@@ -162,6 +163,7 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
       .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
   if (!open_object(&looking))
     return false;
+  looking.object_class = looking.class;
   name_class(&looking);
   find_length(&looking);
   return find_text(&looking) && find_shapes(&looking);
@@ -171,7 +173,7 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
 {
   struct looking looking = {
       .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
-  looking.class = resolve_named_class(request, outcome);
+  looking.class = resolve_named_class(request, look->only_ancestors, &looking.object_class, outcome);
   if (looking.class == NULL)
     return false;
   name_class(&looking);

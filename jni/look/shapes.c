@@ -1,15 +1,18 @@
 #include "jni/look/shapes.h"
 
 #include "jni/runtime/strings.h"
-#include "jni/types/member_table.h"
+#include "jni/types/selection.h"
 
 enum { FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
 
 struct shapes {
   struct jvm_thread *thread;
   struct arena *arena;
-  struct text only_member;    /* of struct op_look */
-  struct jvm_class **classes; /* in the order in which they were met */
+  const struct jvm_guard *guard; /* NULL: nothing is asked about an object */
+  struct jvm_class *named;       /* the first class */
+  struct jvm_class *runtime;     /* of the object */
+  struct text only_member;       /* of struct op_look */
+  struct jvm_class **classes;    /* in the order in which they were met */
   size_t count;
   size_t capacity;
 };
@@ -94,6 +97,27 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
+/* What the named class alone allows is asked elsewhere; this is for the rest. */
+static bool is_open(const struct shapes *shapes, struct jvm_method *method)
+{
+  if (shapes->guard == NULL || (method->modifiers & JVM_ACC_PUBLIC) == 0 ||
+      (method->modifiers & JVM_ACC_STATIC) != 0 || text_equal(method->name, TEXT("<init>")))
+    return false;
+  const struct jvm_lineage lineage = {.thread = shapes->thread,
+                                      .arena = shapes->arena,
+                                      .method = method,
+                                      .named = shapes->named,
+                                      .runtime = shapes->runtime};
+  const struct jvm_target member = {.kind = JVM_METHOD,
+                                    .modifiers = method->modifiers,
+                                    .named_class = shapes->named->element_name,
+                                    .declaring_class = method->owner->element_name,
+                                    .runtime_class = TEXT_ABSENT,
+                                    .member = method->name,
+                                    .lineage = &lineage};
+  return shapes->guard->allows(shapes->guard->context, OP_CALL, &member);
+}
+
 static bool read_method(const struct shapes *shapes, const struct jvm_method *method,
                         struct op_shape_member *member)
 {
@@ -131,6 +155,8 @@ static bool read_methods(const struct shapes *shapes, const struct member_table 
         i < table->method_count ? &table->methods[i] : &table->hidden[i - table->method_count];
     if (is_wanted(shapes, method))
       read = read_method(shapes, method, &shape->methods[shape->method_count++]);
+    if (read && i < table->method_count && is_wanted(shapes, method))
+      shape->methods[shape->method_count - 1].is_open = is_open(shapes, &table->methods[i]);
   }
   return read;
 }
@@ -183,10 +209,17 @@ static bool read_shape(const struct shapes *shapes, const struct jvm_class *clas
 
 /* ---- */
 
-bool shapes_find(const struct jvm_request *request, struct jvm_class *class, struct op_look *look)
+bool shapes_find(const struct jvm_request *request, struct jvm_class *class, struct jvm_class *object_class,
+                 struct op_look *look)
 {
-  struct shapes shapes = {
-      .thread = request->thread, .arena = request->arena, .only_member = look->only_member};
+  bool asks = object_class != NULL && request->guard != NULL && request->guard->allows != NULL &&
+              jvm_class_is_assignable(request->thread, object_class, class);
+  struct shapes shapes = {.thread = request->thread,
+                          .arena = request->arena,
+                          .guard = asks ? request->guard : NULL,
+                          .named = class,
+                          .runtime = object_class,
+                          .only_member = look->only_member};
   if (!add_class(&shapes, class) || (class->component != 0 && !add_array_interfaces(&shapes)))
     return false;
   for (size_t i = 0; i < shapes.count; i++) {

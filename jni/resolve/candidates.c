@@ -54,16 +54,25 @@ static void *grow_list(struct arena *arena, void *items, size_t count, size_t *c
   return grown;
 }
 
-/* Asks the policy about the member as one of the named class. What the object's class adds is judged after
- * the choice. */
+/* Asks the policy about the member as one of the named class; method is NULL for a field. What the object's class may
+ * deny is judged after the choice. */
 static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
-                       const struct jvm_class *declaring)
+                       const struct jvm_class *declaring, struct jvm_method *method)
 {
   const struct jvm_guard *guard = resolution->conversion.request->guard;
   if (guard == NULL || guard->allows == NULL)
     return true;
+  const struct jvm_class *receiver = resolution->receiver_class;
+  bool has_lineage = kind == JVM_METHOD && receiver != NULL &&
+                     jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named);
+  const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
+                                      .arena = resolution->arena,
+                                      .method = method,
+                                      .named = resolution->named,
+                                      .runtime = resolution->receiver_class};
   const struct jvm_target member = {.kind = kind,
                                     .modifiers = modifiers,
+                                    .lineage = has_lineage ? &lineage : NULL,
                                     .named_class = resolution->named->element_name,
                                     .declaring_class = declaring->element_name,
                                     .runtime_class = TEXT_ABSENT,
@@ -71,13 +80,13 @@ static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind
   return guard->allows(guard->context, resolution->operation->kind, &member);
 }
 
-static bool is_allowed_method(const struct resolution *resolution, const struct jvm_method *method)
+static bool is_allowed_method(const struct resolution *resolution, struct jvm_method *method)
 {
   bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
   enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
                               : is_static                           ? JVM_STATIC_METHOD
                                                                     : JVM_METHOD;
-  return is_allowed(resolution, kind, method->modifiers, method->owner);
+  return is_allowed(resolution, kind, method->modifiers, method->owner, method);
 }
 
 static bool add_method(struct candidates *candidates, struct jvm_method *method)
@@ -235,7 +244,7 @@ static bool check_receiver(struct resolution *resolution)
 static bool is_denied(struct resolution *resolution)
 {
   const struct resolved_member *member = resolution->member;
-  if (is_allowed(resolution, member->kind, member->modifiers, member->declaring))
+  if (is_allowed(resolution, member->kind, member->modifiers, member->declaring, member->method))
     return false;
   resolution->cacheable = false;
   return set_refusal(resolution, "java.lang.IllegalAccessException", "the policy denies it");

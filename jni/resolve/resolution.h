@@ -19,8 +19,9 @@ struct resolution {
   struct argument_plan *plans;         /* `from` is set with the static types */
   struct resolved_member *member;
   bool cacheable;
-  bool is_passing; /* the type of an argument is a class that nothing of the key keeps loaded */
-  bool is_by_cost; /* the last choice depended on the arguments' values, not only on their types */
+  bool only_ancestors; /* the name means a class or an interface of the receiver, or nothing */
+  bool is_passing;     /* the type of an argument is a class that nothing of the key keeps loaded */
+  bool is_by_cost;     /* the last choice depended on the arguments' values, not only on their types */
 };
 
 /* Sets the static types of the arguments: declared, inferred, or a ref's class. */

@@ -1,6 +1,7 @@
 #include "jni/resolve/named_class.h"
 #include "jni/resolve/resolution.h"
 #include "jni/resolve/resolve_value.h"
+#include "jni/types/selection.h"
 
 static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
 {
@@ -24,8 +25,8 @@ static bool find_class(struct resolution *resolution)
       return argument_fail_memory(&resolution->conversion);
     resolution->named = resolution_find_ancestor(resolution, resolution->receiver_class, name);
   }
-  if (resolution->named != NULL)
-    return true;
+  if (resolution->named != NULL || resolution->only_ancestors)
+    return resolution->named != NULL;
   struct class_finding finding;
   resolution->named = argument_declared_class(&resolution->conversion, &type, NULL, &finding);
   if (resolution->named == NULL)
@@ -88,7 +89,8 @@ static struct resolution begin_resolution(const struct jvm_request *request, str
 }
 
 static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
-                                              struct call_frame *frame, struct outcome *outcome)
+                                              struct call_frame *frame, bool only_ancestors,
+                                              struct outcome *outcome)
 {
   frame->has_references = true;
   struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
@@ -97,6 +99,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
     return NULL;
   }
   struct resolution resolution = begin_resolution(request, frame, member, outcome);
+  resolution.only_ancestors = only_ancestors;
   if (!find_class(&resolution))
     return NULL;
   resolution.conversion.beside = resolution.named;
@@ -117,21 +120,31 @@ static bool has_allowed(const struct jvm_request *request, const struct jvm_targ
                            guard->has_allowed(guard->context, request->operation, target->verdicts));
 }
 
-static enum jp_status check_names(const struct jvm_request *request, struct outcome *outcome)
+/* by_object is jvm_guard's. */
+static enum jp_status check_names(const struct jvm_request *request, bool *by_object, struct outcome *outcome)
 {
   const struct jvm_guard *guard = request->guard;
   return guard == NULL || guard->check_names == NULL
              ? JP_OK
-             : guard->check_names(guard->context, request->operation, request->arena, outcome);
+             : guard->check_names(guard->context, request->operation, by_object, request->arena, outcome);
 }
 
-static enum jp_status check_target(const struct jvm_request *request, const struct jvm_target *target,
-                                   struct outcome *outcome)
+static enum jp_status check_target(const struct jvm_request *request, const struct resolved_member *member,
+                                   struct jvm_target *target, struct outcome *outcome)
 {
   const struct jvm_guard *guard = request->guard;
-  return guard == NULL || guard->check_target == NULL
-             ? JP_OK
-             : guard->check_target(guard->context, request->operation, target, request->arena, outcome);
+  if (guard == NULL || guard->check_target == NULL)
+    return JP_OK;
+  const struct jvm_lineage lineage = {.thread = request->thread,
+                                      .arena = request->arena,
+                                      .method = member->method,
+                                      .named = member->named,
+                                      .runtime = member->runtime};
+  target->lineage = member->action == MEMBER_CALL && member->runtime != NULL ? &lineage : NULL;
+  enum jp_status status =
+      guard->check_target(guard->context, request->operation, target, request->arena, outcome);
+  target->lineage = NULL;
+  return status;
 }
 
 static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_status status,
@@ -149,7 +162,8 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
   return JP_NOT_FOUND;
 }
 
-struct jvm_class *resolve_named_class(const struct jvm_request *request, struct outcome *outcome)
+struct jvm_class *resolve_named_class(const struct jvm_request *request, bool only_ancestors,
+                                      struct jvm_class **receiver_class, struct outcome *outcome)
 {
   struct call_frame *frame = NULL;
   struct resolved_member none = {.named = NULL};
@@ -159,6 +173,8 @@ struct jvm_class *resolve_named_class(const struct jvm_request *request, struct 
     return NULL;
   }
   struct resolution resolution = begin_resolution(request, frame, &none, outcome);
+  resolution.only_ancestors = only_ancestors;
+  *receiver_class = resolution.receiver_class;
   return find_class(&resolution) ? resolution.named : NULL;
 }
 
@@ -188,10 +204,14 @@ static enum jp_status status_of(const struct outcome *outcome)
   return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
 }
 
-/* A receiver that is a value is made before the member is looked for, because its class decides which one that
- * is, and after the names have been judged, because making it may run code. */
-enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
-                           struct outcome *outcome)
+/*
+ * Finds the member and asks about it. A receiver that is a value is made before the member is looked for, because its
+ * class decides which one that is, and after the names have been judged, because making it may run code.
+ *
+ * by_object is jvm_guard's; false again once the member that was found has been judged.
+ */
+static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
+                                  struct jvm_target *target, struct outcome *outcome)
 {
   bool makes_receiver = request->operation->receiver != NULL;
   struct member_cache *cache = member_cache_of(request->thread);
@@ -210,7 +230,7 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
       return JP_OK;
   }
   /* Before any error is reported: who may not use these names must not learn what is wrong with them. */
-  enum jp_status status = check_names(request, outcome);
+  enum jp_status status = check_names(request, by_object, outcome);
   if (status != JP_OK)
     return status;
   if (opened != JP_OK)
@@ -221,9 +241,22 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
     member = member_cache_find(cache, request->operation, frame);
   }
   if (member == NULL)
-    member = resolve_member(request, cache, frame, outcome);
+    member = resolve_member(request, cache, frame, *by_object, outcome);
   if (member == NULL)
-    return status_of(outcome);
+    return *by_object ? JP_DENIED : status_of(outcome);
+  *by_object = false;
   resolved_member_fill_target(member, frame, target);
-  return check_target(request, target, outcome);
+  return check_target(request, member, target, outcome);
+}
+
+/* Who may not use these names gets the same denial whatever the object is, and whatever is wrong with the rest. */
+enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
+                           struct outcome *outcome)
+{
+  bool by_object = false;
+  enum jp_status status = find_judged(request, &by_object, target, outcome);
+  if (status == JP_OK || !by_object)
+    return status;
+  status = check_names(request, NULL, outcome);
+  return status == JP_OK ? JP_DENIED : status;
 }

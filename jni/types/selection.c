@@ -1,5 +1,7 @@
 #include "jni/types/selection.h"
 
+#include "jni/runtime/throwables.h"
+
 enum { ACC_ABSTRACT = 0x0400 };
 
 /* A list of pointers in the arena. */
@@ -317,19 +319,187 @@ static bool copy_holders(struct selection *selection, struct jvm_holder **holder
   return true;
 }
 
+static bool is_never_overridden(const struct jvm_method *method, const struct jvm_class *runtime)
+{
+  return runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0;
+}
+
+/* The lineage has been walked. */
+static bool select_method(struct selection *selection)
+{
+  bool found =
+      selection->method->owner->is_interface ? select_of_interface(selection) : select_of_class(selection);
+  if (found && selection->selected != NULL && is_hidden(selection->selected))
+    found = add_targets(selection, selection->selected);
+  return found && add_between(selection);
+}
+
 bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
                     struct jvm_class *runtime, struct jvm_holder **holders, size_t *count)
 {
   *holders = NULL;
   *count = 0;
-  /* Neither a private nor a final method is overridden. */
-  if (runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0)
+  if (is_never_overridden(method, runtime))
     return true;
   struct selection selection = {.thread = thread, .arena = arena, .method = method};
-  if (!walk_lineage(&selection, runtime))
+  return walk_lineage(&selection, runtime) && select_method(&selection) &&
+         copy_holders(&selection, holders, count);
+}
+
+/* ---- supertypes that declare the method, too ---- */
+
+/* A selection of another method, in the lineage that was walked for the first one. */
+static bool select_again(const struct selection *walked, struct jvm_method *method, struct jvm_class *runtime,
+                         struct selection *again)
+{
+  *again = (struct selection){.thread = walked->thread,
+                              .arena = walked->arena,
+                              .method = method,
+                              .classes = walked->classes,
+                              .interfaces = walked->interfaces};
+  if (!is_never_overridden(method, runtime))
+    return select_method(again);
+  again->selected = method;
+  return true;
+}
+
+/* Parameters and name, "add(Ljava/lang/Object;)": what of a method's type a caller's choice depends on. */
+static bool has_same_signature(const struct jvm_method *a, const struct jvm_method *b)
+{
+  const char *end = strrchr(a->raw_descriptor, ')');
+  size_t length = end == NULL ? 0 : (size_t)(end - a->raw_descriptor) + 1;
+  return text_equal(a->name, b->name) && strncmp(a->raw_descriptor, b->raw_descriptor, length) == 0;
+}
+
+/* The descriptor of the method that has the code: that of a bridge's target. NULL: a bridge has more than one that it
+ * could call, as class files can be written that no compiler of Java makes. */
+static const char *find_code(const struct selection *selection)
+{
+  if (!is_hidden(selection->selected))
+    return selection->selected->raw_descriptor;
+  const char *descriptor = NULL;
+  for (size_t i = 0; i < lineage_count(selection); i++) {
+    const struct member_table *members = table_at(selection, i);
+    for (size_t j = 0; j < members->method_count; j++) {
+      struct jvm_method *method = &members->methods[j];
+      if (!has_same_signature(method, selection->selected) || !is_inheritable(method) ||
+          (method->modifiers & ACC_ABSTRACT) != 0)
+        continue;
+      if (descriptor != NULL && strcmp(descriptor, method->raw_descriptor) != 0)
+        return NULL;
+      descriptor = method->raw_descriptor;
+    }
+  }
+  return descriptor;
+}
+
+/* Methods of one name, parameters and result are overridden by the same method of the object's class. */
+static bool runs_same_code(const struct selection *one, const struct selection *other)
+{
+  if (one->selected == NULL || other->selected == NULL)
     return false;
-  bool found = method->owner->is_interface ? select_of_interface(&selection) : select_of_class(&selection);
-  if (found && selection.selected != NULL && is_hidden(selection.selected))
-    found = add_targets(&selection, selection.selected);
-  return found && add_between(&selection) && copy_holders(&selection, holders, count);
+  if (one->selected == other->selected)
+    return true;
+  if (!is_hidden(one->selected) && !is_hidden(other->selected))
+    return false;
+  const char *codes[] = {find_code(one), find_code(other)};
+  return codes[0] != NULL && codes[1] != NULL && strcmp(codes[0], codes[1]) == 0;
+}
+
+static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_method *like)
+{
+  const struct member_table *members = atomic_load_explicit(&class->members, memory_order_acquire);
+  for (size_t i = 0; i < members->method_count; i++) {
+    struct jvm_method *method = &members->methods[i];
+    if ((method->modifiers & JVM_ACC_PUBLIC) != 0 && is_inheritable(method) &&
+        has_same_signature(method, like))
+      return method;
+  }
+  return NULL;
+}
+
+static struct jvm_target target_on(const struct jvm_target *target, const struct jvm_class *class,
+                                   const struct jvm_method *method)
+{
+  return (struct jvm_target){.kind = JVM_METHOD,
+                             .modifiers = method->modifiers,
+                             .named_class = class->element_name,
+                             .declaring_class = method->owner->element_name,
+                             .runtime_class = TEXT_ABSENT,
+                             .member = target->member};
+}
+
+/* A question to the judge about a supertype, or about a class between the object's and the named one. */
+struct supertype_search {
+  const struct jvm_target *target;
+  const struct jvm_lineage *lineage;
+  const struct jvm_supertype_judge *judge;
+  struct selection walked; /* its method is the target's */
+};
+
+static struct jvm_class *class_at(const struct selection *selection, size_t at)
+{
+  return at < selection->classes.count ? selection->classes.items[at]
+                                       : selection->interfaces.items[at - selection->classes.count];
+}
+
+static bool is_spared(const struct supertype_search *search)
+{
+  const struct jvm_lineage *lineage = search->lineage;
+  for (size_t i = 0; i < lineage_count(&search->walked); i++) {
+    const struct jvm_class *class = class_at(&search->walked, i);
+    if (class != lineage->runtime && class != lineage->named &&
+        !jvm_class_is_assignable(lineage->thread, class, lineage->named))
+      continue;
+    const struct jvm_target on = target_on(search->target, class, lineage->method);
+    if (!search->judge->spares(search->judge->context, &on))
+      return false;
+  }
+  return true;
+}
+
+/* False also where memory is short: then it is denied. */
+static bool is_allowed_by(const struct supertype_search *search, struct jvm_class *class,
+                          struct jvm_target *found)
+{
+  const struct jvm_lineage *lineage = search->lineage;
+  struct jvm_method *method = find_public(class, lineage->method);
+  if (method == NULL)
+    return false;
+  *found = target_on(search->target, class, method);
+  if (!search->judge->allows(search->judge->context, found))
+    return false;
+  struct selection own;
+  struct selection selected;
+  struct jvm_holder *holders;
+  if (!select_again(&search->walked, lineage->method, lineage->runtime, &own) ||
+      !select_again(&search->walked, method, lineage->runtime, &selected) ||
+      !runs_same_code(&own, &selected) || !copy_holders(&selected, &holders, &found->holder_count))
+    return false;
+  found->holders = holders;
+  found->runtime_class = lineage->runtime->element_name;
+  return search->judge->allows(search->judge->context, found);
+}
+
+bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
+                               struct jvm_target *found)
+{
+  const struct jvm_lineage *lineage = target->lineage;
+  if (lineage == NULL || target->kind != JVM_METHOD || (target->modifiers & JVM_ACC_PUBLIC) == 0)
+    return false;
+  struct supertype_search search = {
+      .target = target,
+      .lineage = lineage,
+      .judge = judge,
+      .walked = {.thread = lineage->thread, .arena = lineage->arena, .method = lineage->method}};
+  if (!walk_lineage(&search.walked, lineage->runtime)) {
+    (void)throwable_take(lineage->thread, NULL);
+    return false;
+  }
+  if (!is_spared(&search))
+    return false;
+  for (size_t i = 0; i < lineage_count(&search.walked); i++)
+    if (is_allowed_by(&search, class_at(&search.walked, i), found))
+      return true;
+  return false;
 }

@@ -20,4 +20,13 @@
 bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
                     struct jvm_class *runtime, struct jvm_holder **holders, size_t *count);
 
+/* The method that an object is asked to run, for jvm_target_find_supertype. */
+struct jvm_lineage {
+  struct jvm_thread *thread;
+  struct arena *arena;
+  struct jvm_method *method;
+  struct jvm_class *named;   /* a class or an interface of the object */
+  struct jvm_class *runtime; /* the object's class */
+};
+
 #endif

@@ -198,6 +198,7 @@ static enum jp_status add_method(struct builder *builder, const struct class_mem
       .access = member->access,
       .parameter_count = member->parameter_count,
       .hidden = (member->access & (ACCESS_SYNTHETIC | ACCESS_BRIDGE)) != 0,
+      .is_open = member->is_open,
   };
   enum jp_status status = intern_text(builder, member->name, &method.name, error);
   if (status == JP_OK)

@@ -58,7 +58,8 @@ struct catalog_method {
   uint32_t first_parameter; /* in parameters; CATALOG_NONE: no parameter has a name or a flag */
   uint16_t access;
   uint8_t parameter_count;
-  bool hidden; /* synthetic or a bridge: listed only because it overrides */
+  bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides */
+  bool is_open : 1; /* allowed for the object that is described, whatever its class alone allows */
 };
 
 struct catalog_field {

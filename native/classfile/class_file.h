@@ -40,6 +40,7 @@ struct class_member {
   uint16_t access;        /* a Synthetic attribute (JVMS 4.7.8) counts as ACCESS_SYNTHETIC */
   uint8_t parameter_count;
   struct class_parameter *parameters; /* parameter_count of them; NULL: no names */
+  bool is_open;                       /* of struct catalog_method; a class file does not tell */
 };
 
 struct class_file {

@@ -17,6 +17,7 @@ struct op_shape_member {
   struct text signature;  /* empty: none; may be malformed (JVMS 4.7.9.1) */
   uint16_t access;        /* JVMS 4.5, 4.6 */
   uint8_t parameter_count;
+  bool is_open; /* a method of an object: a supertype of the object lets the caller use it (docs/policy.md) */
 };
 
 /* A class and what it declares. */
@@ -36,7 +37,8 @@ struct op_shape {
 struct op_look {
   struct text
       only_member; /* the methods of this name, or "<init>", are looked for alone; data NULL: all members are */
-  bool tells_class; /* its function is looked for, too */
+  bool only_ancestors; /* the class is one of the instance's, or there is none: its name alone is denied */
+  bool tells_class;    /* its function is looked for, too */
   struct text class_name;
   struct text judged_name; /* what a policy knows it as: of an array its element class or primitive keyword */
   struct text text;        /* what toString gave; data NULL: nothing, or the caller may not ask */

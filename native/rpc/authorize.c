@@ -68,20 +68,32 @@ static void remember_names(const struct rpc_authorizer *authorizer, struct text 
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
-/* Clients choose the names: in quotes and escaped, none of them looks like another field. */
-static void log_verdict(const struct rpc_authorizer *authorizer, const char *operation,
-                        struct text class_name, struct text member, struct policy_verdict verdict)
+/* Clients choose the names: in quotes and escaped, none of them looks like another field. by: the supertype that was
+ * judged in place of the class; absent: none was. */
+static void log_verdict_by(const struct rpc_authorizer *authorizer, const char *operation,
+                           struct text class_name, struct text by, struct text member,
+                           struct policy_verdict verdict)
 {
   char session[RPC_SESSION_NAME_MAX];
   char shown_class[NAME_LOGGED];
   char shown_member[NAME_LOGGED];
+  char shown_by[NAME_LOGGED];
   rpc_session_key_describe(authorizer->session, session);
   text_escape(class_name, "", "\"\\", shown_class, sizeof shown_class);
   text_escape(member, "", "\"\\", shown_member, sizeof shown_member);
-  log_info("policy channel=%s session=%s operation=%s class=\"%s\" member=\"%s\" verdict=%s rule=\"%s\"",
-           policy_channel_name(rpc_authorizer_channel(authorizer)), session[0] == '\0' ? "-" : session,
-           operation, shown_class, shown_member, verdict.allow ? "ALLOW" : "DENY",
-           policy_reason(authorizer->policy, verdict.reason));
+  text_escape(by, "", "\"\\", shown_by, sizeof shown_by);
+  log_info(
+      "policy channel=%s session=%s operation=%s class=\"%s\" member=\"%s\" verdict=%s rule=\"%s\"%s%s%s",
+      policy_channel_name(rpc_authorizer_channel(authorizer)), session[0] == '\0' ? "-" : session, operation,
+      shown_class, shown_member, verdict.allow ? "ALLOW" : "DENY",
+      policy_reason(authorizer->policy, verdict.reason), by.data == NULL ? "" : " supertype=\"", shown_by,
+      by.data == NULL ? "" : "\"");
+}
+
+static void log_verdict(const struct rpc_authorizer *authorizer, const char *operation,
+                        struct text class_name, struct text member, struct policy_verdict verdict)
+{
+  log_verdict_by(authorizer, operation, class_name, TEXT_ABSENT, member, verdict);
 }
 
 enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struct text class_name,
@@ -110,8 +122,26 @@ enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authoriz
   return rpc_channels[authorizer->channel].policy;
 }
 
+bool rpc_authorizer_may_ask_object(const struct operation *operation)
+{
+  return operation->kind == OP_CALL && operation->loader == 0 &&
+         (operation->has_instance || operation->receiver != NULL);
+}
+
+/* False where a rule or a preset denies the public methods of the name on this very class. */
+static bool may_be_allowed_by_object(const struct rpc_authorizer *authorizer,
+                                     const struct operation *operation, struct text class_name)
+{
+  const struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
+                                     .category = POLICY_METHOD,
+                                     .visibility = POLICY_PUBLIC,
+                                     .class_name = class_name,
+                                     .member_name = operation->member};
+  return operation->kind == OP_CALL && policy_check_object(authorizer->policy, &query).allow;
+}
+
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
-                                   struct arena *arena, struct outcome *outcome)
+                                   bool *by_object, struct arena *arena, struct outcome *outcome)
 {
   unsigned question = (unsigned)operation->kind << 4 | (unsigned)authorizer->channel;
   uint64_t hash = hash_names(operation->type, operation->member, question);
@@ -130,6 +160,10 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
         policy_check_names(authorizer->policy, rpc_authorizer_channel(authorizer),
                            possible_members[operation->kind], type.name, operation->member, &verdict);
     if (early == POLICY_EARLY_DENY) {
+      if (by_object != NULL && may_be_allowed_by_object(authorizer, operation, type.name)) {
+        *by_object = true;
+        return JP_OK;
+      }
       if (verdict.log)
         log_verdict(authorizer, operation_names[operation->kind], type.name, operation->member, verdict);
       return rpc_authorize_deny(authorizer, type.name, operation->member, arena, outcome);
@@ -200,15 +234,33 @@ static struct policy_verdict check_object(const struct rpc_authorizer *authorize
   return policy_check_object(authorizer->policy, &query);
 }
 
-/* The named class decides; the others can only deny. Of a value type, only a rule that names it denies. */
-static struct policy_verdict evaluate_target(const struct rpc_authorizer *authorizer, enum op_kind operation,
-                                             const struct jvm_target *target, bool is_value)
+static struct policy_query query_of(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                                    const struct jvm_target *target)
 {
-  struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
+  return (struct policy_query){.channel = rpc_authorizer_channel(authorizer),
                                .category = category_of(operation, target->kind),
                                .visibility = visibility_of(target->modifiers),
                                .class_name = target->named_class,
                                .member_name = target->member};
+}
+
+/* The class of the object, and those that declare the member again. */
+static struct policy_verdict check_holders(const struct rpc_authorizer *authorizer, struct policy_query query,
+                                           const struct jvm_target *target)
+{
+  struct policy_verdict other = {.allow = true};
+  if (!text_equal(target->runtime_class, target->named_class))
+    other = check_object(authorizer, query, target->runtime_class, target->modifiers);
+  for (size_t i = 0; other.allow && i < target->holder_count; i++)
+    other = check_object(authorizer, query, target->holders[i].class_name, target->holders[i].modifiers);
+  return other;
+}
+
+/* The named class decides; the others can only deny. Of a value type, only a rule that names it denies. */
+static struct policy_verdict evaluate_named(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                                            const struct jvm_target *target, bool is_value)
+{
+  struct policy_query query = query_of(authorizer, operation, target);
   struct policy_verdict verdict = {.allow = true};
   if (has_class(target->named_class))
     verdict =
@@ -220,11 +272,45 @@ static struct policy_verdict evaluate_target(const struct rpc_authorizer *author
     query.class_name = target->declaring_class;
     other = policy_check_other(authorizer->policy, &query);
   }
-  if (other.allow && !text_equal(target->runtime_class, target->named_class))
-    other = check_object(authorizer, query, target->runtime_class, target->modifiers);
-  for (size_t i = 0; other.allow && i < target->holder_count; i++)
-    other = check_object(authorizer, query, target->holders[i].class_name, target->holders[i].modifiers);
+  if (other.allow)
+    other = check_holders(authorizer, query, target);
   return other.allow ? verdict : other;
+}
+
+/* ---- a supertype of the object in place of the named class ---- */
+
+/* jvm_supertype_judge.spares; context is the authorizer */
+static bool spares_class(void *context, const struct jvm_target *on)
+{
+  const struct rpc_authorizer *authorizer = context;
+  return check_object(authorizer, query_of(authorizer, OP_CALL, on), on->named_class, on->modifiers).allow;
+}
+
+/* jvm_supertype_judge.allows; context is the authorizer */
+static bool allows_supertype(void *context, const struct jvm_target *on)
+{
+  return evaluate_named(context, OP_CALL, on, false).allow;
+}
+
+/*
+ * A method that only the default action, a rule for every class, or deny-jdk-internals denies by the named class. Naming
+ * the supertype would run the same code. *by is the supertype, absent where the named class has decided.
+ */
+static struct policy_verdict evaluate_target(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                                             const struct jvm_target *target, bool is_value, struct text *by)
+{
+  struct policy_verdict verdict = evaluate_named(authorizer, operation, target, is_value);
+  struct jvm_target found;
+  *by = TEXT_ABSENT;
+  if (verdict.allow || operation != OP_CALL || target->lineage == NULL)
+    return verdict;
+  struct policy_query query = query_of(authorizer, operation, target);
+  const struct jvm_supertype_judge judge = {(void *)(uintptr_t)authorizer, spares_class, allows_supertype};
+  if (!check_object(authorizer, query, target->declaring_class, target->modifiers).allow ||
+      !check_holders(authorizer, query, target).allow || !jvm_target_find_supertype(target, &judge, &found))
+    return verdict;
+  *by = found.named_class;
+  return evaluate_named(authorizer, operation, &found, false);
 }
 
 /* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
@@ -258,12 +344,14 @@ static enum jp_status authorize_kept(const struct rpc_authorizer *authorizer, en
   unsigned bits = (unsigned)(*kept >> shift);
   bool allow = (bits & KEPT_ALLOW) != 0;
   if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
-    struct policy_verdict verdict = evaluate_target(authorizer, operation, target, is_value);
+    struct text by;
+    struct policy_verdict verdict = evaluate_target(authorizer, operation, target, is_value, &by);
     allow = verdict.allow;
     bool log = verdict.log || wants_log;
     *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (log ? KEPT_LOG : 0)) << shift;
     if (verdict.log)
-      log_verdict(authorizer, operation_names[operation], target->named_class, target->member, verdict);
+      log_verdict_by(authorizer, operation_names[operation], target->named_class, by, target->member,
+                     verdict);
   }
   return allow ? JP_OK : rpc_authorize_deny(authorizer, target->named_class, target->member, arena, outcome);
 }
@@ -453,7 +541,8 @@ static enum jp_status check_callback(void *context, const struct jvm_target *met
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
                            const struct jvm_target *member)
 {
-  return evaluate_target(authorizer, operation, member, false).allow;
+  struct text by;
+  return evaluate_target(authorizer, operation, member, false, &by).allow;
 }
 
 static bool allow_overload(void *context, enum op_kind operation, const struct jvm_target *member)
@@ -480,10 +569,11 @@ static bool has_allowed(void *context, const struct operation *operation, const 
   return rpc_authorizer_has_allowed(context, operation, verdicts);
 }
 
-static enum jp_status check_names(void *context, const struct operation *operation, struct arena *arena,
-                                  struct outcome *denied)
+static enum jp_status check_names(void *context, const struct operation *operation, bool *by_object,
+                                  struct arena *arena, struct outcome *denied)
 {
-  enum jp_status status = rpc_authorize_names(context, operation, arena, denied);
+  bool *may_ask = rpc_authorizer_may_ask_object(operation) ? by_object : NULL;
+  enum jp_status status = rpc_authorize_names(context, operation, may_ask, arena, denied);
   return status == JP_OK ? authorize_types(context, operation, arena, denied) : status;
 }
 

@@ -39,9 +39,14 @@ struct rpc_authorizer {
 enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authorizer);
 
 /* Checks the type of an OP_NEW, OP_CALL, OP_GET or OP_PUT as text, and asks what its names alone decide.
- * Anything but JP_OK leaves an OUTCOME_ERROR. */
+ * Anything but JP_OK leaves an OUTCOME_ERROR. by_object is that of jvm_guard's `check_names`: with it given, an
+ * OP_CALL that the names alone deny, and that a supertype of its object may allow, is JP_OK and *by_object true.
+ * Whether the operation has an object is up to the caller. */
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
-                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+                                   bool *by_object, struct arena *arena,
+                                   struct outcome *outcome) JP_MUST_CHECK;
+/* Whether a call may be judged by the class of its object: it has one, and names no loader of its own. */
+bool rpc_authorizer_may_ask_object(const struct operation *operation);
 
 /* Checks the type of an OP_DESCRIBE as text, and asks whether the caller may use any member of the class, whatever its
  * name. Anything but JP_OK leaves an OUTCOME_ERROR. */
@@ -49,8 +54,8 @@ enum jp_status rpc_authorize_class(const struct rpc_authorizer *authorizer, cons
                                    struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
- * line for the log.
+ * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, else by a supertype of
+ * its object, with no line for the log.
  */
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
                            const struct jvm_target *member);

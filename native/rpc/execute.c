@@ -3,13 +3,13 @@
 #include "jni/fetch.h"
 #include "jni/look.h"
 
-/* What the names alone decide. */
+/* What the names alone decide. by_object: of jvm_guard's check_names. */
 static enum jp_status judge_names(const struct rpc_execution *execution, const struct operation *operation,
-                                  struct outcome *outcome)
+                                  bool *by_object, struct outcome *outcome)
 {
   return operation->kind == OP_DESCRIBE
              ? rpc_authorize_class(&execution->authorizer, operation, execution->arena, outcome)
-             : rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome);
+             : rpc_authorize_names(&execution->authorizer, operation, by_object, execution->arena, outcome);
 }
 
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
@@ -17,7 +17,7 @@ static enum jp_status judge_loader(const struct rpc_execution *execution, const 
                                    struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
-  enum jp_status status = judge_names(execution, operation, outcome);
+  enum jp_status status = judge_names(execution, operation, NULL, outcome);
   if (status != JP_OK)
     return status; /* before an error tells what is wrong with the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
@@ -42,11 +42,15 @@ static bool find_class(const struct rpc_execution *execution, const struct jvm_r
                        struct op_look *look, struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
-  if (judge_names(execution, operation, outcome) != JP_OK)
+  bool *by_object = rpc_authorizer_may_ask_object(operation) ? &look->only_ancestors : NULL;
+  if (judge_names(execution, operation, by_object, outcome) != JP_OK)
     return false;
   if (operation->loader != 0 && judge_loader(execution, request, outcome) != JP_OK)
     return false;
-  return jvm_look_class(request, look, outcome);
+  bool found = jvm_look_class(request, look, outcome);
+  if (!found && look->only_ancestors)
+    (void)judge_names(execution, operation, NULL, outcome);
+  return found;
 }
 
 static bool look_at_subject(const struct rpc_execution *execution, const struct jvm_request *request,

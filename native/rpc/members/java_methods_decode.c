@@ -506,22 +506,41 @@ static bool decode_for_instance(struct java_method_finder *finder, uint32_t inst
   return is_decided;
 }
 
+/* The class alone is denied: its object may let the caller use the method. Else the denial stays. */
+static enum jp_status decode_denied(struct java_method_finder *finder, uint32_t instance,
+                                    enum jp_status denied)
+{
+  const struct outcome denial = *finder->outcome;
+  enum jp_status status = denied;
+  finder->is_beyond = true;
+  if (decode_for_instance(finder, instance, &status))
+    return status;
+  *finder->outcome = denial;
+  return denied;
+}
+
 static enum jp_status decode_found(struct java_method_finder *finder)
 {
   uint32_t instance = 0;
   enum jp_status status = java_method_finder_begin(finder);
   if (status != JP_OK)
     return status;
-  bool may_be_of_instance = finder->is_beyond && finder->rules->loader == 0 &&
-                            finder->operation->kind == OP_CALL &&
+  bool may_be_of_instance = finder->rules->loader == 0 && finder->operation->kind == OP_CALL &&
                             read_possible_instance(finder->request, &instance);
-  if (may_be_of_instance && decode_for_instance(finder, instance, &status))
-    return status;
+  if (may_be_of_instance && (finder->is_beyond || finder->by_object)) {
+    finder->is_beyond = true;
+    if (decode_for_instance(finder, instance, &status))
+      return status;
+  }
+  if (finder->by_object)
+    return java_method_finder_deny(finder);
   status = java_method_finder_run(finder, 0, true);
   if (status == JP_OK)
     status = decode_params(finder);
   java_method_finder_drop(finder);
-  return status;
+  return status == JP_DENIED && may_be_of_instance && !finder->is_beyond
+             ? decode_denied(finder, instance, status)
+             : status;
 }
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,

@@ -26,10 +26,10 @@ static enum jp_status fail_memory(struct java_method_finder *finder)
 /* ---- the name ---- */
 
 /* A class without a package looks like any other dotted name: its denial says that there is no such method. */
-static enum jp_status ask_policy(struct java_method_finder *finder)
+static enum jp_status ask_policy(struct java_method_finder *finder, bool *by_object)
 {
   enum jp_status status =
-      rpc_authorize_names(finder->authorizer, finder->operation, finder->arena, finder->outcome);
+      rpc_authorize_names(finder->authorizer, finder->operation, by_object, finder->arena, finder->outcome);
   bool has_package = text_find_last(finder->name.class_name, '.') != SIZE_MAX;
   if (status == JP_OK || (status == JP_DENIED && has_package))
     return status;
@@ -64,8 +64,16 @@ enum jp_status java_method_finder_begin(struct java_method_finder *finder)
   operation->kind = is_constructor ? OP_NEW : OP_CALL;
   operation->type = finder->name.class_name;
   operation->member = is_constructor ? TEXT("<init>") : finder->name.member;
-  enum jp_status status = ask_policy(finder);
+  bool may_ask_object = operation->kind == OP_CALL && finder->rules->loader == 0;
+  finder->by_object = false;
+  enum jp_status status = ask_policy(finder, may_ask_object ? &finder->by_object : NULL);
   return status == JP_OK ? find_in_catalog(finder) : status;
+}
+
+enum jp_status java_method_finder_deny(struct java_method_finder *finder)
+{
+  enum jp_status status = ask_policy(finder, NULL);
+  return status == JP_OK ? JP_DENIED : status;
 }
 
 /* ---- what the JVM knows ---- */
@@ -117,6 +125,8 @@ static bool is_allowed(const struct java_method_finder *finder, const struct jud
                        const struct java_method *method)
 {
   bool is_constructor = method->result.data == NULL;
+  if (method->method->is_open)
+    return true;
   const struct jvm_target overload = {
       .kind = is_constructor         ? JVM_CONSTRUCTOR
               : method->has_receiver ? JVM_METHOD

@@ -28,6 +28,7 @@ struct java_method_finder {
   const struct java_method *methods; /* the overloads of the name, or the one that its suffix chooses */
   size_t count;
   bool is_beyond; /* the JVM is asked for the class, not the catalog */
+  bool by_object; /* the names alone are denied, and the class of the object decides */
 
   struct java_methods_found in_catalog;
   struct meta_shapes shapes; /* what the JVM told */
@@ -38,6 +39,8 @@ struct java_method_finder {
  * not use a class does not learn whether it exists. Anything but JP_OK leaves an OUTCOME_ERROR.
  */
 enum jp_status java_method_finder_begin(struct java_method_finder *finder) JP_MUST_CHECK;
+/* The denial of a method that is by_object, and whose object does not decide otherwise. Leaves an OUTCOME_ERROR. */
+enum jp_status java_method_finder_deny(struct java_method_finder *finder) JP_MUST_CHECK;
 
 /*
  * Finds the methods that the caller may use. instance: an object whose class is looked at first where the JVM is asked;

@@ -190,7 +190,8 @@ bool meta_query_allows_method(const struct meta_query *query, uint32_t class_ind
                                   : (method->access & ACCESS_STATIC) != 0 ? POLICY_STATIC_METHOD
                                                                           : POLICY_METHOD;
   return !is_left_out(query, class_index, declaring, method->access) &&
-         is_allowed(query, class_index, declaring, category, method->access, method->name);
+         (method->is_open ||
+          is_allowed(query, class_index, declaring, category, method->access, method->name));
 }
 
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,

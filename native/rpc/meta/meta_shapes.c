@@ -62,7 +62,8 @@ static struct class_member *make_members(struct making *making, const struct op_
                                        .descriptor = given[i].descriptor,
                                        .signature = given[i].signature,
                                        .access = given[i].access,
-                                       .parameter_count = given[i].parameter_count};
+                                       .parameter_count = given[i].parameter_count,
+                                       .is_open = given[i].is_open};
   return members;
 }
 

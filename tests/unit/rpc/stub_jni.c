@@ -272,6 +272,16 @@ static void fill_target(struct stub_member *member, const struct operation *oper
                                 .verdicts = member->verdicts};
 }
 
+/* The stub's objects have no supertypes. */
+bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
+                               struct jvm_target *found)
+{
+  (void)target;
+  (void)judge;
+  (void)found;
+  return false;
+}
+
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
@@ -282,7 +292,8 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   if (member != NULL && member->was_resolved &&
       guard->has_allowed(guard->context, request->operation, target->verdicts))
     return JP_OK;
-  enum jp_status status = guard->check_names(guard->context, request->operation, request->arena, outcome);
+  enum jp_status status =
+      guard->check_names(guard->context, request->operation, NULL, request->arena, outcome);
   if (status != JP_OK)
     return status;
   stub.resolved++;
