@@ -75,7 +75,8 @@ struct jvm_supertype_judge {
  * Finds a supertype of the object that declares the target's method publicly, with the same parameter types, and whose
  * method runs the same code for the object: the first one for which `allows` is true, nearest first. *found is the
  * target with that supertype as its named class; valid as long as the lineage's arena, its verdicts NULL. False: there
- * is none, the target is no public instance method or has no lineage, or `spares` is false for a class.
+ * is none, the target is no public instance method or has no lineage, the object is not of the named class, or `spares` is
+ * false for a class.
  */
 bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
                                struct jvm_target *found);

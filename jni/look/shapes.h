@@ -7,8 +7,8 @@
 
 /*
  * Fills look->shapes with those of the class and of all above it, and asks the guard which methods are open for an
- * object of the class object_class, which has the class (NULL: there is no object). Hold an object of the class. False: an exception is
- * pending (an interface cannot be linked), or none is (memory is short).
+ * object of object_class, which is the class or below it (NULL: there is no object). Hold an object of the class. False:
+ * an exception is pending (an interface cannot be linked), or none is (memory is short).
  */
 bool shapes_find(const struct jvm_request *request, struct jvm_class *class, struct jvm_class *object_class,
                  struct op_look *look) JP_MUST_CHECK;

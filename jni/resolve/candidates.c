@@ -62,9 +62,7 @@ static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind
   const struct jvm_guard *guard = resolution->conversion.request->guard;
   if (guard == NULL || guard->allows == NULL)
     return true;
-  const struct jvm_class *receiver = resolution->receiver_class;
-  bool has_lineage = kind == JVM_METHOD && receiver != NULL &&
-                     jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named);
+  bool has_lineage = kind == JVM_METHOD && resolution->receiver_class != NULL;
   const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
                                       .arena = resolution->arena,
                                       .method = method,

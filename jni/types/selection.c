@@ -485,7 +485,8 @@ bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm
                                struct jvm_target *found)
 {
   const struct jvm_lineage *lineage = target->lineage;
-  if (lineage == NULL || target->kind != JVM_METHOD || (target->modifiers & JVM_ACC_PUBLIC) == 0)
+  if (lineage == NULL || target->kind != JVM_METHOD || (target->modifiers & JVM_ACC_PUBLIC) == 0 ||
+      !jvm_class_is_assignable(lineage->thread, lineage->runtime, lineage->named))
     return false;
   struct supertype_search search = {
       .target = target,

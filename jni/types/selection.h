@@ -25,7 +25,7 @@ struct jvm_lineage {
   struct jvm_thread *thread;
   struct arena *arena;
   struct jvm_method *method;
-  struct jvm_class *named;   /* a class or an interface of the object */
+  struct jvm_class *named;   /* the class that the caller names; it need not be one of the object's */
   struct jvm_class *runtime; /* the object's class */
 };
 

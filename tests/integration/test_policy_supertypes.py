@@ -1,16 +1,18 @@
 """A public method of an object, by the name of a class that is not allowed, where a supertype of the object is: what that
 opens, and nothing else (docs/policy.md, "A supertype in place of the class")."""
 
+import json
 import time
 import unittest
 
 from support.binary_client import DENIED, BinaryClient, Raised
+from support.callback_client import CallbackClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, plain, typed
 from support.peer import Peer
 from test_policy import own_name, policy_file
 
 PACKAGE = "fixtures.heritage."
-HIDDEN, BELOW = PACKAGE + "Heritage$Hidden", PACKAGE + "Heritage$Below"
+HIDDEN, BELOW, CLOSED = (PACKAGE + "Heritage$" + name for name in ("Hidden", "Below", "Closed"))
 MAKER = "  - {class: fixtures.heritage.Heritage, members: STATIC_METHOD, action: ALLOW}\n"
 OPEN = MAKER + "  - {class: fixtures.heritage.Open, action: ALLOW}\n"
 OBJECT = "  - {class: java.lang.Object, action: ALLOW}\n"
@@ -244,7 +246,9 @@ class Supertypes(unittest.TestCase):
                 hidden = self.made(client)
                 told = client.request("jpeer.describe", {"instance": {"ref": hidden}})["result"]
                 names = {method["name"] for method in told["methods"]}
-                self.assertEqual(names, {"read", "give", "greet"} | ({"take"} & names))
+                self.assertEqual(names, {"read", "give", "greet", "take"})
+                takes = [method for method in told["methods"] if method["name"] == "take"]
+                self.assertEqual([method["parameters"][0]["type"] for method in takes], ["T"])
                 reads = [method for method in told["methods"] if method["name"] == "read"]
                 self.assertEqual([method["parameters"] for method in reads], [[]])
                 self.assertEqual((told["fields"], told["constructors"]), ([], []))
@@ -253,6 +257,129 @@ class Supertypes(unittest.TestCase):
                 listed = client.request("meta", {"method": "fetch_classes_info", "args": [
                     {"name": "include_classes", "value": PACKAGE + "**"}]})
                 self.assertNotIn(HIDDEN, str(listed))
+
+    def test_a_class_that_inherits_the_method_from_a_denied_one(self):
+        secretive = f'  - {{class: "{PACKAGE}Heritage$Secretive", action: DENY}}\n'
+        for rules, is_open in ((OPEN, True), (secretive + OPEN, False)):
+            with self.subTest(rules), self.peer(rules) as peer:
+                with WebSocketClient(peer) as client:
+                    closed = self.made(client, "closed")
+                    if is_open:
+                        self.assertEqual(client.call(CLOSED, "read", on=closed), "secret")
+                    else:
+                        self.assert_call_denied(client, CLOSED, "read", on=closed)
+                        self.assert_call_denied(client, PACKAGE + "Open", "read", on=closed)
+                    # Its superclass is no Open: but the object is one, and it is the same code.
+                    if is_open:
+                        self.assertEqual(client.call(PACKAGE + "Heritage$Secretive", "read", on=closed), "secret")
+                    self.assert_denied(lambda: client.call(PACKAGE + "Heritage$Secretive", "read", "x", on=closed))
+                    self.assertEqual(client.call(CLOSED, "greet", on=closed), "Open")
+
+    def test_an_overload_beside_a_generic_method(self):
+        with self.peer(OPEN) as peer:
+            with WebSocketClient(peer) as client:
+                closed = self.made(client, "closed")
+                for given in ("x", typed("java.lang.CharSequence", "x"), typed("java.lang.String", "x")):
+                    self.assertEqual(client.call(CLOSED, "take", given, on=closed), "took x")
+                    self.assertEqual(own_name(client, CLOSED + ".take", {"ref": closed}, "x"), "took x")
+                self.assert_denied(lambda: own_name(client, CLOSED + ".take(CharSequence)", {"ref": closed}, "x"))
+
+    def test_a_rule_against_one_of_two_classes_with_one_name_named(self):
+        """The verdict is kept for the object's class, not for the named one alone."""
+        rules = f'  - {{class: "{BELOW}", method: read, action: DENY}}\n' + OPEN
+        with self.peer(rules) as peer:
+            with WebSocketClient(peer) as client:
+                hidden, below = self.made(client), self.made(client, "below")
+                for _ in range(3):
+                    self.assertEqual(client.call(HIDDEN, "read", on=hidden), "Hidden")
+                    self.assert_call_denied(client, HIDDEN, "read", on=below)
+                    self.assertEqual(own_name(client, HIDDEN + ".read", {"ref": hidden}), "Hidden")
+
+    def test_default_methods(self):
+        louder = f'  - {{class: "{PACKAGE}Heritage$Louder", action: DENY}}\n'
+        with self.peer(louder + OPEN) as peer:
+            with WebSocketClient(peer) as client:
+                two = self.made(client, "twoDefaults")
+                name = PACKAGE + "Heritage$TwoDefaults"
+                self.assertEqual(client.call(name, "greet", on=two), "secret")  # as by Open's own name
+                self.assertEqual(client.call(PACKAGE + "Open", "greet", on=two), "secret")
+                self.assert_call_denied(client, PACKAGE + "Heritage$Louder", "greet", on=two)
+                self.assert_denied(lambda: client.call(name, "greet"))
+
+    def test_package_private_methods_of_the_same_name(self):
+        foreign = PACKAGE + "far.Foreign"
+        made = f'  - {{class: {foreign}, method: "*o*", members: STATIC_METHOD, action: ALLOW}}\n'
+        with self.peer(f"{made}  - {{class: {PACKAGE}Ancestor, action: ALLOW}}\n") as peer:
+            with WebSocketClient(peer) as client:
+                on = client.call(foreign, "foreign")
+                self.assert_call_denied(client, foreign, "local", on=on)
+                self.assertEqual(client.call(foreign, "plain", on=on), "Ancestor")
+                self.assertEqual(client.call(PACKAGE + "Ancestor", "local", on=on), "Ancestor")
+        with self.peer(f'{made}  - {{class: "{foreign}$Local", action: ALLOW}}\n') as peer:
+            with WebSocketClient(peer) as client:
+                on, both = client.call(foreign, "foreign"), client.call(foreign, "both")
+                self.assert_call_denied(client, foreign, "local", on=on)  # no Local
+                self.assertEqual(client.call(foreign, "local", on=both), "Foreign")
+                self.assertEqual(client.call(foreign + "$Both", "local", on=both), "Foreign")
+                self.assert_denied(lambda: client.call(PACKAGE + "Ancestor", "local", on=both))
+
+    def test_with_a_loader(self):
+        with self.peer(OPEN + "  - {class: fixtures.Spawner, action: ALLOW}\n") as peer:
+            with WebSocketClient(peer) as client:
+                hidden, loader = self.made(client), client.call("fixtures.Spawner", "loader")
+                params = {"type": HIDDEN, "method": "read", "instance": hidden}
+                for _ in range(3):
+                    for options in ({"loader": loader}, {"loader": {"ref": loader}}):
+                        for method, given in (("call", params), (HIDDEN + ".read", [{"ref": hidden}])):
+                            reply = client.request(method, given, options=options)
+                            self.assertEqual(reply["error"]["code"], -32001, reply)
+                    self.assertEqual(client.call(HIDDEN, "read", on=hidden), "Hidden")
+
+    def test_chains_in_a_batch(self):
+        with self.peer(OPEN) as peer:
+            for transport in (WebSocketClient, HttpClient, ZmqClient):
+                with self.subTest(transport), transport(peer) as client:
+                    made = {"jsonrpc": "2.0", "id": "a", "method": "call",
+                            "params": {"type": PACKAGE + "Heritage", "method": "hidden"}}
+                    batch = [made]
+                    for number, (method, params) in enumerate((
+                            ("call", {"type": HIDDEN, "method": "read", "instance": {"result": "a"}}),
+                            (HIDDEN + ".read", [{"ref": {"result": "a"}}]),
+                            ("call", {"type": HIDDEN, "method": "secret", "instance": {"result": "a"}}),
+                            (HIDDEN + ".secret", [{"ref": {"result": "a"}}]),
+                            ("get", {"type": HIDDEN, "field": "field", "instance": {"result": "a"}}))):
+                        batch.append({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+                    replies = {reply["id"]: reply for reply in json.loads(client.exchange(json.dumps(batch)))}
+                    self.assertEqual(replies[0]["result"]["value"]["value"], "Hidden")
+                    self.assertEqual(replies[1]["result"], "Hidden")
+                    self.assertEqual([replies[i]["error"]["code"] for i in (2, 3, 4)], [-32001] * 3)
+
+    def test_a_proxy_of_a_callback(self):
+        rules = MAKER + '  - {class: java.lang.Runnable, action: ALLOW}\n'
+        with self.peer(rules) as peer:
+            with CallbackClient(peer) as client:
+                ran = []
+                proxy = client.call(PACKAGE + "Heritage", "same", client.give(lambda call: ran.append(call.method)))
+                described = client.request("jpeer.describe", {"instance": {"ref": proxy}})["result"]
+                name = described["class"]
+                self.assertIn("$Proxy", name)
+                self.assertIn("run", {method["name"] for method in described["methods"]})
+                client.call(name, "run", on=proxy)
+                self.assertEqual(ran, ["run"])
+                self.assert_denied(lambda: client.call(name, "toString", on=proxy))
+                self.assert_denied(lambda: client.call(name, "getInvocationHandler", {"ref": proxy}))
+
+    def test_arrays(self):
+        with self.peer(MAKER + OBJECT) as peer:
+            with WebSocketClient(peer) as client:
+                array = self.made(client, "array")
+                self.assertTrue(client.call(HIDDEN + "[]", "toString", on=array).startswith("[L"))
+                self.assert_denied(lambda: client.get(HIDDEN + "[]", "[0]", on=array))
+                self.assert_denied(lambda: client.get(HIDDEN + "[]", "length", on=array))
+        with self.peer(f'  - {{class: "{HIDDEN}", action: DENY}}\n' + MAKER + OBJECT) as peer:
+            with WebSocketClient(peer) as client:
+                array = self.made(client, "array")
+                self.assert_denied(lambda: client.call(HIDDEN + "[]", "toString", on=array))
 
     def test_values_as_receivers(self):
         with self.peer("  - {class: java.lang.CharSequence, action: ALLOW}\n") as peer:

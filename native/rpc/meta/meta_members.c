@@ -168,13 +168,31 @@ static bool is_inherited(const struct catalog_method *method, bool from_interfac
   return !from_interface || (method->access & (ACCESS_PRIVATE | ACCESS_STATIC)) == 0;
 }
 
+static struct text parameters_of(const struct catalog_tables *tables, const struct catalog_method *method)
+{
+  return descriptor_parameters(catalog_text(tables, method->descriptor));
+}
+
+/* True where a bridge hides a method that the caller may use of the object, and the bridge's target is denied: the
+ * method is then listed after all, because its name and parameters are all that the caller may give. */
+static bool is_open_by_bridge(const struct meta_members *members, const struct catalog_tables *tables,
+                              const struct meta_signature *nearer, const struct catalog_method *method)
+{
+  if (!method->is_open || nearer->member == NO_MEMBER)
+    return method->is_open;
+  const struct meta_member *members_seen = members->methods.items;
+  const struct catalog_method *target = &tables->methods[members_seen[nearer->member].index];
+  return !target->is_open && !text_equal(parameters_of(tables, target), parameters_of(tables, method));
+}
+
 static enum jp_status inherit_method(struct meta_members *members, const struct meta_query *query,
                                      uint32_t index, uint32_t declaring)
 {
   const struct catalog_method *method = &query->tables->methods[index];
-  struct text parameters = descriptor_parameters(catalog_text(query->tables, method->descriptor));
-  const struct meta_signature *nearer = find_seen(members, method->name, parameters);
-  if (nearer != NULL) {
+  struct text parameters = parameters_of(query->tables, method);
+  struct meta_signature *nearer = find_seen(members, method->name, parameters);
+  bool is_hidden = nearer != NULL && !is_open_by_bridge(members, query->tables, nearer, method);
+  if (is_hidden) {
     mark_overriding(members, query->tables, nearer, method, declaring);
     return JP_OK;
   }
@@ -182,14 +200,11 @@ static enum jp_status inherit_method(struct meta_members *members, const struct 
   uint32_t position = (uint32_t)members->methods.count;
   struct meta_member member = {index, declaring,
                                meta_query_allows_method(query, lineage[0], declaring, method), false};
-  bool kept =
-      add_member(members, &members->methods, member) && add_seen(members, method->name, parameters, position);
+  if (nearer != NULL)
+    nearer->member = position;
+  bool kept = add_member(members, &members->methods, member) &&
+              (nearer != NULL || add_seen(members, method->name, parameters, position));
   return kept ? JP_OK : JP_NO_MEMORY;
-}
-
-static struct text parameters_of(const struct catalog_tables *tables, const struct catalog_method *method)
-{
-  return descriptor_parameters(catalog_text(tables, method->descriptor));
 }
 
 /* True where a bridge with these parameter types could call a method with those: primitive types have to be
