@@ -97,7 +97,7 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* What the named class alone allows is asked elsewhere; this is for the rest. */
+/* For what the named class alone denies; what it allows is asked elsewhere. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->guard == NULL || (method->modifiers & JVM_ACC_PUBLIC) == 0 ||
@@ -108,13 +108,15 @@ static bool is_open(const struct shapes *shapes, struct jvm_method *method)
                                       .method = method,
                                       .named = shapes->named,
                                       .runtime = shapes->runtime};
-  const struct jvm_target member = {.kind = JVM_METHOD,
-                                    .modifiers = method->modifiers,
-                                    .named_class = shapes->named->element_name,
-                                    .declaring_class = method->owner->element_name,
-                                    .runtime_class = TEXT_ABSENT,
-                                    .member = method->name,
-                                    .lineage = &lineage};
+  struct jvm_target member = {.kind = JVM_METHOD,
+                              .modifiers = method->modifiers,
+                              .named_class = shapes->named->element_name,
+                              .declaring_class = method->owner->element_name,
+                              .runtime_class = TEXT_ABSENT,
+                              .member = method->name};
+  if (shapes->guard->allows(shapes->guard->context, OP_CALL, &member))
+    return false;
+  member.lineage = &lineage;
   return shapes->guard->allows(shapes->guard->context, OP_CALL, &member);
 }
 

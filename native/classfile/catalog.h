@@ -59,7 +59,7 @@ struct catalog_method {
   uint16_t access;
   uint8_t parameter_count;
   bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides */
-  bool is_open : 1; /* allowed for the object that is described, whatever its class alone allows */
+  bool is_open : 1; /* allowed for the object that is described, although its class alone denies it */
 };
 
 struct catalog_field {

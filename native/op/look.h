@@ -17,7 +17,7 @@ struct op_shape_member {
   struct text signature;  /* empty: none; may be malformed (JVMS 4.7.9.1) */
   uint16_t access;        /* JVMS 4.5, 4.6 */
   uint8_t parameter_count;
-  bool is_open; /* a method of an object: a supertype of the object lets the caller use it (docs/policy.md) */
+  bool is_open; /* a method of an object that a supertype alone lets the caller use (docs/policy.md) */
 };
 
 /* A class and what it declares. */
