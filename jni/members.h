@@ -62,13 +62,13 @@ struct jvm_target {
 
 /* How jvm_target_find_supertype asks. */
 struct jvm_supertype_judge {
-  void *context;
+  const void *context;
   /* False: a rule or a preset denies the method on this class or interface, which is the object's class, the named one
    * or between them. */
-  bool (*spares)(void *context, const struct jvm_target *on);
+  bool (*spares)(const void *context, const struct jvm_target *on);
   /* The supertype is named in place of the class. Asked a second time, with its holders, where the first answer is
    * true. */
-  bool (*allows)(void *context, const struct jvm_target *on);
+  bool (*allows)(const void *context, const struct jvm_target *on);
 };
 
 /*

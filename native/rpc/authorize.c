@@ -280,14 +280,14 @@ static struct policy_verdict evaluate_named(const struct rpc_authorizer *authori
 /* ---- a supertype of the object in place of the named class ---- */
 
 /* jvm_supertype_judge.spares; context is the authorizer */
-static bool spares_class(void *context, const struct jvm_target *on)
+static bool spares_class(const void *context, const struct jvm_target *on)
 {
   const struct rpc_authorizer *authorizer = context;
   return check_object(authorizer, query_of(authorizer, OP_CALL, on), on->named_class, on->modifiers).allow;
 }
 
 /* jvm_supertype_judge.allows; context is the authorizer */
-static bool allows_supertype(void *context, const struct jvm_target *on)
+static bool allows_supertype(const void *context, const struct jvm_target *on)
 {
   return evaluate_named(context, OP_CALL, on, false).allow;
 }
@@ -305,7 +305,7 @@ static struct policy_verdict evaluate_target(const struct rpc_authorizer *author
   if (verdict.allow || operation != OP_CALL || target->lineage == NULL)
     return verdict;
   struct policy_query query = query_of(authorizer, operation, target);
-  const struct jvm_supertype_judge judge = {(void *)(uintptr_t)authorizer, spares_class, allows_supertype};
+  const struct jvm_supertype_judge judge = {authorizer, spares_class, allows_supertype};
   if (!check_object(authorizer, query, target->declaring_class, target->modifiers).allow ||
       !check_holders(authorizer, query, target).allow || !jvm_target_find_supertype(target, &judge, &found))
     return verdict;

@@ -71,8 +71,10 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
   (void)jvm;
   (void)name;
   struct start *start = malloc(sizeof *start);
-  if (start == NULL || thread_count == THREADS_MAX)
+  if (start == NULL || thread_count == THREADS_MAX) {
+    free(start);
     return jp_fail(error, JP_LIMIT, "no more threads");
+  }
   *start = (struct start){run, argument};
   if (pthread_create(&threads[thread_count], NULL, run_thread, start) != 0)
     return jp_fail(error, JP_LIMIT, "no more threads");
