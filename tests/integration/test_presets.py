@@ -10,9 +10,11 @@ from support.clients import RpcError, WebSocketClient, ref, typed
 from support.peer import Peer
 
 PRESETS = ("deny-unsafe", "deny-jdk-internals", "deny-classloading", "deny-reflection", "deny-serialization",
-           "deny-scripting", "deny-nonpublic")
+           "deny-scripting", "deny-nonpublic", "deny-files")
+# What another preset denies must not hide that its own does not.
+WITHOUT_FILES = tuple(preset for preset in PRESETS if preset != "deny-files")
 # Objects of the JDK are often of internal classes, and a preset must not lean on that.
-WITHOUT_INTERNALS = tuple(preset for preset in PRESETS if preset != "deny-jdk-internals")
+WITHOUT_INTERNALS = tuple(preset for preset in WITHOUT_FILES if preset != "deny-jdk-internals")
 LOUD = "fixtures.LoudInitializer"  # prints when a class loader has let it be initialised
 LOUD_BUNDLE = "fixtures.LoudBundle"  # likewise
 
@@ -23,6 +25,11 @@ def text(value):
 
 def objects(*values):
     return typed("Object[]", list(values))
+
+
+def given(type_name, value):
+    """A ref as an argument of that type, or null."""
+    return typed(type_name, None) if value is None else {"type": type_name, **ref(value)}
 
 
 class Attacks:
@@ -256,11 +263,127 @@ FILES = {
     "resource": lambda c, path: c.call("java.lang.ClassLoader", "getSystemResourceAsStream", text("marker")),
     "process": lambda c, path: c.call("java.lang.Runtime", "exec", text("touch " + path),
                                       on=c.call("java.lang.Runtime", "getRuntime")),
+    "address of a path": lambda c, path: c.call("java.nio.file.Path", "toUri", on=path_of(c, path)),
+    "property that names a file": lambda c, path: c.call("java.lang.System", "setProperty",
+                                                         text("javax.net.ssl.trustStore"), text(path)),
+    "signature": lambda c, path: sign(c, "file:" + path),
+    "signature by the implementation": lambda c, path: c.new("org.jcp.xml.dsig.internal.dom.DOMXMLSignatureFactory"),
+    "style sheet of a document": lambda c, path: associated_style_sheet(c, "file:" + path),
+    "settings of a log-in": lambda c, path: c.call(
+        "javax.security.auth.login.Configuration", "getInstance", text("JavaLoginConfig"), uri_parameter(c, path)),
+    "policy of a file": lambda c, path: c.call("java.security.Policy", "getInstance", text("JavaPolicy"),
+                                               uri_parameter(c, path)),
+    "document type": lambda c, path: normalize(c, "http://www.w3.org/TR/REC-xml", "file:" + path, None),
+    "schema": lambda c, path: normalize(c, "http://www.w3.org/2001/XMLSchema", None, "file:" + path),
+    "style rule": lambda c, path: c.call(STYLES, "addRule", text(f"@import url(file:{path});"), on=c.new(STYLES)),
+    "style rules": lambda c, path: c.call(
+        STYLES, "loadRules", given("java.io.Reader", reader(c, f"@import url(file:{path});")),
+        given("java.net.URL", None), on=c.new(STYLES)),
+    "document in HTML": lambda c, path: read_html(c, linking(path)),
+    "label": lambda c, path: c.new("javax.swing.JLabel", text(linking(path))),
+    "button": lambda c, path: c.new("javax.swing.JButton", text(linking(path))),
+    "tool tip": lambda c, path: c.call("javax.swing.JToolTip", "setTipText", text(linking(path)),
+                                       on=c.new("javax.swing.JToolTip")),
+    "border": lambda c, path: c.call(
+        "javax.swing.border.TitledBorder", "getMinimumSize", given("java.awt.Component", c.new("java.awt.Container")),
+        on=c.new("javax.swing.border.TitledBorder", text(linking(path)))),
+    "list of revoked certificates": lambda c, path: c.call(
+        "java.security.cert.CertPathValidator", "getRevocationChecker",
+        on=c.call("java.security.cert.CertPathValidator", "getInstance", text("PKIX"))),
+    "place of a print": lambda c, path: c.new("javax.print.attribute.standard.Destination",
+                                              given("java.net.URI", uri(c, path))),
+    "operation of a bean": lambda c, path: c.call(
+        "javax.management.MBeanServer", "invoke",
+        ref(c.new("javax.management.ObjectName", text("com.sun.management:type=HotSpotDiagnostic"))),
+        text("dumpHeap"), objects(text(path + ".hprof"), typed("Boolean", True)),
+        typed("String[]", ["java.lang.String", "boolean"]),
+        on=c.call("java.lang.management.ManagementFactory", "getPlatformMBeanServer")),
 }
+STYLES = "javax.swing.text.html.StyleSheet"
 
 
 def path_of(client, path):
     return client.call("java.nio.file.Path", "of", text(path), typed("String[]", []))
+
+
+def uri(client, path):
+    return client.call("java.net.URI", "create", text("file:" + path))
+
+
+def uri_parameter(client, path):
+    return given("java.security.URIParameter", client.new("java.security.URIParameter", ref(uri(client, path))))
+
+
+def reader(client, content):
+    return client.new("java.io.StringReader", text(content))
+
+
+def linking(path):
+    """HTML that names a style sheet and an image."""
+    return f'<html><link rel="stylesheet" href="file:{path}"><img src="file:{path}">'
+
+
+def read_html(client, content):
+    kit = "javax.swing.text.html.HTMLEditorKit"
+    made = client.new(kit)
+    document = client.call(kit, "createDefaultDocument", on=made)
+    client.call(kit, "read", given("java.io.Reader", reader(client, content)),
+                given("javax.swing.text.Document", document), typed("int", 0), on=made)
+
+
+def sign(client, name):
+    """What a signature is made of is read, and can be asked for afterwards."""
+    dsig = "javax.xml.crypto.dsig."
+    factory = dsig + "XMLSignatureFactory"
+    made = client.call(factory, "getInstance", text("DOM"))
+    digest = client.call(factory, "newDigestMethod", text("http://www.w3.org/2001/04/xmlenc#sha256"), None, on=made)
+    reference = client.call(factory, "newReference", text(name), ref(digest), on=made)
+    form = client.call(factory, "newCanonicalizationMethod", text("http://www.w3.org/TR/2001/REC-xml-c14n-20010315"),
+                       given(dsig + "spec.C14NMethodParameterSpec", None), on=made)
+    method = client.call(factory, "newSignatureMethod", text("http://www.w3.org/2001/04/xmldsig-more#hmac-sha256"),
+                         None, on=made)
+    references = client.new("java.util.ArrayList")
+    client.call("java.util.List", "add", ref(reference), on=references)
+    info = client.call(factory, "newSignedInfo", ref(form), ref(method), given("java.util.List", references), on=made)
+    signature = client.call(factory, "newXMLSignature", ref(info), None, on=made)
+    key = client.new("javax.crypto.spec.SecretKeySpec", typed("byte[]", [1] * 32), text("HmacSHA256"))
+    context = client.new(dsig + "dom.DOMSignContext", given("java.security.Key", key),
+                         given("org.w3c.dom.Node", client.call("javax.xml.parsers.DocumentBuilder", "newDocument",
+                                                               on=builder(client))))
+    for name, value in (("javax.xml.crypto.dsig.cacheReference", True), ("org.jcp.xml.dsig.secureValidation", False)):
+        client.call("javax.xml.crypto.XMLCryptoContext", "setProperty", text(name), typed("Boolean", value), on=context)
+    client.call(dsig + "XMLSignature", "sign", given(dsig + "XMLSignContext", context), on=signature)
+    client.call(dsig + "Reference", "getDigestInputStream", on=reference)
+
+
+def builder(client):
+    factory = "javax.xml.parsers.DocumentBuilderFactory"
+    return client.call(factory, "newDocumentBuilder", on=client.call(factory, "newDefaultInstance"))
+
+
+def associated_style_sheet(client, name):
+    factory = "javax.xml.transform.TransformerFactory"
+    source = client.new("javax.xml.transform.sax.SAXSource", ref(client.new("org.xml.sax.InputSource", text(name))))
+    client.call(factory, "getAssociatedStylesheet", ref(source), None, None, None,
+                on=client.call(factory, "newDefaultInstance"))
+
+
+def normalize(client, kind, document_type, schema):
+    """Checks a document in memory against a file."""
+    maker = client.call("javax.xml.parsers.DocumentBuilder", "getDOMImplementation", on=builder(client))
+    doctype = None
+    if document_type is not None:
+        doctype = client.call("org.w3c.dom.DOMImplementation", "createDocumentType", text("a"), None,
+                              text(document_type), on=maker)
+    document = client.call("org.w3c.dom.DOMImplementation", "createDocument", None, text("a"),
+                           given("org.w3c.dom.DocumentType", doctype), on=maker)
+    settings = client.call("org.w3c.dom.Document", "getDomConfig", on=document)
+    values = {"validate": typed("Boolean", True), "schema-type": text(kind)}
+    if schema is not None:
+        values["schema-location"] = text(schema)
+    for name, value in values.items():
+        client.call("org.w3c.dom.DOMConfiguration", "setParameter", text(name), value, on=settings)
+    client.call("org.w3c.dom.Document", "normalizeDocument", on=document)
 
 
 ATTACKS = [name for name, value in vars(Attacks).items()
@@ -284,7 +407,7 @@ class Presets(unittest.TestCase):
     def test_each_attack_is_denied(self):
         self.assertTrue(jdks.homes())
         for home in jdks.homes():
-            for presets in (PRESETS, WITHOUT_INTERNALS):
+            for presets in (PRESETS, WITHOUT_FILES, WITHOUT_INTERNALS):
                 with Peer("--jvm", home, "--rpc-policy-preset", ",".join(presets), allow=False) as peer:
                     for name in ATTACKS:
                         with self.subTest(home=home.name, presets=len(presets), attack=name):
@@ -293,19 +416,23 @@ class Presets(unittest.TestCase):
 
     def test_files_are_denied(self):
         for home in jdks.homes():
-            with Peer("--jvm", home, "--rpc-policy-preset", "deny-files", allow=False) as peer:
-                marker = Path(peer.folder.name) / "marker"
-                with WebSocketClient(peer) as client:
-                    # A name is no file: paths and the collections beside these classes stay usable.
-                    name = client.call("java.nio.file.Path", "getFileName", on=path_of(client, str(marker)))
-                    self.assertEqual(client.call("java.lang.Object", "toString", on=name), "marker")
-                    self.assertEqual(client.call("java.io.File", "getName", on=client.new("java.io.File", text("/a/b"))),
-                                     "b")
-                    for attack, run in FILES.items():
-                        with self.subTest(home=home.name, attack=attack), self.assertRaises(RpcError) as raised:
-                            run(client, str(marker))
-                        self.assertEqual(raised.exception.code, -32001, f"{attack}: {raised.exception}")
-                self.assertFalse(marker.exists())
+            for presets in ("deny-files", ",".join(PRESETS)):
+                with Peer("--jvm", home, "--rpc-policy-preset", presets, allow=False) as peer:
+                    self.attack_files(peer, (home.name, presets))
+
+    def attack_files(self, peer, of):
+        marker = Path(peer.folder.name) / "marker"
+        with WebSocketClient(peer) as client:
+            # A name is no file: paths and the collections beside these classes stay usable.
+            name = client.call("java.nio.file.Path", "getFileName", on=path_of(client, str(marker)))
+            self.assertEqual(client.call("java.lang.Object", "toString", on=name), "marker")
+            self.assertEqual(client.call("java.io.File", "getName", on=client.new("java.io.File", text("/a/b"))), "b")
+            for attack, run in FILES.items():
+                with self.subTest(of=of, attack=attack):
+                    with self.assertRaises(RpcError) as raised:
+                        run(client, str(marker))
+                    self.assertEqual(raised.exception.code, -32001, raised.exception)
+        self.assertFalse(marker.exists())
 
     def test_what_has_no_bounds_is_denied_where_there_is_any(self):
         for home in jdks.homes():

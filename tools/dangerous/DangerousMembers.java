@@ -44,10 +44,21 @@ import jdk.internal.org.objectweb.asm.tree.analysis.Value;
  * A value is followed inside a method through locals, arrays, fields of the object and results of calls. A call is one
  * of the method that the named class declares or inherits, and of the lambda or the anonymous class that is made. A
  * method that is overridden counts as its overriding ones do where at least half of these reach a sink. So the list is
- * a good approximation, and neither complete nor free of false entries.
+ * a good approximation, and neither complete nor free of false entries: what is reached by an object that was set
+ * before, a service or a look and feel, and was found otherwise, is among the SINKS by hand.
  */
 public final class DangerousMembers {
-  /** A kind, a class, a regular expression for members, and one for descriptors. */
+  /**
+   * What names a document, wherever it is taken: parsers and the like are behind interfaces, factories and services,
+   * where no flow can be followed.
+   */
+  private static final String NAMES_OF_DOCUMENTS = "\\([^)]*L(org/xml/sax/InputSource|org/w3c/dom/ls/LS(Input|Output)"
+      + "|javax/xml/transform/(Source|Result)|javax/xml/crypto/(URIDereferencer|URIReference|OctetStreamData"
+      + "|XMLCryptoContext|dsig/XML(Sign|Validate)Context)|java/security/(URIParameter|Policy\\$Parameters"
+      + "|KeyStore\\$LoadStoreParameter)|java/security/cert/CertStoreParameters"
+      + "|javax/security/auth/login/Configuration\\$Parameters);.*";
+
+  /** A kind, a regular expression for classes, one for members, and one for descriptors. */
   private static final String[][] SINKS = {
     {"files", "java/io/FileInputStream", "<init>", "\\(Ljava/(lang/String|io/File);.*"},
     {"files", "java/io/FileOutputStream", "<init>", "\\(Ljava/(lang/String|io/File);.*"},
@@ -61,6 +72,22 @@ public final class DangerousMembers {
     {"files", "java/nio/channels/FileChannel", "open", ".*"},
     {"files", "java/nio/channels/AsynchronousFileChannel", "open", ".*"},
     {"files", "java/net/URL", "openConnection|openStream|getContent", ".*"},
+    {"files", "java/.*|javax/.*|org/.*|com/sun/org/apache/.*|com/sun/rowset/.*|sun/security/.*", ".*",
+        NAMES_OF_DOCUMENTS},
+    // What reads later what was named before, or by a name inside of what is given.
+    {"files", "org/w3c/dom/Document", "normalizeDocument", ".*"},
+    {"files", "java/nio/file/Path", "toUri|toRealPath|register", ".*"},
+    {"files", "java/security/cert/CertPath(Validator|Builder)", "getRevocationChecker", ".*"},
+    {"files", "java/lang/System", "set(Property|Properties)|getProperties", ".*"},
+    {"files", "java/security/Security", "setProperty", ".*"},
+    {"files", "com/sun/management/HotSpotDiagnosticMXBean", "setVMOption", ".*"},
+    {"files", "javax/print/attribute/standard/Destination", "<init>", ".*"},
+    {"files", "java/awt/JobAttributes", "<init>|setFileName", ".*Ljava/lang/String;.*"},
+    {"files", "javax/swing/plaf/basic/BasicHTML", "createHTMLView|updateRenderer", ".*"},
+    {"files", "javax/swing/(JLabel|AbstractButton|JToolTip|JMenuItem|JButton|border/TitledBorder)",
+        "<init>|set(Text|TipText|Title)", ".*Ljava/lang/String;.*"},
+    {"files", "javax/swing/text/html/StyleSheet", "addRule|loadRules|importStyleSheet|get(Box|List)Painter", ".*"},
+    {"files", "javax/swing/text/html/HTML(EditorKit|Document)", "read|insert.*|set(Inner|Outer)HTML", ".*"},
     {"processes", "java/lang/ProcessBuilder", "start|startPipeline", ".*"},
     {"processes", "java/lang/Runtime", "exec", ".*"},
     {"processes", "java/lang/ProcessImpl", "start", ".*"},
@@ -100,6 +127,11 @@ public final class DangerousMembers {
   /** Much of the JDK loads classes and calls methods whose names are its own: farther away that says nothing. */
   private static final Map<String, Integer> DEPTHS = Map.of("files", 5, "processes", 5, "classes", 3, "natives", 5,
       "reflection", 2, "deserialization", 4);
+
+  /** Files are what these packages are about, and they reach them by long ways. */
+  private static final Pattern DEEPER = Pattern.compile("(java/(beans|net|nio)|javax/(imageio|print|sound|sql|xml)"
+      + "|javax/swing/text|org/(jcp|w3c|xml)|com/sun/(org/apache|rowset|media)|sun/(net|nio|print))/.*");
+  private static final int DEEPER_FILES = 12;
 
   static {
     MEANINGS.put("files", "opens, lists, changes or deletes files");
@@ -494,13 +526,16 @@ public final class DangerousMembers {
       return (old | more) != old;
     }
 
-    void walk(Set<String> sinks, int depths) {
+    void walk(Set<String> sinks, int depths, int deeper) {
       Set<String> level = new TreeSet<>(sinks);
       sinks.forEach(sink -> add(sink, ~0L));
-      for (int depth = 0; depth < depths && !level.isEmpty(); depth++) {
+      for (int depth = 0; depth < Math.max(depths, deeper) && !level.isEmpty(); depth++) {
         Set<String> next = new TreeSet<>();
         for (String reached : withOverridden(level)) {
           for (String caller : callers.getOrDefault(reached, Set.of())) {
+            if (depth >= depths && !DEEPER.matcher(caller).matches()) {
+              continue;
+            }
             long from = 0;
             for (Call call : callsOf(caller)) {
               if (reached.equals(resolve(call.owner + "." + call.name + call.descriptor))) {
@@ -593,13 +628,17 @@ public final class DangerousMembers {
   private Set<String> sinksOf(String kind) {
     Set<String> found = new TreeSet<>();
     for (String[] sink : SINKS) {
-      ClassFacts facts = sink[0].equals(kind) ? classes.get(sink[1]) : null;
-      if (facts == null) {
+      if (!sink[0].equals(kind)) {
         continue;
       }
+      Pattern owner = Pattern.compile(sink[1].replace("$", "\\$"));
       Pattern wanted = Pattern.compile("(" + sink[2] + ")(" + sink[3] + ")");
-      facts.methods.keySet().stream().filter(method -> wanted.matcher(method).matches())
-          .forEach(method -> found.add(facts.name + "." + method));
+      for (ClassFacts facts : classes.values()) {
+        if (owner.matcher(facts.name).matches()) {
+          facts.methods.keySet().stream().filter(method -> wanted.matcher(method).matches())
+              .forEach(method -> found.add(facts.name + "." + method));
+        }
+      }
     }
     return found;
   }
@@ -608,7 +647,7 @@ public final class DangerousMembers {
   private void list(Map<String, Map<String, Set<String>>> listed) {
     for (String kind : MEANINGS.keySet()) {
       Reaching reaching = new Reaching();
-      reaching.walk(sinksOf(kind), DEPTHS.get(kind));
+      reaching.walk(sinksOf(kind), DEPTHS.get(kind), kind.equals("files") ? DEEPER_FILES : 0);
       for (String method : reaching.parameters.keySet()) {
         int dot = method.indexOf('.');
         ClassFacts facts = classes.get(method.substring(0, dot));
