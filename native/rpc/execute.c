@@ -1,5 +1,7 @@
 #include "rpc/execute.h"
 
+#include "rpc/call_watch.h"
+
 #include "jni/fetch.h"
 #include "jni/look.h"
 
@@ -129,6 +131,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
   reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
   reached->modifiers = target.modifiers;
   reached->resolved = target.resolved;
+  rpc_call_reach(execution->watch);
   jvm_invoke(&request, &target, outcome);
 }
 

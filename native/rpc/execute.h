@@ -8,6 +8,8 @@
 #include "rpc/authorize.h"
 #include "rpc/meta/meta.h"
 
+struct rpc_call_watch;
+
 /* The member that an operation reached. */
 struct rpc_reached_member {
   struct text class_name; /* data NULL: none was reached */
@@ -26,6 +28,7 @@ struct rpc_execution {
   size_t answer_max;               /* of struct jvm_request */
   struct jvm_result *result;       /* likewise */
   struct jvm_callbacks *callbacks; /* likewise */
+  struct rpc_call_watch *watch;    /* is told of the member; NULL: nobody looks */
   struct rpc_meta *meta;           /* for an OP_DESCRIBE; NULL: the peer serves no metadata */
   struct arena *arena;
   const struct jvm_limits *limits;

@@ -1,6 +1,7 @@
 #ifndef JPEER_RPC_PEER_STATE_H
 #define JPEER_RPC_PEER_STATE_H
 /* What the core's files and the codecs share about the peer, its workers and its clients. Not for others. */
+#include "rpc/call_watch.h"
 #include "rpc/collector.h"
 #include "rpc/meta/meta.h"
 #include "rpc/peer.h"
@@ -36,6 +37,7 @@ struct rpc_worker {
   const struct rpc_client *served; /* whose message is in hand, of a codec with callbacks; NULL: none is */
 
   /* Of a crew member's alone: */
+  struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
   _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
   struct rpc_worker *next;       /* rpc_callback_worker_begin */

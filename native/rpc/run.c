@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "jni/loading.h"
+#include "rpc/call_watch.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/control.h"
@@ -186,6 +187,7 @@ static struct rpc_execution make_execution(struct rpc_run *run, struct rpc_sessi
                                 .answer_max = config->compat_pal ? 0 : run->answer_max,
                                 .result = &run->result,
                                 .callbacks = rpc_callbacks_for_jni(run->client->callbacks),
+                                .watch = runner->watch,
                                 .meta = runner->peer->meta,
                                 .authorizer = rpc_run_authorizer(run)};
 }
@@ -202,10 +204,12 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   bool tells_throwable = operation->tells_throwable && !run->drops_result;
   if (tells_throwable)
     jvm_throwable_want(runner->thread);
+  rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
     rpc_execute(&execution, operation, &run->reached, outcome);
   else
     rpc_execute_on(executor, &execution, operation, &run->reached, outcome);
+  rpc_call_end(runner->watch, runner->thread);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
   if (tells_throwable) {

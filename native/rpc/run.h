@@ -20,6 +20,7 @@
 #include "rpc/meta/meta_reach.h"
 #include "rpc/session.h"
 
+struct rpc_call_watch;
 struct rpc_peer;
 struct rpc_client;
 
@@ -31,6 +32,7 @@ struct rpc_runner {
   struct rpc_names names;
   struct jvm_stored stored;         /* by the results of the message that is served */
   struct rpc_given given;           /* the callbacks that it gives */
+  struct rpc_call_watch *watch;     /* of the thread's calls; NULL: nobody looks */
   struct rpc_session_key guest_key; /* of the session that a request itself has named */
 };
 

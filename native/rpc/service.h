@@ -121,6 +121,15 @@ struct rpc_service {
    * size, which is at least 1. False: it serves none. Any thread, while the worker lives; waits for nobody.
    */
   bool (*tell_call)(void *context, struct rpc_worker *worker, char *name, size_t size);
+  /* True, once for each call, where the worker's thread has been in one call of a member for long, and is to get a name
+   * for it. One thread, four times a second or more; waits for nobody. */
+  bool (*wants_name)(void *context, struct rpc_worker *worker, int64_t now_ms);
+  /* Holds the worker's thread at the end of its call. False: it is in none. Any thread, while the worker lives; waits for
+   * nobody. name_call follows, on the same thread. */
+  bool (*hold_call)(void *context, struct rpc_worker *worker);
+  /* Gives the thread of `held` a name for its call, until the end of that, and lets it go. own: the calling thread's
+   * worker, whose JVM may keep it waiting. */
+  void (*name_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
 
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:

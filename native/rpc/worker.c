@@ -54,6 +54,7 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   start->run(start->argument, worker);
   rpc_callback_worker_end(worker);
   rpc_worker_fini(worker);
+  rpc_call_watch_fini(&worker->watch);
   free(worker);
   free(start);
 }
@@ -72,10 +73,13 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
     free(worker);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
+  rpc_call_watch_init(&worker->watch, name);
+  worker->runner.watch = &worker->watch;
   *start = (struct worker_start){.run = run, .argument = argument, .worker = worker};
   enum jp_status status = jvm_spawn(peer->jvm, name, run_worker, start, error);
   if (status != JP_OK) {
     rpc_worker_fini(worker);
+    rpc_call_watch_fini(&worker->watch);
     free(worker);
     free(start);
   }

@@ -1,4 +1,4 @@
-// Model check of native/net/connection/in_call.h: the header itself, with relacy's word and accesses in place of C11's.
+// Model check of native/base/in_call.h: the header itself, with relacy's word and accesses in place of C11's.
 //
 // An owner goes in and out of the service twice, and writes the output between. A visitor comes twice, with the lock,
 // and writes the output if the owner is inside. relacy tells of two accesses of the output that nothing orders.
@@ -68,7 +68,7 @@ static bool replace(in_call_word *word, int *expected, int value, const step &on
 #define IN_CALL_ORDER_END                             ends
 #define IN_CALL_ORDER_VISIT                           visits
 #define IN_CALL_ORDER_LEAVE                           leaves
-#include "net/connection/in_call.h"
+#include "base/in_call.h"
 
 enum { OWNER, VISITOR, THREADS, TIMES = 2 };
 

@@ -5,7 +5,7 @@
  *
  * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
- * they say otherwise. While the owner's thread is inside the service (net/connection/in_call.h), the watcher may
+ * they say otherwise. While the owner's thread is inside the service (base/in_call.h), the watcher may
  * visit the connection: it sends the output, or seizes the connection, or closes it because its client has left. The
  * owner then finds `seized`, or no descriptor, drops its answer and ends the connection. A connection whose client has given callbacks is also read meanwhile, and any
  * thread may send (net/connection/connection_duplex.h).
@@ -17,8 +17,8 @@
  * Memory: a connection is a place in a chunk of its table. Chunks stay until the table ends, so that a late
  * event finds a valid source. A connection owns buffers only while there is something in them.
  */
+#include "base/in_call.h"
 #include "net/admission/input_budget.h"
-#include "net/connection/in_call.h"
 #include "net/connection/protocol.h"
 #include "net/workers/crew.h"
 

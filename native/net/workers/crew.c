@@ -494,6 +494,26 @@ static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
   return source;
 }
 
+/* Names the thread of one member that is to have a name; false: there is none. Under the lock, which is released
+ * while the JVM is called: the call that is held keeps the worker. */
+static bool name_thread(struct crew *crew, struct rpc_worker *own)
+{
+  const struct rpc_service *service = crew->service;
+  struct rpc_worker *held = NULL;
+  for (unsigned i = 0; held == NULL && i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    if (member->wants_name && member->worker != NULL && service->hold_call(service->context, member->worker))
+      held = member->worker;
+    member->wants_name = false;
+  }
+  if (held == NULL)
+    return false;
+  pthread_mutex_unlock(&crew->lock);
+  service->name_call(service->context, own, held);
+  pthread_mutex_lock(&crew->lock);
+  return true;
+}
+
 static void run_reserved(void *argument, struct rpc_worker *worker)
 {
   struct crew_member *member = argument;
@@ -503,7 +523,8 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
   while (!is_stopping(crew)) {
     struct crew_source *source = take_ready_of(crew, member->lane);
     if (source == NULL) {
-      pthread_cond_wait(&crew->lane_wanted, &crew->lock);
+      if (member->lane != RPC_LANE_CONTROL || !name_thread(crew, worker))
+        pthread_cond_wait(&crew->lane_wanted, &crew->lock);
       continue;
     }
     pthread_mutex_unlock(&crew->lock);

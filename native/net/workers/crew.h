@@ -28,7 +28,8 @@
  * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
  *
  * A message that has been inside the service for long_call_ms is looked after, four times a second (crew_calls.c): its
- * source closes what a client that has left holds. Where all of threads_max are inside Java, and a caller was refused or
+ * source closes what a client that has left holds, and the thread that is reserved for control names the member's
+ * thread, because the JVM may keep who does that waiting. Where all of threads_max are inside Java, and a caller was refused or
  * a call is older than report_ms, the log gets a line with the members that are served, at most one in report_ms.
  *
  * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
@@ -118,6 +119,7 @@ struct crew_member {
   _Atomic uint64_t steps;  /* odd while a message is inside the service */
   _Atomic bool is_waiting; /* in crew_wait */
   struct crew_call call;
+  bool wants_name; /* for the call that its thread is in; under the crew's lock */
   bool alternate;  /* the next is to be an event, though work is ready */
   bool asks_epoll; /* that event is to be one of epoll's, though awake sources have work */
   bool taken;

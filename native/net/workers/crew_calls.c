@@ -100,7 +100,7 @@ static void gather_calls(struct crew *crew, struct report *report)
       continue;
     if (service->tell_call == NULL ||
         !service->tell_call(service->context, member->worker, name, sizeof name))
-      snprintf(name, sizeof name, "requests");
+      snprintf(name, sizeof name, "other requests");
     add_call(report, name, &member->call);
   }
   pthread_mutex_unlock(&crew->lock);
@@ -171,6 +171,24 @@ static void report_calls(struct crew *crew, int64_t now_ms)
   crew->refused_busy = 0;
 }
 
+static void look_for_names(struct crew *crew, int64_t now_ms)
+{
+  const struct rpc_service *service = crew->service;
+  bool is_wanted = false;
+  if (service->wants_name == NULL)
+    return;
+  pthread_mutex_lock(&crew->lock);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    if (is_inside(member) && member->worker != NULL &&
+        service->wants_name(service->context, member->worker, now_ms))
+      is_wanted = member->wants_name = true;
+  }
+  if (is_wanted)
+    pthread_cond_broadcast(&crew->lane_wanted);
+  pthread_mutex_unlock(&crew->lock);
+}
+
 void crew_look_after_calls(struct crew *crew, int64_t now_ms)
 {
   if (now_ms - crew->calls_looked_ms < CREW_CALLS_LOOK_MS)
@@ -180,5 +198,7 @@ void crew_look_after_calls(struct crew *crew, int64_t now_ms)
     if (is_long(crew, crew->members[i], now_ms))
       look_for_client(crew->members[i]);
   }
+  if (find_oldest(crew) != INT64_MAX)
+    look_for_names(crew, now_ms);
   report_calls(crew, now_ms);
 }

@@ -115,14 +115,17 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
                                   .arena = &runner->arena,
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
+  rpc_call_begin(runner->watch, &message->body.operation, &message->reached, call->client->number, false);
+  rpc_call_reach(runner->watch);
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &message->call, &result);
+  if (told == JVM_WHOLE_NUMBER_THREW)
+    answer_failed(&jvm, message, head, call); /* before the end, which may call the JVM */
+  rpc_call_end(runner->watch, runner->thread);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told == JVM_WHOLE_NUMBER_THREW) {
-    answer_failed(&jvm, message, head, call);
+  if (told == JVM_WHOLE_NUMBER_THREW)
     return true;
-  }
   reply_template_write(&message->reply, rpc_colfer_ids_next(&call->own->ids).data, head->message_id, result,
                        call->out);
   return true;

@@ -62,13 +62,15 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
                                   .arena = &runner->arena,
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
+  rpc_call_begin(runner->watch, &request->operation, NULL, call->client->number, false);
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &path->call, &result);
+  if (told == JVM_WHOLE_NUMBER_THREW)
+    answer_failed(&jvm, request, call); /* before the end, which may call the JVM */
+  rpc_call_end(runner->watch, runner->thread);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told == JVM_WHOLE_NUMBER_THREW)
-    answer_failed(&jvm, request, call);
-  else
+  if (told != JVM_WHOLE_NUMBER_THREW)
     answer_template_write(&path->answer, request->id, result, call->out);
   return true;
 }

@@ -234,6 +234,8 @@ enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm
   *calls = (struct calls){.peer = peer, .service = rpc_peer_service(peer)};
   if (rpc_worker_init(&calls->worker, peer, thread) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  rpc_call_watch_init(&calls->worker.watch, "bench");
+  calls->worker.runner.watch = &calls->worker.watch;
   buffer_init(&calls->request);
   buffer_init(&calls->second);
   buffer_init(&calls->answer);
@@ -252,6 +254,7 @@ void calls_fini(struct calls *calls)
   close_client(calls, calls->client);
   close_client(calls, calls->binary_client);
   rpc_worker_fini(&calls->worker);
+  rpc_call_watch_fini(&calls->worker.watch);
   buffer_fini(&calls->request);
   buffer_fini(&calls->second);
   buffer_fini(&calls->answer);

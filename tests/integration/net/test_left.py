@@ -218,7 +218,7 @@ class Report(LeftTest):
             self.assertIn("busy", self.ask("x"))
         eventually(self.lines)
         self.assertRegex(self.lines()[0],
-                         r"warn +4 calls are in Java, as many as rpc-threads-max allows: requests 4, oldest \d+ s; "
+                         r"warn +4 calls are in Java, as many as rpc-threads-max allows: other requests 4, oldest \d+ s; "
                          r"clients gone: 3; requests refused as busy: \d+$")
         self.assertIn("busy", self.ask("x"))
         eventually(lambda: len(self.lines()) == 2)
@@ -232,7 +232,7 @@ class Report(LeftTest):
         clients = [self.call_by_websocket(False, "hold x") for _ in range(4)]
         self.await_inside(4)
         eventually(self.lines)
-        self.assertRegex(self.lines()[0], r"requests 4, oldest [34] s; clients gone: 0$")
+        self.assertRegex(self.lines()[0], r"other requests 4, oldest [34] s; clients gone: 0$")
         self.stub.release()
         for client in clients:
             self.assertEqual(b"\x81\x01x", client.exactly(3))

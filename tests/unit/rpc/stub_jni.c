@@ -4,6 +4,7 @@
 #include "stub_callbacks.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { OBJECTS_MAX = 256, THREADS_MAX = 64 };
@@ -76,8 +77,10 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
     return jp_fail(error, JP_LIMIT, "no more threads");
   }
   *start = (struct start){run, argument};
-  if (pthread_create(&threads[thread_count], NULL, run_thread, start) != 0)
+  if (pthread_create(&threads[thread_count], NULL, run_thread, start) != 0) {
+    free(start);
     return jp_fail(error, JP_LIMIT, "no more threads");
+  }
   thread_count++;
   return JP_OK;
 }
@@ -101,6 +104,22 @@ void jvm_gc(struct jvm_thread *thread)
   atomic_fetch_add(&stub.collected, 1);
   if (stub.while_collecting != NULL)
     stub.while_collecting();
+}
+
+void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
+                          const char *name, struct jvm_given_name *given)
+{
+  (void)by, (void)thread, (void)own;
+  snprintf(stub.given_name, sizeof stub.given_name, "%s", name);
+  atomic_fetch_add(&stub.names_given, 1);
+  *given = (struct jvm_given_name){stub.given_name, stub.given_name};
+}
+
+void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+{
+  (void)thread;
+  atomic_fetch_sub(&stub.names_given, 1);
+  *given = (struct jvm_given_name){0};
 }
 
 /* ---- objects ---- */

@@ -9,6 +9,7 @@
 #include "jni/executors.h"
 #include "jni/fetch.h"
 #include "jni/look.h"
+#include "jni/thread_names.h"
 #include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 
@@ -57,6 +58,8 @@ struct stub_jni {
   unsigned missed;                     /* refs that were to be taken back and were not there */
   const struct jvm_executor *executor; /* of the last jvm_executor_run; NULL: none */
   const char *executor_fails;          /* NULL: it calls `run` */
+  char given_name[256];    /* of a thread, the last one; under the lock of the call that it is for */
+  _Atomic int names_given; /* and not taken back */
 };
 
 extern struct stub_jni stub;

@@ -1,13 +1,14 @@
-#ifndef JPEER_NET_CONNECTION_IN_CALL_H
-#define JPEER_NET_CONNECTION_IN_CALL_H
+#ifndef JPEER_BASE_IN_CALL_H
+#define JPEER_BASE_IN_CALL_H
 /*
- * Whether the owner of a connection is inside the service, and how the watcher gets at its output meanwhile.
+ * Whether the owner of something is inside a call, and how another thread gets at that thing while it is: the watcher at
+ * the output of a connection (net/connection), and whoever names a thread at the call of its worker (rpc/call_watch.h).
  *
  * The owner goes in and out for each message. A mutex, locked twice for that, took 7 % of the time of a small
  * message in shared memory, and nobody else comes to nearly all of them. So the owner changes one word, and takes the
- * connection's lock on its way out only if somebody is there:
+ * lock on its way out only if somebody is there:
  *
- *   owner                                         visitor, which holds the connection's lock
+ *   owner                                         visitor, which holds the lock
  *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or it goes away
  *          is inside the service                         sends the output, or answers in the owner's place
  *   end    INSIDE -> OUTSIDE                      leave  VISITED -> INSIDE

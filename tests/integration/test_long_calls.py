@@ -1,0 +1,210 @@
+"""Calls that last: the names of their threads, the line in the log, and what their clients leave behind."""
+
+import asyncio
+import os
+import re
+import resource
+import time
+import unittest
+import uuid
+
+from support import jdks
+from support.clients import HttpClient, ShmClient, WebSocketClient, ZmqClient
+from support.peer import Peer
+
+PASS = '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
+SECONDS = 60
+ENDLESS = 256
+
+
+def eventually(condition, what):
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def count_descriptors(peer):
+    return len(os.listdir(f"/proc/{peer.pid}/fd"))
+
+
+def dump_threads(peer):
+    """The names of the Java threads, from a thread dump that the JVM writes itself."""
+    before = len(peer.stdout())
+    os.kill(peer.pid, 3)
+    eventually(lambda: "JNI global refs" in peer.stdout()[before:], "no thread dump")
+    return re.findall(r'^"(.*?)" ', peer.stdout()[before:], re.M)
+
+
+def named(peer, text):
+    return [name for name in dump_threads(peer) if text in name]
+
+
+def ask_number(client):
+    return int(re.search(r'\\"client\\":(\d+)', client.exchange(
+        '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"session"}}'))[1])
+
+
+def leave(client):
+    """Without the closing handshake, which a client inside a call would wait for."""
+    if isinstance(client, WebSocketClient):
+        client.socket.transport.abort()
+        client.loop.run_until_complete(asyncio.sleep(0))
+    else:
+        client.close()
+
+
+class ThreadNames(unittest.TestCase):
+    def test_a_thread_is_named_for_a_long_call_and_only_for_that(self):
+        for home in jdks.homes():
+            for transport in (WebSocketClient, ShmClient):
+                with self.subTest(home=home, transport=transport.name), \
+                        Peer("--jvm", home, "--rpc-threads", "2", sockets=True) as peer, \
+                        transport(peer) as client, WebSocketClient(peer) as steering:
+                    number = ask_number(client)
+                    client.send(PASS)
+                    eventually(lambda: named(peer, " session "), "the thread got no name")
+                    names = named(peer, " session ")
+                    self.assertEqual(1, len(names))
+                    self.assertRegex(names[0], rf"^rpc-\d+ session {number} fixtures\.Blockers\.pass$")
+                    steering.call("fixtures.Blockers", "open")
+                    self.assertIn('"value":"1"', client.receive())
+                    self.assertEqual([], named(peer, " session "))
+                    self.assertIn(names[0].split()[0], dump_threads(peer))
+
+    def test_the_name_has_no_peer_id(self):
+        session = str(uuid.uuid4())
+        with Peer() as peer, WebSocketClient(peer, {"peer-id": session}) as client, WebSocketClient(peer) as steering:
+            client.send(PASS)
+            eventually(lambda: named(peer, " session "), "the thread got no name")
+            self.assertEqual([], [name for name in dump_threads(peer) if session in name])
+            steering.call("fixtures.Blockers", "open")
+            client.receive()
+
+    def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
+        """What a call reads of its own thread: at first the peer's name, later the given one; the next call the first."""
+        for home in jdks.homes():
+            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, \
+                    WebSocketClient(peer) as client:
+                number = ask_number(client)
+                told = client.call("fixtures.ThreadNames", "nameAfter", 2500).strip('"').split("|")
+                self.assertEqual(["rpc-0", f"rpc-0 session {number} fixtures.ThreadNames.nameAfter"], told)
+                self.assertEqual("rpc-0|rpc-0", client.call("fixtures.ThreadNames", "nameAfter", 0).strip('"'))
+
+    def test_a_name_that_java_code_gives_stays(self):
+        for home in jdks.homes():
+            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, \
+                    WebSocketClient(peer) as client:
+                # given before the second is over: the peer gives none
+                self.assertEqual("early", client.call("fixtures.ThreadNames", "renameAfter", 0, "early", 2500).strip('"'))
+                self.assertIn("early", dump_threads(peer))
+                self.assertEqual("early|early", client.call("fixtures.ThreadNames", "nameAfter", 2500).strip('"'))
+                # as it was, and given after the peer has given its own
+                client.call("fixtures.ThreadNames", "renameAfter", 0, "rpc-0", 0)
+                self.assertEqual("late", client.call("fixtures.ThreadNames", "renameAfter", 2500, "late", 1000).strip('"'))
+                self.assertIn("late", dump_threads(peer))
+                # code that puts back what it found
+                client.call("fixtures.ThreadNames", "renameAfter", 0, "rpc-0", 0)
+                client.call("fixtures.ThreadNames", "renameForAWhile", 2500)
+                self.assertEqual("rpc-0|rpc-0", client.call("fixtures.ThreadNames", "nameAfter", 0).strip('"'))
+
+    def test_a_monitor_on_the_thread_holds_up_nobody(self):
+        """Thread.setName would wait for a client that is synchronized on the thread that is to be named."""
+        with Peer("--rpc-threads", "2") as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as steering:
+            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":'
+                        '{"type":"fixtures.ThreadNames","method":"passWithMonitor"}}')
+            eventually(lambda: named(peer, "passWithMonitor"), "the thread got no name")
+            steering.call("fixtures.Blockers", "open")
+            self.assertIn('"value":"1"', client.receive())
+            self.assertEqual([], named(peer, " session "))
+
+    def test_names_come_and_go_while_calls_end_at_that_very_time(self):
+        for home in jdks.homes():
+            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads-max", "32") as peer:
+                clients = [WebSocketClient(peer) for _ in range(24)]
+                for turn in range(3):
+                    for i, client in enumerate(clients):
+                        client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers",'
+                                    '"method":"sleep","args":[%d]}}' % (950 + 20 * i))
+                    for client in clients:
+                        self.assertIn('"result"', client.receive())
+                    self.assertEqual([], named(peer, " session "), turn)
+                for client in clients:
+                    client.close()
+
+    def test_a_binary_call_and_one_over_zeromq_are_named(self):
+        with Peer() as peer, ZmqClient(peer) as client, WebSocketClient(peer) as steering:
+            client.send(PASS)
+            eventually(lambda: named(peer, "fixtures.Blockers.pass"), "the thread got no name")
+            steering.call("fixtures.Blockers", "open")
+            client.receive()
+            self.assertEqual([], named(peer, " session "))
+
+    def test_a_call_on_an_executor_leaves_both_threads_their_names(self):
+        with Peer("--thread-affinity", "POOL=fixtures.ThreadNames.POOL") as peer, WebSocketClient(peer) as client:
+            reply = client.exchange('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.ThreadNames",'
+                                    '"method":"nameAfter","args":[2500]},"options":{"threadAffinity":"POOL"}}')
+            self.assertIn('"own|own"', reply)
+
+    def test_a_repeated_call_is_named_as_the_first(self):
+        """The second one goes the fast path."""
+        with Peer("--rpc-threads", "1") as peer, WebSocketClient(peer) as client:
+            for milliseconds in (0, 0, 0, 3000):
+                client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers",'
+                            '"method":"sleep","args":[%d]}}' % milliseconds)
+                if milliseconds == 0:
+                    client.receive()
+            eventually(lambda: named(peer, "fixtures.Blockers.sleep"), "the thread got no name")
+            client.receive()
+            self.assertEqual([], named(peer, " session "))
+
+
+class ClientsThatLeave(unittest.TestCase):
+    def test_256_endless_calls_hold_no_descriptor_and_are_told_of(self):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
+        with Peer("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), sockets=True) as peer, \
+                WebSocketClient(peer) as steering:
+            before = count_descriptors(peer)
+            transports = [WebSocketClient, ShmClient, HttpClient]
+            clients = [transports[i % 3](peer) for i in range(ENDLESS)]
+            for client in clients:
+                if isinstance(client, HttpClient):
+                    client.connection.request("POST", client.path, PASS, {"Content-Type": "application/json"})
+                else:
+                    client.send(PASS)
+            eventually(lambda: len(named(peer, " session ")) == ENDLESS, "not all threads got a name")
+            self.assertGreaterEqual(count_descriptors(peer), before + ENDLESS)
+            for client in clients:
+                leave(client)
+            left = time.monotonic()
+            eventually(lambda: count_descriptors(peer) <= before + 4, f"{count_descriptors(peer)} are held")
+            self.assertLess(time.monotonic() - left, 20)
+            self.assertIn("busy", steering.exchange(PASS))
+            peer.await_stderr("calls are in Java")
+            line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
+            self.assertRegex(line, rf"{ENDLESS} calls are in Java, as many as rpc-threads-max allows: "
+                             rf"fixtures\.Blockers\.pass {ENDLESS}, oldest \d+ s; clients gone: {ENDLESS}; "
+                             r"requests refused as busy: 1$")
+            # a call by the reserved thread opens nothing in Java: the calls end with the peer
+            self.assertIn("objects", steering.exchange(
+                '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"stats"}}'))
+
+    def test_the_line_has_a_group_for_each_member(self):
+        with Peer("--busy-timeout", "200", "--rpc-threads", "1", "--rpc-threads-max", "2") as peer, \
+                WebSocketClient(peer) as one, WebSocketClient(peer) as other, WebSocketClient(peer) as steering:
+            one.send(PASS)
+            other.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"sleep",'
+                       '"args":[4000]}}')
+            self.assertIn("busy", steering.exchange(PASS))
+            peer.await_stderr("calls are in Java")
+            line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
+            self.assertIn("fixtures.Blockers.pass 1, oldest", line)
+            self.assertIn("fixtures.Blockers.sleep 1, oldest", line)
+            other.receive()
+            steering.call("fixtures.Blockers", "open")
+            one.receive()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+/* Calls that last: names for their threads, and the line in the log. */
+#include "net/workers/crew.h"
+
+#include "base/clock.h"
+#include "stub_service.h"
+#include "tests/unit/await.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MEMBERS = 20, REPORT_MS = 500 };
+
+struct job {
+  struct crew_source source;
+  int64_t since_ms;
+  const char *message;
+};
+
+static struct stub stub;
+static struct rpc_service service;
+static struct crew *crew;
+static struct job jobs[MEMBERS + 1];
+static _Atomic bool names_calls;
+static const struct rpc_worker *workers[MEMBERS];
+static bool was_asked[MEMBERS];
+static _Atomic int held;
+static _Atomic int named;
+
+static void job_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct job *job = (struct job *)(void *)source;
+  struct buffer out;
+  buffer_init(&out);
+  struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
+                                 .source = source,
+                                 .text = text_of(job->message),
+                                 .since_ms = &job->since_ms};
+  if (crew_serve(member, &message, &out, NULL) == CREW_WAIT)
+    crew_submit(crew, source);
+  buffer_fini(&out);
+}
+
+/* The watcher's thread alone asks. */
+static size_t index_of(const struct rpc_worker *worker)
+{
+  size_t i = 0;
+  while (workers[i] != NULL && workers[i] != worker)
+    i++;
+  workers[i] = worker;
+  return i;
+}
+
+/* Of 20 calls nine different ones, of the first one eleven, and one that is no member. */
+static bool tell_call(void *context, struct rpc_worker *worker, char *name, size_t size)
+{
+  (void)context;
+  size_t i = index_of(worker);
+  if (i == 0)
+    return false;
+  snprintf(name, size, "some.Type%zu.member", i < 12 ? 1 : i);
+  return true;
+}
+
+/* Once for each call. */
+static bool wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
+{
+  (void)context, (void)now_ms;
+  bool *asked = &was_asked[index_of(worker)];
+  bool wants = atomic_load(&names_calls) && !*asked;
+  *asked = *asked || wants;
+  return wants;
+}
+
+static bool hold_call(void *context, struct rpc_worker *worker)
+{
+  (void)context, (void)worker;
+  return atomic_fetch_add(&held, 1) % 2 == 0; /* the other ones have ended meanwhile */
+}
+
+static void name_call(void *context, struct rpc_worker *own, struct rpc_worker *worker)
+{
+  (void)context;
+  assert_ptr_not_equal(own, worker);
+  atomic_fetch_add(&named, 1);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  memset(workers, 0, sizeof workers);
+  stub_open(&stub, MEMBERS + RPC_LANES - 1, &service);
+  service.tell_call = tell_call;
+  service.wants_name = wants_name;
+  service.hold_call = hold_call;
+  service.name_call = name_call;
+  const struct crew_config config = {.threads = MEMBERS,
+                                     .threads_max = MEMBERS,
+                                     .linger_ms = 100,
+                                     .busy_timeout_ms = 10,
+                                     .tick_ms = 10,
+                                     .report_ms = REPORT_MS};
+  return crew_create(&config, &crew, &error) != JP_OK || crew_start(crew, &service, &error) != JP_OK;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  stub_let_go(&stub);
+  bool has_stopped = crew_stop(crew, clock_now_ms() + 60000);
+  crew_destroy(crew);
+  stub_close(&stub);
+  return !has_stopped;
+}
+
+static void submit(size_t i, const char *message)
+{
+  jobs[i] = (struct job){.source.turn = job_turn, .message = message};
+  crew_submit(crew, &jobs[i].source);
+}
+
+static void block(int count)
+{
+  for (int i = 0; i < count; i++)
+    submit((size_t)i, "block");
+  stub_wait_inside(&stub, count);
+}
+
+/* What the log has got, without the time of its lines. */
+static int open_log(int *saved)
+{
+  char path[] = "/tmp/jpeer-crew-calls-XXXXXX";
+  int log = mkstemp(path);
+  assert_true(log >= 0);
+  unlink(path);
+  *saved = dup(STDERR_FILENO);
+  assert_true(dup2(log, STDERR_FILENO) >= 0);
+  return log;
+}
+
+static size_t read_log(int log, char *text, size_t size)
+{
+  ssize_t count = pread(log, text, size - 1, 0);
+  assert_true(count >= 0);
+  text[count] = '\0';
+  return (size_t)count;
+}
+
+static void close_log(int log, int saved)
+{
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  close(log);
+}
+
+/* Of all members that the line names, and of the others. Which ones are named is for the order of the crew's places. */
+static long sum_counts(const char *text, unsigned *groups)
+{
+  static const char end[] = ", oldest ";
+  static const char others[] = "; of other members ";
+  long sum = 0;
+  *groups = 0;
+  for (const char *at = text; (at = strstr(at, end)) != NULL; at += sizeof end - 1) {
+    const char *count = at;
+    while (count[-1] != ' ')
+      count--;
+    sum += strtol(count, NULL, 10);
+    (*groups)++;
+  }
+  const char *rest = strstr(text, others);
+  return rest == NULL ? sum : sum + strtol(rest + sizeof others - 1, NULL, 10);
+}
+
+static void calls_that_keep_every_thread_are_told_in_groups(void **state)
+{
+  (void)state;
+  char text[4096];
+  int saved;
+  int log = open_log(&saved);
+  block(MEMBERS);
+  AWAIT(read_log(log, text, sizeof text) > 0);
+  close_log(log, saved);
+  assert_non_null(strstr(text, "20 calls are in Java, as many as rpc-threads-max allows: "));
+  assert_non_null(strstr(text, "; clients gone: 0\n"));
+  unsigned groups;
+  assert_int_equal(MEMBERS, sum_counts(text, &groups));
+  assert_int_equal(8, groups);
+}
+
+static void a_crew_with_an_idle_member_is_told_of_by_nobody(void **state)
+{
+  (void)state;
+  char text[4096];
+  int saved;
+  int log = open_log(&saved);
+  block(MEMBERS - 1);
+  usleep(4 * REPORT_MS * 1000);
+  size_t length = read_log(log, text, sizeof text);
+  close_log(log, saved);
+  assert_int_equal(0, length);
+}
+
+static void threads_are_named_by_the_one_that_is_reserved_for_control(void **state)
+{
+  (void)state;
+  atomic_store(&names_calls, true);
+  block(MEMBERS);
+  AWAIT(atomic_load(&held) == MEMBERS && atomic_load(&named) == MEMBERS / 2);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_crew_with_an_idle_member_is_told_of_by_nobody, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(threads_are_named_by_the_one_that_is_reserved_for_control, set_up,
+                                      tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
