@@ -10,7 +10,7 @@
 #include "jni/jvm.h"
 
 /* True where the context class loader of main has the class's file (ClassLoader.getResource). Runs that loader's code. */
-bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name, struct arena *arena);
+bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name);
 
 /* True where one loader, and no other, has loaded a class of this name. Runs no code of loaders. */
 bool jvm_class_is_loaded_once(struct jvm_thread *thread, struct text class_name);

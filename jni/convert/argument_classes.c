@@ -3,6 +3,7 @@
 #include "jni/convert/arguments.h"
 
 #include "base/descriptors.h"
+#include "jni/loaders/load_class.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -144,10 +145,12 @@ static bool ask_beside(struct conversion *conversion, struct text name, struct c
   struct jvm_thread *thread = conversion->thread;
   JNIEnv *env = thread->env;
   jobject loader = NULL;
+  jclass held = NULL;
   if (conversion->beside == NULL || conversion->beside->permanent ||
       (*thread->jvmti)->GetClassLoader(thread->jvmti, conversion->beside->ref, &loader) != JVMTI_ERROR_NONE)
     return false;
-  finding->class = jvm_class_load(thread, name, loader);
+  finding->class = loader_load_class(thread, name, loader, &held);
+  (*env)->DeleteLocalRef(env, held);
   (*env)->DeleteLocalRef(env, loader);
   if (finding->class != NULL)
     return true;
@@ -162,9 +165,12 @@ static bool ask_beside(struct conversion *conversion, struct text name, struct c
 
 static void find_class(struct conversion *conversion, struct text name, struct class_finding *finding)
 {
-  if (conversion->loader != NULL)
-    finding->class = jvm_class_load(conversion->thread, name, conversion->loader);
-  else if (!ask_beside(conversion, name, finding))
+  JNIEnv *env = conversion->thread->env;
+  if (conversion->loader != NULL) {
+    jclass held = NULL;
+    finding->class = loader_load_class(conversion->thread, name, conversion->loader, &held);
+    (*env)->DeleteLocalRef(env, held);
+  } else if (!ask_beside(conversion, name, finding))
     class_find(conversion->thread, name, !conversion->request->limits->application_loader_only, finding);
 }
 
@@ -184,6 +190,53 @@ static struct jvm_class *load_class(struct conversion *conversion, struct text n
   return finding->class;
 }
 
+/* ---- arrays of many dimensions ---- */
+
+static bool is_type_declared(const struct jvm_type *type, struct text name)
+{
+  return type->kind == 'L' && text_ends_with(type->name, name);
+}
+
+/* True where a parameter or field of the class, or of one that it inherits from, is such an array or an array of
+ * these: then the JVM has that class, or will have it, for the member's own sake. */
+static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class, struct text name)
+{
+  const struct member_table *members = member_table_of(thread, class);
+  if (members == NULL) {
+    (void)throwable_take(thread, NULL);
+    return false;
+  }
+  for (size_t i = 0; i < members->method_count; i++)
+    for (size_t j = 0; j < members->methods[i].param_count; j++)
+      if (is_type_declared(&members->methods[i].params[j], name))
+        return true;
+  for (size_t i = 0; i < members->field_count; i++)
+    if (is_type_declared(&members->fields[i].type, name))
+      return true;
+  if (members->super != NULL && is_array_declared(thread, members->super, name))
+    return true;
+  for (size_t i = 0; i < members->interface_count; i++)
+    if (is_array_declared(thread, members->interfaces[i], name))
+      return true;
+  return false;
+}
+
+static bool check_dimensions(struct conversion *conversion, const struct op_type *type, struct text name,
+                             const struct op_value *value)
+{
+  if (type->dimensions <= OP_NAMED_DIMENSIONS_MAX || (value != NULL && value->is_told))
+    return true;
+  if (conversion->beside != NULL &&
+      is_array_declared(conversion->thread, (struct jvm_class *)conversion->beside, name))
+    return true;
+  struct arena *arena = conversion->request->arena;
+  outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+               "Type has more than %d dimensions, and no member of the class has such an array: %.*s with %u",
+               OP_NAMED_DIMENSIONS_MAX, TEXT_ARGS(arena_shorten(arena, type->name, OUTCOME_NAME_SHOWN)),
+               type->dimensions);
+  return false;
+}
+
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value, struct class_finding *finding)
 {
@@ -196,5 +249,5 @@ struct jvm_class *argument_declared_class(struct conversion *conversion, const s
     argument_fail_memory(conversion);
     return NULL;
   }
-  return load_class(conversion, name, finding);
+  return check_dimensions(conversion, type, name, value) ? load_class(conversion, name, finding) : NULL;
 }

@@ -1,5 +1,6 @@
 #include "jni/loaders/class_lookup.h"
 
+#include "jni/loaders/load_class.h"
 #include "jni/loaders/main_loader.h"
 #include "jni/runtime/throwables.h"
 
@@ -117,7 +118,7 @@ static bool ask_loader(struct jvm_thread *thread, struct text name, jobject load
                        struct class_finding *finding)
 {
   JNIEnv *env = thread->env;
-  finding->class = jvm_class_load_held(thread, name, loader, &finding->held);
+  finding->class = loader_load_class(thread, name, loader, &finding->held);
   if (finding->class != NULL)
     return true;
   jthrowable thrown = throwable_catch(env);
@@ -144,17 +145,6 @@ static bool ask_main_loader(struct jvm_thread *thread, struct text name, struct 
   return ends;
 }
 
-/* The class of an array's elements; data NULL: a primitive. */
-static struct text element_of(struct text name)
-{
-  size_t at = 0;
-  while (at < name.len && name.data[at] == '[')
-    at++;
-  if (at == 0)
-    return name;
-  return name.data[at] == 'L' ? text_slice(name, at + 1, name.len - 1) : TEXT_ABSENT;
-}
-
 /* The loaders that have the class or, where none has, the innermost class around it. */
 static void list_loaders(struct jvm_thread *thread, struct text name, struct loader_list *found)
 {
@@ -170,7 +160,7 @@ static void list_loaders(struct jvm_thread *thread, struct text name, struct loa
 
 static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
-  struct text element = element_of(name);
+  struct text element = loader_element_name(name);
   if (element.data == NULL)
     return false;
   uint32_t hash = loaded_name_hash(element);
@@ -218,7 +208,7 @@ void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, 
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
   if (looks_beyond && recall(thread, name, finding))
     return;
-  finding->class = jvm_class_load_held(thread, name, thread->jvm->class_loader, &finding->held);
+  finding->class = loader_load_class(thread, name, thread->jvm->class_loader, &finding->held);
   bool is_beyond = finding->class == NULL && looks_beyond;
   if (is_beyond)
     look_beyond(thread, name, finding);

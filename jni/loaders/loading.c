@@ -1,23 +1,9 @@
 #include "jni/loading.h"
 
+#include "jni/loaders/load_class.h"
 #include "jni/loaders/loaders.h"
 #include "jni/loaders/main_loader.h"
-#include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-
-/* "a.B" to "a/B.class". NULL: memory is short. */
-static jstring make_path(struct jvm_thread *thread, struct text class_name, struct arena *arena)
-{
-  static const struct text suffix = TEXT(".class");
-  size_t length = class_name.len + suffix.len;
-  char *path = arena_alloc(arena, length);
-  if (path == NULL)
-    return NULL;
-  for (size_t i = 0; i < class_name.len; i++)
-    path[i] = class_name.data[i] == '.' ? '/' : class_name.data[i];
-  memcpy(path + class_name.len, suffix.data, suffix.len);
-  return jvm_string_new(thread, (struct text){path, length});
-}
 
 static bool has_resource(struct jvm_thread *thread, jobject loader, jstring path)
 {
@@ -31,13 +17,13 @@ static bool has_resource(struct jvm_thread *thread, jobject loader, jstring path
   return is_found;
 }
 
-bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name, struct arena *arena)
+bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name)
 {
   uint32_t number = main_loader_number(thread);
   jobject loader = number == 0 ? NULL : loader_take(thread, number);
   if (loader == NULL)
     return false;
-  jstring path = make_path(thread, class_name, arena);
+  jstring path = loader_make_path(thread, class_name);
   (void)throwable_take(thread, NULL);
   bool is_found = path != NULL && has_resource(thread, loader, path);
   (*thread->env)->DeleteLocalRef(thread->env, path);

@@ -62,6 +62,8 @@
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
   X(class_loader_find_loaded_class, class_loader, "findLoadedClass",                                         \
     "(Ljava/lang/String;)Ljava/lang/Class;")                                                                 \
+  X(class_loader_find_resource, class_loader, "findResource",                                                \
+    "(Ljava/lang/String;Ljava/lang/String;)Ljava/net/URL;")                                                  \
   X(class_loader_get_name, class_loader, "getName", "()Ljava/lang/String;")                                  \
   X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \

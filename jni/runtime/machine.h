@@ -66,6 +66,8 @@ struct jvm {
   jfieldID cursor_given;
   jclass traces_class;
   jmethodID traces_describe;
+  jclass packages_class;
+  jmethodID packages_has;
   jclass task_class;
   jmethodID task_new;
   struct jvm_callback_ids callback;

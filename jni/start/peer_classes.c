@@ -79,6 +79,7 @@ static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
       {jvm->bulk_copy_class, &jvm->bulk_copy_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
       {jvm->bulk_copy_class, &jvm->bulk_copy_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
       {jvm->traces_class, &jvm->traces_describe, "describe", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
+      {jvm->packages_class, &jvm->packages_has, "has", "(Ljava/lang/String;)Z"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].id = (*env)->GetStaticMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor);
@@ -99,6 +100,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
       {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class},
       {"jpeer/peer/Task", &jvm->task_class},
       {"jpeer/peer/Traces", &jvm->traces_class},
+      {"jpeer/peer/ModulePackages", &jvm->packages_class},
       {"jpeer/peer/Cursor", &jvm->cursor_class},
       {"jpeer/peer/Callback", &jvm->callback.callback_class},
       {"jpeer/peer/CallbackKind", &jvm->callback.kind_class},

@@ -13,6 +13,9 @@ enum { OP_NAME_MAX = 65535 };
 /* What a caller may write for a type: such a name with the brackets of an array. What is longer is refused before any
  * rule of the policy sees it. */
 enum { OP_TYPE_TEXT_MAX = OP_NAME_MAX + 1024 };
+/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension and keeps it
+ * as long as the element's class, so that every name of a class would otherwise stand for 255 more (JVMS 4.3.2). */
+enum { OP_NAMED_DIMENSIONS_MAX = 8 };
 
 struct op_type {
   /* The element type (of all dimensions): 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void,

@@ -223,7 +223,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 static bool main_finds(void *context, struct text class_name)
 {
   struct rpc_run *run = context;
-  return jvm_main_loader_finds(run->runner->thread, class_name, &run->runner->arena);
+  return jvm_main_loader_finds(run->runner->thread, class_name);
 }
 
 static bool is_loaded(void *context, struct text class_name)

@@ -571,9 +571,9 @@ enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *pol
   return JP_OK;
 }
 
-bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name, struct arena *arena)
+bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name)
 {
-  (void)thread, (void)class_name, (void)arena;
+  (void)thread, (void)class_name;
   return false;
 }
 

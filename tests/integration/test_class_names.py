@@ -1,0 +1,110 @@
+"""Names of classes that clients make up: what is absent leaves nothing in the JVM, and what is there is found."""
+
+import json
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.callback_client import CallbackClient
+from support.clients import RpcError, WebSocketClient, typed
+from support.peer import FIXTURES, Peer
+
+BEYOND = FIXTURES.parent / "beyond.jar"
+PREFIXES = ("no.such.Name", "NoSuchName", "java.util.NoSuch", "java.sql.NoSuch", "fixtures.NoSuch", "fixtures.Calling$No")
+
+
+def name_of(prefix, number):
+    """Long names fill the memory sooner. The limit of the JVM is 65,535 bytes."""
+    return f"{prefix}{number}{'x' * 20000}"
+
+
+def requests_of(name):
+    """Each place where a request names a class. There is no id, so that no time is spent on suggestions."""
+    isnull = {"type": "java.util.Objects", "method": "isNull"}
+    yield "call", {"type": name, "method": "run", "args": []}
+    yield "new", {"type": f"{name}[][]", "args": [1]}
+    yield "call", {**isnull, "args": [typed(name, None)]}
+    yield "call", {**isnull, "args": [typed("Class", name)]}
+    yield "call", {**isnull, "args": [{"value": [typed(f"[L{name};", None)]}]}
+    yield "call", {**isnull, "args": [{"ref": {"callback": 1}, "interfaces": [name]}]}
+    yield "jpeer.describe", {"type": name}
+    yield f"{name}.run", {}
+
+
+class Absent(unittest.TestCase):
+    def used_bytes(self, client):
+        client.call("java.lang.System", "gc")
+        runtime = client.call("java.lang.Runtime", "getRuntime")
+        return sum(factor * int(client.call("java.lang.Runtime", method, on=runtime))
+                   for factor, method in ((1, "totalMemory"), (-1, "freeMemory")))
+
+    def fill(self, client, numbers):
+        for number in numbers:
+            batch = [{"jsonrpc": "2.0", "method": method, "params": params} for prefix in PREFIXES
+                     for method, params in requests_of(name_of(prefix, number))]
+            client.send(json.dumps([*batch, {"jsonrpc": "2.0", "id": number, "method": "control",
+                                             "params": {"method": "ping"}}]))
+            answers = json.loads(client.receive())
+            while isinstance(answers, dict):  # the callback is released
+                answers = json.loads(client.receive())
+            self.assertEqual([answer["id"] for answer in answers], [number])
+
+    def test_they_leave_nothing_in_the_heap(self):
+        with Peer("-J", "-Xmx128m") as peer, CallbackClient(peer) as client:
+            self.fill(client, range(5))
+            before = self.used_bytes(client)
+            self.fill(client, range(5, 45))
+            grown = self.used_bytes(client) - before
+            self.assertLess(grown, 2 << 20)  # the names alone are 4.8 MB
+            self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
+
+    def test_they_are_not_found(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            for prefix in PREFIXES:
+                for _ in range(2):
+                    with self.assertRaises(RpcError) as raised:
+                        client.new(prefix)
+                    self.assertEqual((raised.exception.code, raised.exception.throwable),
+                                     (-32601, "java.lang.ClassNotFoundException"))
+
+
+class Present(unittest.TestCase):
+    """A class that was absent a moment ago, and classes that are elsewhere than on the class path."""
+
+    def assert_absent(self, client, name):
+        with self.assertRaises(RpcError) as raised:
+            client.call(name, "loaderName")
+        self.assertEqual(raised.exception.code, -32601)
+
+    def test_a_file_that_comes_later_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Peer(class_path=f"{folder}:{FIXTURES}") as peer, WebSocketClient(peer) as client:
+                self.assert_absent(client, "beyond.Bean")
+                shutil.unpack_archive(BEYOND, folder, "zip")
+                self.assertTrue((Path(folder) / "beyond" / "Bean.class").exists())
+                self.assertNotEqual(client.call("beyond.Bean", "loaderName"), "")
+                self.assert_absent(client, "beyond.Beam")
+
+    def test_a_jar_of_the_boot_loader_is_searched(self):
+        with Peer("-J", f"-Xbootclasspath/a:{BEYOND}") as peer, WebSocketClient(peer) as client:
+            self.assertNotEqual(client.new("beyond.Bean", "mine"), "")
+            self.assert_absent(client, "beyond.Beam")
+
+    def test_a_class_that_was_defined_at_run_time_is_found(self):
+        """By a Lookup, into the application's class loader, with no class file."""
+        with Peer() as peer, WebSocketClient(peer) as client:
+            self.assert_absent(client, "fixtures.Made")
+            client.call("fixtures.Loading", "makeNeighbour")
+            self.assertEqual(client.call("java.util.Objects", "isNull", typed("Class", "fixtures.Made")), "false")
+
+    def test_modules_are_searched(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            for name in ("java.sql.Timestamp", "java.util.concurrent.Phaser", "javax.naming.CompositeName",
+                         "com.sun.tools.javac.Main"):
+                self.assertIsNotNone(client.call("java.lang.Class", "getName", on=client.call(
+                    "java.util.Objects", "requireNonNull", typed("Class", name))))
+
+
+if __name__ == "__main__":
+    unittest.main()
