@@ -139,32 +139,31 @@ static inline struct jp_argument jp_boolean(bool value)
   return made;
 }
 
+static inline struct jp_argument jp_make_integer(const char *type, int64_t value)
+{
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, type);
+  made.as.integer = value;
+  return made;
+}
+
 static inline struct jp_argument jp_byte(int8_t value)
 {
-  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "byte");
-  made.as.integer = (int64_t)value;
-  return made;
+  return jp_make_integer("byte", value);
 }
 
 static inline struct jp_argument jp_short(int16_t value)
 {
-  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "short");
-  made.as.integer = value;
-  return made;
+  return jp_make_integer("short", value);
 }
 
 static inline struct jp_argument jp_int(int32_t value)
 {
-  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "int");
-  made.as.integer = value;
-  return made;
+  return jp_make_integer("int", value);
 }
 
 static inline struct jp_argument jp_long(int64_t value)
 {
-  struct jp_argument made = jp_make_argument(JP_ARGUMENT_INTEGER, "long");
-  made.as.integer = value;
-  return made;
+  return jp_make_integer("long", value);
 }
 
 /* NaN and the infinities travel, too. */
@@ -533,7 +532,9 @@ JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *re
  *
  * Such a request has its arguments in itself, and is copied and returned with them. It is no struct jp_request, which
  * would borrow them from an array that has ended: `struct jp_request add = ...` does not compile. What the arguments
- * themselves point to (texts, the items of lists) is borrowed as in C. (jpeer/client.hpp is the library for C++.)
+ * themselves point to (texts, the items of lists) is borrowed as in C: jp_list(NULL, JP_ARGUMENTS(...)) does not compile,
+ * because the items would end with the statement. `const auto items = JP_ARGUMENTS(...)` and jp_list(NULL, items) does.
+ * (jpeer/client.hpp is the library for C++.)
  */
 #define JP_ARGUMENTS(...) (jp_make_arguments(__VA_ARGS__))
 
@@ -546,6 +547,14 @@ inline jp_arguments<sizeof...(ARGUMENT)> jp_make_arguments(const ARGUMENT &...ar
 {
   return {{arguments...}};
 }
+
+/* Borrows the items. */
+template <size_t COUNT> inline struct jp_argument jp_list(const char *type, const jp_arguments<COUNT> &items)
+{
+  return jp_list(type, items.items, COUNT);
+}
+template <size_t COUNT>
+struct jp_argument jp_list(const char *type, const jp_arguments<COUNT> &&items) = delete;
 
 template <size_t COUNT> class jp_request_with
 {
