@@ -12,24 +12,28 @@
  * Threads: any number of threads may use a client, its objects and callbacks at once; an answer, a chain and a value
  * are used by one thread at a time.
  *
- * Ownership: client, peer, object, answer, chain and callback are handles that only move, and end what they name. The
- * client's connection ends with it; objects and callbacks may be destroyed later, but are of no more use. What a
- * handle that was moved from is asked for throws. raw() gives the handle of jpeer/client.h, for what is not here.
+ * Ownership: client, peer, object, answer, chain, callback and open_call are handles that only move, and end what they
+ * name. The connection ends with its client: calls of other threads that wait then throw JP_CLIENT_CLOSED. Objects,
+ * chains and callbacks may be destroyed later, but are of no more use. Every function of a moved-from handle throws.
+ * raw() gives the handle of jpeer/client.h, for what is not here.
  *
  * Errors: what fails throws jpeer::error, which has the status, and the code and the Java throwable where the peer
- * answered with an error.
+ * answered with an error. A result is never changed to fit: see answer::as.
  */
 #include "jpeer/client.h"
 
-#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -82,12 +86,11 @@ public:
     return code_;
   }
   /* The class of the throwable: "java.lang.ArithmeticException"; "" where there is none. */
-  const std::string &throwable_type() const noexcept
+  std::string throwable_type() const
   {
-    static const std::string none;
-    return java_ ? java_->type : none;
+    return java_ ? java_->type : std::string();
   }
-  /* NULL where the peer has not answered. */
+  /* NULL where the peer has not answered; borrowed from this error and its copies. */
   const throwable *java() const noexcept
   {
     return java_.get();
@@ -126,21 +129,57 @@ namespace detail
   throw error(JP_CLIENT_INVALID, text);
 }
 
+/* A name for a function of C, borrowed: a NUL in it would make it another name. */
+inline const char *name_of(const std::string &name)
+{
+  if (name.find('\0') != std::string::npos)
+    refuse("a name has a NUL in it: " + name.substr(0, name.find('\0')));
+  return name.c_str();
+}
+
+inline const char *name_or_null(const std::string &name)
+{
+  return name.empty() ? nullptr : name_of(name);
+}
+
+struct release_callback {
+  void operator()(jp_callback *made) const
+  {
+    jp_callback_release(made);
+  }
+};
+
+/* A client of jpeer/client.h, and what its functions use: whoever calls one of them keeps this until it returns. */
 struct connection {
-  jp_client *client;
-  bool is_owned; /* by the client; else by a peer */
+  jp_client *client = nullptr; /* NULL: not open yet */
+  /* Of a peer's own connection, which jp_peer_stop closes: Java never gets this callback. It keeps the client in memory,
+   * as one that is closed, for a thread that has just begun a call. NULL: the connection is closed here. */
+  std::shared_ptr<jp_callback> keeper;
+  std::function<bool()> interrupted;
   int timeout_ms;
 
-  connection(jp_client *client_, bool is_owned_, int timeout_ms_)
-      : client(client_), is_owned(is_owned_), timeout_ms(timeout_ms_)
+  connection(int timeout_ms_, std::function<bool()> interrupted_)
+      : interrupted(std::move(interrupted_)), timeout_ms(timeout_ms_)
   {
   }
   connection(const connection &) = delete;
   connection &operator=(const connection &) = delete;
   ~connection()
   {
-    if (is_owned)
+    if (!keeper)
       jp_client_close(client);
+  }
+
+  void keep_after_close()
+  {
+    jp_callback_config config = JP_ZEROS;
+    config.size = sizeof config;
+    config.function = [](void *, jp_callback_call *) {};
+    jp_callback *made;
+    jp_client_error why;
+    if (jp_callback_create(client, &config, &made, &why) != JP_CLIENT_OK)
+      throw error(why, nullptr);
+    keeper = std::shared_ptr<jp_callback>(made, release_callback());
   }
 };
 
@@ -173,12 +212,13 @@ struct destroy_chain {
     jp_chain_destroy(chain);
   }
 };
-struct release_callback {
-  void operator()(jp_callback *made) const
-  {
-    jp_callback_release(made);
-  }
-};
+/* Numbers, which characters beyond char16_t are not: Java's chars have 16 bits. */
+template <class T>
+constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, wchar_t> &&
+#ifdef __cpp_char8_t
+                           !std::is_same_v<T, char8_t> &&
+#endif
+                           !std::is_same_v<T, char32_t>;
 
 /* Java's name of the type that holds all values of T; NULL: there is none. */
 template <class T> constexpr const char *primitive_name()
@@ -192,7 +232,7 @@ template <class T> constexpr const char *primitive_name()
     return "float";
   else if constexpr (std::is_same_v<plain, double>)
     return "double";
-  else if constexpr (!std::is_integral_v<plain>)
+  else if constexpr (!std::is_integral_v<plain> || !is_number<plain> || sizeof(plain) > sizeof(std::int64_t))
     return nullptr;
   else if constexpr (std::is_signed_v<plain>)
     return sizeof(plain) == 1 ? "byte" : sizeof(plain) == 2 ? "short" : sizeof(plain) == 4 ? "int" : "long";
@@ -212,7 +252,8 @@ template <class T> constexpr const char *array_name()
   else if constexpr (std::is_same_v<T, std::byte> ||
                      (std::is_integral_v<T> && sizeof(T) == 1 && !std::is_same_v<T, bool>))
     return "byte[]";
-  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && is_number<T> &&
+                     sizeof(T) <= sizeof(std::int64_t))
     return sizeof(T) == 2 ? "short[]" : sizeof(T) == 4 ? "int[]" : "long[]";
   else
     return nullptr;
@@ -226,7 +267,33 @@ template <class T> struct is_optional : std::false_type {
 };
 template <class T> struct is_optional<std::optional<T>> : std::true_type {
 };
-template <class T> constexpr bool is_no_such_type = false;
+
+/* A unit of UTF-16 in UTF-8, as the library writes and reads it: lone surrogates are three bytes each. */
+inline std::string utf8_of(char16_t unit)
+{
+  enum { ONE_BYTE = 0x80, TWO_BYTES = 0x800 };
+  if (unit < ONE_BYTE)
+    return {static_cast<char>(unit)};
+  if (unit < TWO_BYTES)
+    return {static_cast<char>(0xC0 | unit >> 6), static_cast<char>(0x80 | (unit & 0x3F))};
+  return {static_cast<char>(0xE0 | unit >> 12), static_cast<char>(0x80 | (unit >> 6 & 0x3F)),
+          static_cast<char>(0x80 | (unit & 0x3F))};
+}
+
+/* False: the text is not one unit. */
+inline bool read_unit(std::string_view text, char16_t &unit)
+{
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  if (text.size() == 1)
+    unit = byte(0);
+  else if (text.size() == 2)
+    unit = static_cast<char16_t>((byte(0) & 0x1F) << 6 | (byte(1) & 0x3F));
+  else if (text.size() == 3)
+    unit = static_cast<char16_t>((byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F));
+  else
+    return false;
+  return utf8_of(unit) == text;
+}
 
 } // namespace detail
 
@@ -234,9 +301,10 @@ template <class T> constexpr bool is_no_such_type = false;
 
 /*
  * A value for Java, made from what C++ has: bool, integers (int8_t: byte, int16_t: short, int32_t: int, int64_t: long;
- * unsigned: the next longer), float, double, char and char16_t (char), texts in UTF-8 (String), nullptr (null), objects
- * and callbacks of jpeer, a vector of numbers (an array: int[]; of bytes: byte[]), other vectors (List), a map with
- * strings as keys (Map), an optional. It holds what it was made from, so that it can be kept and copied.
+ * unsigned: the next longer), float, double, char and char16_t (char), texts in UTF-8 (String), nullptr (null; NULL is
+ * the number 0 in C++), objects and callbacks of jpeer, a vector of signed numbers (an array: int[]; of bytes: byte[]),
+ * other vectors (List), a map with strings as keys (Map), an optional. It holds what it was made from, so that it can be
+ * kept and copied.
  */
 class value
 {
@@ -247,6 +315,8 @@ public:
   value(std::nullptr_t) : value()
   {
   }
+  value(const value &) = default; /* also moves: the one that was moved from still holds what it points to */
+  value &operator=(const value &) = default;
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> value(T given)
   {
     static_assert(detail::primitive_name<T>() != nullptr,
@@ -254,11 +324,11 @@ public:
     if constexpr (std::is_same_v<T, bool>)
       raw_ = jp_boolean(given);
     else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, char16_t>)
-      set_char(static_cast<char16_t>(given), std::is_same_v<T, char>);
+      set_char(given);
     else if constexpr (std::is_floating_point_v<T>)
-      raw_ = jp_double(given);
+      raw_ = jp_double(static_cast<double>(given));
     else
-      raw_ = jp_long(given);
+      raw_ = jp_long(static_cast<std::int64_t>(given));
     raw_.type = detail::primitive_name<T>();
   }
   value(std::string_view text)
@@ -316,7 +386,7 @@ public:
   {
     value made = *this;
     made.type_ = std::make_shared<const std::string>(type);
-    made.raw_.type = made.type_->c_str();
+    made.raw_.type = detail::name_of(*made.type_);
     return made;
   }
   /* Borrowed from this value. */
@@ -337,22 +407,13 @@ private:
     held_ = std::move(copy);
   }
 
-  /* A unit of UTF-16 in UTF-8; lone surrogates are three bytes each. */
-  void set_char(char16_t unit, bool is_byte)
+  template <class T> void set_char(T given)
   {
-    enum { ONE_BYTE = 0x80, TWO_BYTES = 0x800 };
-    std::string text;
-    if (unit < ONE_BYTE) {
-      text = {static_cast<char>(unit)};
-    } else if (is_byte) {
-      detail::refuse("a char beyond ASCII is only a part of a character: give a char16_t");
-    } else if (unit < TWO_BYTES) {
-      text = {static_cast<char>(0xC0 | unit >> 6), static_cast<char>(0x80 | (unit & 0x3F))};
-    } else {
-      text = {static_cast<char>(0xE0 | unit >> 12), static_cast<char>(0x80 | (unit >> 6 & 0x3F)),
-              static_cast<char>(0x80 | (unit & 0x3F))};
+    if constexpr (std::is_same_v<T, char>) {
+      if (static_cast<unsigned char>(given) >= 0x80)
+        detail::refuse("a char beyond ASCII is only a part of a character: give a char16_t");
     }
-    set_text("char", text);
+    set_text("char", detail::utf8_of(static_cast<char16_t>(given)));
   }
 
   void set_list(const char *type, std::vector<value> values)
@@ -432,7 +493,8 @@ public:
   /* The class, or what as_type has said. */
   std::string type() const
   {
-    return type_.empty() ? jp_ref_type(raw()) : type_;
+    const char *known = jp_ref_type(raw());
+    return type_.empty() ? known : type_;
   }
   std::uint32_t number() const
   {
@@ -449,6 +511,7 @@ public:
   {
     object made(jp_ref_keep(raw()), connection_);
     made.type_ = type;
+    (void)detail::name_of(made.type_);
     return made;
   }
   object copy() const
@@ -487,11 +550,20 @@ inline value::value(const object &given) : raw_(jp_object(given.raw()))
 namespace detail
 {
 
-[[noreturn]] inline void refuse_conversion(const char *type, const std::string &text)
+/* For a terminal: Java chooses the text. */
+inline std::string shown(std::string_view text)
 {
   enum { SHOWN = 100 };
-  refuse(std::string("a result of type ") + (*type == '\0' ? "void" : type) +
-         " is not what was asked for: " + (text.size() > SHOWN ? text.substr(0, SHOWN) + "..." : text));
+  static const char digits[] = "0123456789abcdef";
+  std::string made;
+  for (char each : text.substr(0, SHOWN)) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (byte >= ' ' && byte < 0x7F)
+      made += each;
+    else
+      made += {'\\', 'x', digits[byte >> 4], digits[byte & 0xF]};
+  }
+  return text.size() > SHOWN ? made + "..." : made;
 }
 
 template <class T> bool fit(std::int64_t read, T &out)
@@ -506,12 +578,83 @@ template <class T> bool fit(std::int64_t read, T &out)
   return true;
 }
 
+/* False: the type has not this integer, but the next one alone. */
+template <class T> bool fit_integer(std::int64_t read, T &out)
+{
+  const T near = static_cast<T>(read);
+  const T beyond = -static_cast<T>(std::numeric_limits<std::int64_t>::min()); /* 2^63 */
+  if (near >= beyond || static_cast<std::int64_t>(near) != read)
+    return false;
+  out = near;
+  return true;
+}
+
+/* Rounds. False: a finite number would become infinite, or another one 0. */
+template <class T> bool fit_number(double read, T &out)
+{
+  if constexpr (sizeof(T) < sizeof(double)) {
+    /* Half a step beyond the largest: what is below is rounded to that, as the digits of Java's Float.MAX_VALUE. */
+    const double beyond = std::ldexp(2.0 - std::ldexp(1.0, -std::numeric_limits<T>::digits),
+                                     std::numeric_limits<T>::max_exponent - 1);
+    const double largest = std::numeric_limits<T>::max();
+    if (std::isfinite(read) && std::fabs(read) >= beyond)
+      return false;
+    const bool is_rounded = std::isfinite(read) && std::fabs(read) > largest;
+    const T near = static_cast<T>(is_rounded ? std::copysign(largest, read) : read);
+    if (near == 0 && read != 0)
+      return false;
+    out = near;
+  } else {
+    out = static_cast<T>(read);
+  }
+  return true;
+}
+
+/* One character. A char is one of ASCII. */
+template <class T> bool read_char(std::string_view text, T &out)
+{
+  char16_t unit;
+  if (!read_unit(text, unit) || (sizeof(T) == 1 && unit >= 0x80))
+    return false;
+  out = static_cast<T>(unit);
+  return true;
+}
+
+/* A number of JSON. An integer is one whose digits say so, and is read exactly or not at all. */
+template <class T> bool read_json_number(jp_json from, T &out)
+{
+  enum { DIGITS_MAX = 400 /* of the largest double, and some */ };
+  const std::string_view digits(from.text.data, from.kind == JP_JSON_NUMBER ? from.text.len : 0);
+  const bool is_integer = digits.find_first_of(".eE") == std::string_view::npos;
+  std::int64_t integer;
+  double read;
+  if (is_integer && jp_json_integer(from, &integer))
+    return fit_integer(integer, out);
+  T near;
+  if (!jp_json_number(from, &read) || !fit_number(read, near))
+    return false;
+  if (is_integer) {
+    char exact[DIGITS_MAX];
+    std::snprintf(exact, sizeof exact, "%.0f", static_cast<double>(near));
+    if (digits != exact)
+      return false;
+  }
+  out = near;
+  return true;
+}
+
+template <class T> bool read_json_elements(jp_json from, std::vector<T> &out);
+
 /* One value of JSON. False: it is no such value. */
 template <class T> bool read_json(jp_json from, T &out)
 {
   if constexpr (std::is_same_v<T, bool>) {
     return jp_json_boolean(from, &out);
+  } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, char16_t>) {
+    std::string read;
+    return read_json(from, read) && read_char(read, out);
   } else if constexpr (std::is_integral_v<T>) {
+    static_assert(is_number<T>, "as<T>: Java's chars are char16_t here, its code points int32_t");
     std::int64_t read;
     return jp_json_integer(from, &read) && fit(read, out);
   } else if constexpr (std::is_same_v<T, std::byte>) {
@@ -521,11 +664,7 @@ template <class T> bool read_json(jp_json from, T &out)
     out = static_cast<std::byte>(read);
     return true;
   } else if constexpr (std::is_floating_point_v<T>) {
-    double read;
-    if (!jp_json_number(from, &read))
-      return false;
-    out = static_cast<T>(read);
-    return true;
+    return read_json_number(from, out);
   } else if constexpr (std::is_same_v<T, std::string>) {
     std::size_t length = jp_json_string(from, nullptr, 0);
     if (length == SIZE_MAX)
@@ -542,19 +681,32 @@ template <class T> bool read_json(jp_json from, T &out)
     return read_json(from, out.emplace());
   } else {
     static_assert(is_vector<T>::value, "as<T>: there is no such conversion");
-    if (from.kind != JP_JSON_ARRAY)
-      return false;
-    jp_json_cursor cursor = jp_json_enter(from);
-    jp_json element;
-    out.clear();
-    while (jp_json_next(&cursor, nullptr, &element)) {
-      typename T::value_type read{};
-      if (!read_json(element, read))
-        return false;
-      out.push_back(std::move(read));
-    }
-    return true;
+    return read_json_elements(from, out);
   }
+}
+
+/* A vector of char is one of bytes, as a byte[] of Java, or of characters. */
+template <class T> bool read_json_elements(jp_json from, std::vector<T> &out)
+{
+  if (from.kind != JP_JSON_ARRAY)
+    return false;
+  jp_json_cursor cursor = jp_json_enter(from);
+  jp_json element;
+  out.clear();
+  while (jp_json_next(&cursor, nullptr, &element)) {
+    T read{};
+    bool is_read = false;
+    if constexpr (std::is_same_v<T, char>) {
+      std::int8_t byte;
+      is_read = read_json(element, byte);
+      if (is_read)
+        read = static_cast<char>(byte);
+    }
+    if (!is_read && !read_json(element, read))
+      return false;
+    out.push_back(std::move(read));
+  }
+  return true;
 }
 
 } // namespace detail
@@ -580,18 +732,17 @@ public:
   {
     return kind() == JP_ANSWER_NULL;
   }
-  /* "int", "java.util.ArrayList"; "" where there is none. */
+  /* "int", "java.util.ArrayList"; "" where there is none. Borrowed. */
   const char *type() const noexcept
   {
     return jp_answer_type(view_);
   }
   /* The value as text, "" where there is none; borrowed. */
-  std::string_view text() const &noexcept
+  std::string_view text() const noexcept
   {
     jp_text read = jp_answer_text(view_);
     return read.data == nullptr ? std::string_view() : std::string_view(read.data, read.len);
   }
-  std::string_view text() const && = delete; /* the text ends with the answer: as<std::string>() copies it */
   /* The JSON of FETCH, DESCRIBE and own names; borrowed. */
   jp_json json() const noexcept
   {
@@ -599,11 +750,16 @@ public:
   }
 
   /*
-   * The value as bool, a number that holds it, std::string, object, a vector of numbers (an array that has come with its
-   * elements), or a vector or number of JSON; as an optional, null is empty. error: it is no such value.
+   * The value as bool, a number that holds it, std::string, object, a char or char16_t (of Java's char), a vector of
+   * numbers (an array that has come with its elements), or a vector, text or number of JSON; as an optional, null is
+   * empty. As a std::string, numbers and booleans are their digits and words. error: it is no such value, or the type
+   * does not hold it: an integer is never rounded, and no finite number becomes infinite. A double becomes the nearest
+   * float, unless that is 0. Of a chain's step that failed: its error.
    */
   template <class T> T as() const
   {
+    if (kind() == JP_ANSWER_ERROR)
+      fail_as_the_step();
     if constexpr (detail::is_optional<T>::value) {
       return is_null() || json().kind == JP_JSON_NULL ? T() : T(as<typename T::value_type>());
     } else if constexpr (std::is_same_v<T, object>) {
@@ -627,33 +783,62 @@ public:
     return view_;
   }
 
-protected:
-  const jp_answer *view_;
-  detail::link connection_;
-
 private:
+  [[noreturn]] void fail_as_the_step() const
+  {
+    const jp_throwable *thrown = jp_answer_throwable(view_);
+    jp_client_error why = JP_ZEROS;
+    why.status = JP_CLIENT_REMOTE;
+    std::snprintf(
+        why.text, sizeof why.text, "the step has failed: %s",
+        detail::shown(thrown->type != nullptr ? thrown->type : jp_answer_error_message(view_)).c_str());
+    throw error(why, view_);
+  }
+
   [[noreturn]] void refuse() const
   {
-    jp_text read = kind() == JP_ANSWER_JSON ? json().text : jp_answer_text(view_);
-    detail::refuse_conversion(type(), read.data == nullptr ? is_null() ? "null" : ""
-                                                           : std::string(read.data, read.len));
+    if (kind() == JP_ANSWER_JSON) {
+      const jp_text read = json().text;
+      detail::refuse("the JSON of a result is not what was asked for: " +
+                     detail::shown(std::string_view(read.data, read.len)));
+    }
+    const std::string type_name = *type() != '\0' ? detail::shown(type()) : is_null() ? "null" : "void";
+    detail::refuse("a result of type " + type_name +
+                   " is not what was asked for: " + (is_null() ? "null" : detail::shown(text())));
+  }
+
+  bool has_type(std::string_view name, std::string_view other) const
+  {
+    return name == type() || other == type();
+  }
+
+  /* The text of the elements stands for an array alone: a String may look the same. */
+  bool is_array() const
+  {
+    const std::string_view name = type();
+    return kind() == JP_ANSWER_OBJECT &&
+           (name.substr(0, 1) == "[" || (name.size() > 2 && name.substr(name.size() - 2) == "[]"));
   }
 
   template <class T> bool read_value(T &out) const
   {
     if (kind() == JP_ANSWER_JSON)
-      return detail::read_json(json(), out);
+      return read_document(out);
     if constexpr (std::is_same_v<T, bool>) {
       return jp_answer_boolean(view_, &out);
+    } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, char16_t>) {
+      return kind() == JP_ANSWER_STRING && has_type("char", "java.lang.Character") &&
+             detail::read_char(text(), out);
     } else if constexpr (std::is_integral_v<T>) {
+      static_assert(detail::is_number<T>, "as<T>: Java's chars are char16_t here, its code points int32_t");
       std::int64_t read;
       return jp_answer_integer(view_, &read) && detail::fit(read, out);
     } else if constexpr (std::is_floating_point_v<T>) {
+      std::int64_t integer;
       double read;
-      if (!jp_answer_number(view_, &read))
-        return false;
-      out = static_cast<T>(read);
-      return true;
+      if (jp_answer_integer(view_, &integer))
+        return detail::fit_integer(integer, out);
+      return jp_answer_number(view_, &read) && detail::fit_number(read, out);
     } else if constexpr (std::is_same_v<T, std::string>) {
       jp_text read = jp_answer_text(view_);
       if (read.data == nullptr)
@@ -664,6 +849,18 @@ private:
       static_assert(detail::is_vector<T>::value, "as<T>: there is no such conversion");
       return read_vector(out);
     }
+  }
+
+  template <class T> bool read_document(T &out) const
+  {
+    const jp_json read = json();
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (read.kind == JP_JSON_NUMBER || read.kind == JP_JSON_TRUE || read.kind == JP_JSON_FALSE) {
+        out.assign(read.text.data, read.text.len);
+        return true;
+      }
+    }
+    return detail::read_json(read, out);
   }
 
   template <class T> bool read_vector(std::vector<T> &out) const
@@ -679,7 +876,7 @@ private:
         return true;
     }
     jp_json array; /* "[\"a\",\"b\"]" of a String[] */
-    return jp_json_parse(jp_answer_text(view_), 2, &array, nullptr) == JP_JSONRPC_OK &&
+    return is_array() && jp_json_parse(jp_answer_text(view_), 2, &array, nullptr) == JP_JSONRPC_OK &&
            detail::read_json(array, out);
   }
 
@@ -691,35 +888,83 @@ private:
     out.resize(count);
     return jp_answer_array(view_, type, out.data(), count) == count;
   }
+
+  const jp_answer *view_;
+  detail::link connection_;
 };
 
-class answer : public answer_view
+/* The answer to a call. What text(), json(), type() and view() give is borrowed from it: they are not for a temporary
+ * one, whose content ends with the statement. (as<std::string>() copies.) */
+class answer
 {
 public:
-  answer(jp_answer *owned, detail::link connection)
-      : answer_view(owned, std::move(connection)), answer_(owned)
+  answer(jp_answer *owned, detail::link connection) : answer_(owned), connection_(std::move(connection))
   {
   }
-  answer(answer &&other) noexcept : answer_view(other), answer_(std::move(other.answer_))
+
+  enum jp_answer_kind kind() const
   {
-    other.view_ = nullptr;
+    return look().kind();
   }
-  answer &operator=(answer &&other) noexcept
+  bool is_void() const
   {
-    answer_view::operator=(other);
-    answer_ = std::move(other.answer_);
-    if (this != &other)
-      other.view_ = nullptr;
-    return *this;
+    return look().is_void();
   }
-  /* For functions of jpeer/client.h that take it, such as jp_answer_take_ref. */
-  jp_answer *raw() const noexcept
+  bool is_null() const
   {
+    return look().is_null();
+  }
+  const char *type() const &
+  {
+    return look().type();
+  }
+  const char *type() const && = delete;
+  std::string_view text() const &
+  {
+    return look().text();
+  }
+  std::string_view text() const && = delete;
+  jp_json json() const &
+  {
+    return look().json();
+  }
+  jp_json json() const && = delete;
+  /* As functions take it that read a chain's answers, too. */
+  answer_view view() const &
+  {
+    return look();
+  }
+  answer_view view() const && = delete;
+
+  /* As that of answer_view. */
+  template <class T> T as() const
+  {
+    static_assert(!std::is_same_v<T, answer_view>, "an answer's view() is borrowed from it");
+    return look().template as<T>();
+  }
+
+  /*
+   * Of a value {"ref": N} inside json(): its object, which can be taken once. type: its class or an interface of it,
+   * whose members it is to have; "": the class, for which the peer is asked where the JSON does not say it.
+   */
+  object take(jp_json element, std::string_view type = {});
+
+  /* For functions of jpeer/client.h that take it, such as jp_answer_array. */
+  jp_answer *raw() const
+  {
+    if (!answer_)
+      detail::refuse("this answer was moved from");
     return answer_.get();
   }
 
 private:
+  answer_view look() const
+  {
+    return {raw(), connection_};
+  }
+
   std::unique_ptr<jp_answer, detail::free_answer> answer_;
+  detail::link connection_;
 };
 
 namespace detail
@@ -739,23 +984,51 @@ inline answer send(const link &kept, const jp_request &request)
 
 } // namespace detail
 
+namespace detail
+{
+
+/* The object of a handle of its own, which it takes, even on failure. */
+inline object adopt(jp_ref *owned, std::string_view type, const link &kept)
+{
+  object made(owned, kept);
+  if (!type.empty() || *jp_ref_type(made.raw()) != '\0')
+    return type.empty() ? std::move(made) : made.as_type(type);
+  const jp_argument instance = jp_object(made.raw());
+  return made.as_type(
+      send(kept, jp_build_instance_method_call("java.lang.Object", "getClass", instance, JP_NO_ARGUMENTS))
+          .as<std::string>());
+}
+
+} // namespace detail
+
+inline object answer::take(jp_json element, std::string_view type)
+{
+  std::string told(type);
+  jp_ref *ref = jp_answer_take_ref(raw(), element);
+  if (ref == nullptr)
+    detail::refuse("this is no {\"ref\": N} of the answer, or its object was taken already");
+  if (told.empty())
+    detail::read_json(jp_json_member(element, "type"), told);
+  return detail::adopt(ref, told, connection_);
+}
+
 template <class... T> answer object::call(const std::string &method, const T &...arguments) const
 {
   detail::arguments_of<T...> made{arguments...};
-  return detail::send(connection_, jp_build_instance_method_call(type().c_str(), method.c_str(),
+  return detail::send(connection_, jp_build_instance_method_call(type().c_str(), detail::name_of(method),
                                                                  jp_object(raw()), made.items, sizeof...(T)));
 }
 
 inline answer object::get(const std::string &field) const
 {
   return detail::send(connection_,
-                      jp_build_instance_field_get(type().c_str(), jp_object(raw()), field.c_str()));
+                      jp_build_instance_field_get(type().c_str(), jp_object(raw()), detail::name_of(field)));
 }
 
 inline void object::put(const std::string &field, const value &given) const
 {
-  detail::send(connection_,
-               jp_build_instance_field_put(type().c_str(), jp_object(raw()), field.c_str(), &given.raw()));
+  detail::send(connection_, jp_build_instance_field_put(type().c_str(), jp_object(raw()),
+                                                        detail::name_of(field), &given.raw()));
 }
 
 inline answer object::fetch(std::int64_t max, std::int64_t from) const
@@ -765,6 +1038,136 @@ inline answer object::fetch(std::int64_t max, std::int64_t from) const
 
 /* ---- callbacks ---- */
 
+namespace detail
+{
+
+/* What an exception is for Java. Called in a handler. */
+inline jp_client_status throw_current(jp_callback_call *call, jp_client_error *why)
+{
+  try {
+    throw;
+  } catch (const error &thrown) {
+    const throwable *java = thrown.java();
+    bool has_class = java != nullptr && !java->type.empty();
+    return jp_callback_throw(call, has_class ? java->type.c_str() : nullptr,
+                             has_class ? java->message.c_str() : thrown.what(), why);
+  } catch (const std::exception &thrown) {
+    return jp_callback_throw(call, nullptr, thrown.what(), why);
+  } catch (...) {
+    return jp_callback_throw(call, nullptr, "the callback threw what is no std::exception", why);
+  }
+}
+
+/* A call that is answered later: by the program's handle, or by its function after all, which then throws. */
+struct kept_call {
+  std::mutex lock;
+  jp_callback_call *call; /* NULL: it is over, and may be another call's memory */
+
+  explicit kept_call(jp_callback_call *call_) : call(call_)
+  {
+  }
+  /* answer: (jp_callback_call *, jp_client_error *) to jp_client_status. */
+  template <class F> void answer_once(F answer)
+  {
+    jp_callback_call *open = take();
+    if (open == nullptr)
+      refuse("the call was answered already");
+    jp_client_error why;
+    jp_client_status status =
+        answer(open, &why); /* without the lock: it may end the callback, and what that holds */
+    if (status == JP_CLIENT_INVALID || status == JP_CLIENT_NO_MEMORY) {
+      std::lock_guard<std::mutex> held(lock);
+      call = open;
+    }
+    if (status != JP_CLIENT_OK)
+      throw error(why, nullptr);
+  }
+  jp_callback_call *take()
+  {
+    std::lock_guard<std::mutex> held(lock);
+    return std::exchange(call, nullptr);
+  }
+};
+
+struct callback_state;
+
+} // namespace detail
+
+/*
+ * A call from Java that is answered after its function has returned, once and from any thread: incoming::later() gives it.
+ * A call that is destroyed without an answer gives Java a jpeer.peer.CallbackException. One thread at a time uses it.
+ */
+class open_call
+{
+public:
+  open_call(open_call &&) noexcept = default;
+  open_call &operator=(open_call &&other) noexcept
+  {
+    open_call moved(std::move(other));
+    std::swap(kept_, moved.kept_);
+    std::swap(id_, moved.id_);
+    return *this;
+  }
+  ~open_call()
+  {
+    std::shared_ptr<detail::kept_call> left = std::move(kept_);
+    if (jp_callback_call *call = left ? left->take() : nullptr)
+      (void)!jp_callback_throw(call, nullptr, "the program has dropped the call without an answer", nullptr);
+  }
+
+  /* What Java gets; of a void method value(). error: JP_CLIENT_INVALID, the value is wrong (the call stays open) or the
+   * call was answered already; JP_CLIENT_CLOSED, the connection that it came on has ended, and the call with it. */
+  void give(const value &given)
+  {
+    kept()->answer_once([&](jp_callback_call *call, jp_client_error *why) {
+      return jp_callback_return(call, &given.raw(), why);
+    });
+  }
+  /* A throwable: as if the function had thrown the exception, or one that the peer holds. */
+  void fail(const std::exception_ptr &thrown)
+  {
+    if (!thrown)
+      detail::refuse("there is no exception");
+    kept()->answer_once([&](jp_callback_call *call, jp_client_error *why) {
+      try {
+        std::rethrow_exception(thrown);
+      } catch (...) {
+        return detail::throw_current(call, why);
+      }
+    });
+  }
+  void fail(const object &throwable)
+  {
+    jp_ref *ref = throwable.raw();
+    kept()->answer_once([&](jp_callback_call *call, jp_client_error *why) {
+      return jp_callback_throw_object(call, ref, why);
+    });
+  }
+  /* For jp_options.within: requests that are to run on the Java thread that waits. "": an event, which nobody waits
+   * for. */
+  const std::string &id() const &
+  {
+    (void)kept();
+    return id_;
+  }
+
+private:
+  friend class incoming;
+  open_call(std::shared_ptr<detail::kept_call> kept, const char *id)
+      : kept_(std::move(kept)), id_(id == nullptr ? "" : id)
+  {
+  }
+  std::shared_ptr<detail::kept_call> kept() const
+  {
+    if (!kept_)
+      detail::refuse("this call was moved from");
+    return kept_;
+  }
+
+  std::shared_ptr<detail::kept_call> kept_;
+  std::string id_;
+};
+
 /* One call from Java; borrowed while its function runs. */
 class incoming
 {
@@ -772,6 +1175,8 @@ public:
   incoming(jp_callback_call *call, detail::link connection) : call_(call), connection_(std::move(connection))
   {
   }
+  incoming(const incoming &) = delete;
+  incoming &operator=(const incoming &) = delete;
 
   const char *interface_name() const noexcept
   {
@@ -789,27 +1194,44 @@ public:
   {
     return {jp_callback_argument_at(call_, index), connection_};
   }
-  jp_callback_call *raw() const noexcept
+  /* The call is answered by what this gives, and what the function returns is not used; what the function throws is the
+   * answer where there is none yet. The arguments end with the answer: read them before. Once in a call. */
+  open_call later() const
+  {
+    if (kept_)
+      detail::refuse("the call is to be answered later already");
+    auto kept = std::make_shared<detail::kept_call>(call_);
+    open_call made(kept, jp_callback_id(call_));
+    kept_ = std::move(kept);
+    jp_callback_answer_later(call_);
+    return made;
+  }
+  /* For functions of jpeer/client.h that read it; the answer is what the function returns, or later(). */
+  const jp_callback_call *raw() const noexcept
   {
     return call_;
   }
 
 private:
+  friend struct detail::callback_state;
   jp_callback_call *call_;
   detail::link connection_;
+  mutable std::shared_ptr<detail::kept_call> kept_;
 };
 
 /* Gives what Java gets; of a void method a value() . What it throws reaches Java: an error with a throwable's class as
  * a new one of that class, everything else as a jpeer.peer.CallbackException. */
 using callback_function = std::function<value(const incoming &)>;
 
-/* An object that Java can have. It ends when it is destroyed and Java has no more of it. */
+/* An object that Java can have. It ends when it is destroyed, no value has it, and Java has no more of it. */
 class callback
 {
 public:
-  callback(jp_callback *owned) : callback_(owned)
+  explicit callback(jp_callback *owned) : callback_(owned, detail::release_callback())
   {
   }
+  callback(callback &&) noexcept = default;
+  callback &operator=(callback &&) noexcept = default;
   jp_callback *raw() const
   {
     if (!callback_)
@@ -818,10 +1240,11 @@ public:
   }
 
 private:
-  std::unique_ptr<jp_callback, detail::release_callback> callback_;
+  friend class value;
+  std::shared_ptr<jp_callback> callback_;
 };
 
-inline value::value(const callback &given) : raw_(jp_callback_argument(given.raw()))
+inline value::value(const callback &given) : raw_(jp_callback_argument(given.raw())), held_(given.callback_)
 {
 }
 
@@ -840,24 +1263,33 @@ struct callback_state {
   static void run(void *context, jp_callback_call *call)
   {
     const auto *state = static_cast<callback_state *>(context);
-    jp_client_error why;
-    jp_client_status status = JP_CLIENT_OK;
+    const incoming asked(call, state->connection);
     try {
-      value result = state->function(incoming(call, state->connection));
-      status = jp_callback_return(call, &result.raw(), &why);
-      if (status == JP_CLIENT_INVALID || status == JP_CLIENT_NO_MEMORY)
-        (void)!jp_callback_throw(call, nullptr, why.text,
-                                 nullptr); /* or Java is told that there was no answer */
-    } catch (const error &thrown) {
-      const throwable *java = thrown.java();
-      bool has_class = java != nullptr && !java->type.empty();
-      (void)!jp_callback_throw(call, has_class ? java->type.c_str() : nullptr,
-                               has_class ? java->message.c_str() : thrown.what(), nullptr);
-    } catch (const std::exception &thrown) {
-      (void)!jp_callback_throw(call, nullptr, thrown.what(), nullptr);
+      const value result = state->function(asked);
+      if (!asked.kept_)
+        give(call, result);
     } catch (...) {
-      (void)!jp_callback_throw(call, nullptr, "the callback threw what is no std::exception", nullptr);
+      if (asked.kept_)
+        fail_kept(*asked.kept_);
+      else
+        (void)!throw_current(call, nullptr);
     }
+  }
+
+private:
+  static void give(jp_callback_call *call, const value &result)
+  {
+    jp_client_error why;
+    jp_client_status status = jp_callback_return(call, &result.raw(), &why);
+    if (status == JP_CLIENT_INVALID || status == JP_CLIENT_NO_MEMORY)
+      (void)!jp_callback_throw(call, nullptr, why.text,
+                               nullptr); /* or Java is told that there was no answer */
+  }
+
+  static void fail_kept(kept_call &kept)
+  {
+    if (jp_callback_call *open = kept.take())
+      (void)!throw_current(open, nullptr);
   }
 };
 
@@ -892,7 +1324,7 @@ inline std::vector<const char *> list_of_texts(const std::vector<std::string> &t
 {
   std::vector<const char *> made;
   for (const std::string &text : texts)
-    made.push_back(text.c_str());
+    made.push_back(name_of(text));
   made.push_back(nullptr);
   return made;
 }
@@ -901,7 +1333,8 @@ inline std::vector<const char *> list_of_texts(const std::vector<std::string> &t
 
 /* ---- chains ---- */
 
-/* Steps that need each other's results, sent as one batch. name "": the step's result is not needed. */
+/* Steps that need each other's results, sent as one batch. name "": the step's result is not needed. The chain keeps
+ * the objects and callbacks that it is given until it is sent. */
 class chain
 {
 public:
@@ -910,47 +1343,53 @@ public:
   }
 
   /* A new object, which the next steps are on. */
-  template <class... T> chain &create(const std::string &name, const std::string &type, const T &...arguments)
+  template <class... T>
+  chain &create(const std::string &name, const std::string &type, const T &...arguments) &
   {
     detail::arguments_of<T...> made{arguments...};
-    jp_chain_create_object(raw(), text_of(name), type.c_str(), made.items, sizeof...(T));
-    return *this;
+    return add(made, [&](jp_chain *to) {
+      jp_chain_create_object(to, detail::name_or_null(name), detail::name_of(type), made.items, sizeof...(T));
+    });
   }
   /* The next steps are on the result of that name; type "": as it was created. */
-  chain &with(const std::string &name, const std::string &type = {})
+  chain &with(const std::string &name, const std::string &type = {}) &
   {
-    jp_chain_with(raw(), name.c_str(), text_of(type));
-    return *this;
+    return add(NOTHING,
+               [&](jp_chain *to) { jp_chain_with(to, detail::name_of(name), detail::name_or_null(type)); });
   }
-  /* The next steps are on that object, which has to live until the chain is sent. */
-  chain &with(const object &on)
+  /* The next steps are on that object. */
+  chain &with(const object &on) &
   {
-    jp_chain_with_object(raw(), on.raw(), on.type().c_str());
-    return *this;
+    const detail::arguments<1> made{on};
+    return add(made, [&](jp_chain *to) { jp_chain_with_object(to, on.raw(), on.type().c_str()); });
   }
-  template <class... T> chain &call(const std::string &name, const std::string &method, const T &...arguments)
+  template <class... T>
+  chain &call(const std::string &name, const std::string &method, const T &...arguments) &
   {
     detail::arguments_of<T...> made{arguments...};
-    jp_chain_call(raw(), text_of(name), method.c_str(), made.items, sizeof...(T));
-    return *this;
+    return add(made, [&](jp_chain *to) {
+      jp_chain_call(to, detail::name_or_null(name), detail::name_of(method), made.items, sizeof...(T));
+    });
   }
-  chain &get(const std::string &name, const std::string &field)
+  chain &get(const std::string &name, const std::string &field) &
   {
-    jp_chain_get(raw(), text_of(name), field.c_str());
-    return *this;
+    return add(NOTHING,
+               [&](jp_chain *to) { jp_chain_get(to, detail::name_or_null(name), detail::name_of(field)); });
   }
-  chain &put(const std::string &field, const value &given)
+  chain &put(const std::string &field, const value &given) &
   {
-    jp_chain_put(raw(), field.c_str(), given.raw());
-    return *this;
+    const detail::arguments<1> made{given};
+    return add(made, [&](jp_chain *to) { jp_chain_put(to, detail::name_of(field), given.raw()); });
   }
   template <class... T>
   chain &call_static(const std::string &name, const std::string &type, const std::string &method,
-                     const T &...arguments)
+                     const T &...arguments) &
   {
     detail::arguments_of<T...> made{arguments...};
-    jp_chain_call_static(raw(), text_of(name), type.c_str(), method.c_str(), made.items, sizeof...(T));
-    return *this;
+    return add(made, [&](jp_chain *to) {
+      jp_chain_call_static(to, detail::name_or_null(name), detail::name_of(type), detail::name_of(method),
+                           made.items, sizeof...(T));
+    });
   }
 
   /* Throws where a step failed; the others have run. */
@@ -958,17 +1397,20 @@ public:
   {
     auto open = detail::open_link(connection_);
     jp_client_error why;
-    if (jp_chain_send(raw(), open->timeout_ms, &why) != JP_CLIENT_OK)
+    jp_client_status status = jp_chain_send(raw(), open->timeout_ms, &why);
+    given_.clear();
+    if (status != JP_CLIENT_OK)
       throw error(why, jp_chain_failure(raw()));
   }
   /* What the step of that name gave, borrowed until the next send. error: there is no such step. */
-  answer_view operator[](const std::string &name) const
+  answer_view operator[](const std::string &name) const &
   {
-    const jp_answer *found = jp_chain_answer(raw(), name.c_str());
+    const jp_answer *found = jp_chain_answer(raw(), detail::name_of(name));
     if (found == nullptr)
       detail::refuse("the chain has no result named " + name);
     return {found, connection_};
   }
+  answer_view operator[](const std::string &name) const && = delete;
 
   jp_chain *raw() const
   {
@@ -978,41 +1420,58 @@ public:
   }
 
 private:
-  static const char *text_of(const std::string &text)
+  static constexpr detail::arguments<0> NOTHING{};
+
+  /* A step reads what the client is: it has to be there. */
+  template <class ARGUMENTS, class F> chain &add(const ARGUMENTS &given, F add_to)
   {
-    return text.empty() ? nullptr : text.c_str();
+    jp_chain *to = raw();
+    auto open = detail::open_link(connection_);
+    if constexpr (!std::is_same_v<ARGUMENTS, detail::arguments<0>>)
+      given_.insert(given_.end(), std::begin(given.values), std::end(given.values));
+    add_to(to);
+    return *this;
   }
 
   std::unique_ptr<jp_chain, detail::destroy_chain> chain_;
   detail::link connection_;
+  std::vector<value> given_;
 };
 
 /* ---- a connection ---- */
 
 struct client_options {
-  std::string peer_id;               /* a UUID that names the session; "": the connection's own */
-  bool binary = false;               /* over ZeroMQ: binary messages */
-  bool reconnects = false;           /* a call on a connection that has ended opens another one */
-  int timeout_ms = JP_FOREVER;       /* of each call */
-  int connect_timeout_ms = 0;        /* 0: 10,000 */
-  std::size_t message_max = 0;       /* 0: 256 MiB */
-  std::size_t pending_max = 0;       /* 0: 65,536 */
-  std::function<bool()> interrupted; /* struct jp_client_config says when it is asked; it must not throw */
+  std::string peer_id;         /* a UUID that names the session; "": the connection's own */
+  bool binary = false;         /* over ZeroMQ: binary messages */
+  bool reconnects = false;     /* a call on a connection that has ended opens another one */
+  int timeout_ms = JP_FOREVER; /* of each call */
+  int connect_timeout_ms = 0;  /* 0: 10,000 */
+  std::size_t message_max = 0; /* 0: 256 MiB */
+  std::size_t pending_max = 0; /* 0: 65,536 */
+  std::function<bool()>
+      interrupted; /* struct jp_client_config says when it is asked; what it throws ends the process */
 };
 
 namespace detail
 {
 
-inline jp_client_config config_of(const client_options &options)
+/* Borrows from both. */
+inline jp_client_config config_of(const client_options &options, connection &asked)
 {
   jp_client_config config = JP_ZEROS;
   config.size = sizeof config;
-  config.peer_id = options.peer_id.empty() ? nullptr : options.peer_id.c_str();
+  config.peer_id = name_or_null(options.peer_id);
   config.binary = options.binary;
   config.reconnects = options.reconnects;
   config.connect_timeout_ms = options.connect_timeout_ms;
   config.message_max = options.message_max;
   config.pending_max = options.pending_max;
+  if (asked.interrupted) {
+    config.interrupted = [](void *context) noexcept {
+      return static_cast<connection *>(context)->interrupted();
+    };
+    config.interrupted_context = &asked;
+  }
   return config;
 }
 
@@ -1022,51 +1481,62 @@ class client
 {
 public:
   explicit client(const std::string &url, const client_options &options = {})
+      : connection_(std::make_shared<detail::connection>(options.timeout_ms, options.interrupted))
   {
-    jp_client_config config = detail::config_of(options);
-    if (options.interrupted) {
-      interrupted_ = std::make_unique<std::function<bool()>>(options.interrupted);
-      config.interrupted = [](void *context) { return (*static_cast<std::function<bool()> *>(context))(); };
-      config.interrupted_context = interrupted_.get();
-    }
-    jp_client *opened;
+    const jp_client_config config = detail::config_of(options, *connection_);
     jp_client_error why;
-    if (jp_client_open(url.c_str(), &config, &opened, &why) != JP_CLIENT_OK)
+    if (jp_client_open(detail::name_of(url), &config, &connection_->client, &why) != JP_CLIENT_OK)
       throw error(why, nullptr);
-    connection_ = std::make_shared<detail::connection>(opened, true, options.timeout_ms);
   }
   client(client &&) noexcept = default;
   client &operator=(client &&other) noexcept
   {
-    connection_ = std::move(other.connection_); /* before the function that its waits ask */
-    interrupted_ = std::move(other.interrupted_);
+    client moved(std::move(other));
+    std::swap(connection_, moved.connection_);
     return *this;
+  }
+  /* Other threads that are in a call leave it, and the last one closes. */
+  ~client()
+  {
+    if (connection_)
+      jp_client_end(connection_->client);
   }
 
   template <class... T>
   answer call(const std::string &type, const std::string &method, const T &...arguments) const
   {
     detail::arguments_of<T...> made{arguments...};
-    return request(jp_build_class_method_call(type.c_str(), method.c_str(), made.items, sizeof...(T)));
+    return request(
+        jp_build_class_method_call(detail::name_of(type), detail::name_of(method), made.items, sizeof...(T)));
   }
   /* `new` is a keyword. */
   template <class... T> object create(const std::string &type, const T &...arguments) const
   {
     detail::arguments_of<T...> made{arguments...};
-    return request(jp_build_constructor_call(type.c_str(), made.items, sizeof...(T))).template as<object>();
+    return request(jp_build_constructor_call(detail::name_of(type), made.items, sizeof...(T)))
+        .template as<object>();
   }
   answer get(const std::string &type, const std::string &field) const
   {
-    return request(jp_build_static_field_get(type.c_str(), field.c_str()));
+    return request(jp_build_static_field_get(detail::name_of(type), detail::name_of(field)));
   }
   void put(const std::string &type, const std::string &field, const value &given) const
   {
-    request(jp_build_static_field_put(type.c_str(), field.c_str(), &given.raw()));
+    request(jp_build_static_field_put(detail::name_of(type), detail::name_of(field), &given.raw()));
   }
   /* Any request of jpeer/request.h, options included. */
   answer request(const jp_request &asked) const
   {
     return detail::send(connection_, asked);
+  }
+
+  /* An object of a handle that functions of jpeer/client.h gave, which it takes, even on failure. type: as of
+   * answer::take. */
+  object adopt(jp_ref *owned, std::string_view type = {}) const
+  {
+    if (owned == nullptr)
+      detail::refuse("there is no object: the handle is NULL");
+    return detail::adopt(owned, type, connection_);
   }
 
   jpeer::chain chain() const
@@ -1095,8 +1565,9 @@ public:
   /* Runs what Java asks while no thread waits for an answer; the descriptor can be read then. */
   void process() const
   {
+    const auto open = detail::open_link(connection_);
     jp_client_error why;
-    if (jp_client_process(raw(), &why) != JP_CLIENT_OK)
+    if (jp_client_process(open->client, &why) != JP_CLIENT_OK)
       throw error(why, nullptr);
   }
   int descriptor() const
@@ -1113,8 +1584,7 @@ public:
 
 private:
   friend class peer;
-  client(jp_client *borrowed, int timeout_ms)
-      : connection_(std::make_shared<detail::connection>(borrowed, false, timeout_ms))
+  explicit client(std::shared_ptr<detail::connection> of_a_peer) : connection_(std::move(of_a_peer))
   {
   }
 
@@ -1136,11 +1606,10 @@ private:
     jp_client_error why;
     if (jp_callback_create(raw(), &config, &made, &why) != JP_CLIENT_OK)
       throw error(why, nullptr);
-    state.release(); /* `released` ends it */
-    return made;
+    (void)state.release(); /* `released` ends it */
+    return jpeer::callback(made);
   }
 
-  std::unique_ptr<std::function<bool()>> interrupted_; /* outlives the connection */
   std::shared_ptr<detail::connection> connection_;
 };
 
@@ -1154,10 +1623,11 @@ struct launch_options {
   std::string main_class;           /* "": the peer waits for calls */
   std::vector<std::string> arguments;
   int start_timeout_ms = 0; /* 0: 30,000 */
-  client_options client;    /* of its connection, without `interrupted` */
+  client_options client;    /* of its connection */
 };
 
-/* A child process; it is asked to end when this is destroyed, and killed after ten seconds. */
+/* A child process; it is asked to end when this is destroyed, and killed after ten seconds. No function of a callback of
+ * its connection may end it. */
 class peer
 {
 public:
@@ -1166,46 +1636,60 @@ public:
     const std::vector<const char *> jvm_options = detail::list_of_texts(options.jvm_options);
     const std::vector<const char *> peer_options = detail::list_of_texts(options.options);
     const std::vector<const char *> arguments = detail::list_of_texts(options.arguments);
-    const jp_client_config connection = detail::config_of(options.client);
+    auto connection =
+        std::make_shared<detail::connection>(options.client.timeout_ms, options.client.interrupted);
+    const jp_client_config client = detail::config_of(options.client, *connection);
     jp_launch_config config = JP_ZEROS;
     config.size = sizeof config;
-    config.program = options.program.empty() ? nullptr : options.program.c_str();
-    config.class_path = options.class_path.empty() ? nullptr : options.class_path.c_str();
+    config.program = detail::name_or_null(options.program);
+    config.class_path = detail::name_or_null(options.class_path);
     config.jvm_options = jvm_options.data();
     config.options = peer_options.data();
-    config.main_class = options.main_class.empty() ? nullptr : options.main_class.c_str();
+    config.main_class = detail::name_or_null(options.main_class);
     config.arguments = arguments.data();
     config.start_timeout_ms = options.start_timeout_ms;
-    config.client = &connection;
+    config.client = &client;
     jp_client_error why;
     if (jp_launch(&config, &peer_, &why) != JP_CLIENT_OK)
       throw error(why, nullptr);
-    client_ =
-        std::unique_ptr<jpeer::client>(new jpeer::client(jp_peer_client(peer_), options.client.timeout_ms));
+    try {
+      connection->client = jp_peer_client(peer_);
+      connection->keep_after_close();
+      client_ = std::unique_ptr<jpeer::client>(new jpeer::client(connection));
+    } catch (...) {
+      connection->client = nullptr; /* jp_peer_stop closes it */
+      end(STOP_MS);
+      throw;
+    }
   }
-  peer(peer &&other) noexcept : peer_(std::exchange(other.peer_, nullptr)), client_(std::move(other.client_))
+  peer(peer &&other) noexcept
+      : peer_(std::exchange(other.peer_, nullptr)), client_(std::move(other.client_)),
+        ended_(std::exchange(other.ended_, std::nullopt))
   {
   }
   peer &operator=(peer &&other) noexcept
   {
-    std::swap(peer_, other.peer_);
-    std::swap(client_, other.client_);
+    peer moved(std::move(other));
+    std::swap(peer_, moved.peer_);
+    std::swap(client_, moved.client_);
+    std::swap(ended_, moved.ended_);
     return *this;
   }
   ~peer()
   {
-    stop();
+    if (peer_ != nullptr)
+      end(STOP_MS);
   }
 
   /* Its connection, which ends with it. */
-  jpeer::client &client() const
+  const jpeer::client &client() const &
   {
-    if (!client_)
-      detail::refuse("this peer was stopped, or moved from");
+    (void)raw();
     return *client_;
   }
+  const jpeer::client &client() const && = delete;
   /* Where others connect: "ws+unix:/tmp/...". */
-  const char *url() const
+  std::string url() const
   {
     return jp_peer_url(raw());
   }
@@ -1213,12 +1697,14 @@ public:
   {
     return jp_peer_process_id(raw());
   }
-  /* Gives the status of waitpid. */
-  int stop(int timeout_ms = 10000)
+  /* Gives the status of waitpid; again, where it was stopped before. */
+  int stop(int timeout_ms = STOP_MS)
   {
-    client_.reset();
-    jp_peer *ended = std::exchange(peer_, nullptr);
-    return ended == nullptr ? 0 : jp_peer_stop(ended, timeout_ms);
+    if (!ended_) {
+      (void)raw();
+      end(timeout_ms);
+    }
+    return *ended_;
   }
   jp_peer *raw() const
   {
@@ -1228,8 +1714,17 @@ public:
   }
 
 private:
+  static constexpr int STOP_MS = 10000;
+
+  void end(int timeout_ms) noexcept
+  {
+    client_.reset();
+    ended_ = jp_peer_stop(std::exchange(peer_, nullptr), timeout_ms);
+  }
+
   jp_peer *peer_ = nullptr;
   std::unique_ptr<jpeer::client> client_;
+  std::optional<int> ended_; /* the status */
 };
 
 inline peer launch(const launch_options &options = {})

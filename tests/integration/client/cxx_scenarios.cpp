@@ -1,14 +1,19 @@
 /*
  * jpeer/client.hpp and the macros of jpeer/request.h in C++ against a peer: each scenario is a function, and all are
- * run. test_cxx.py builds this with each compiler, optimised and with sanitizers.
+ * run. test_cxx.py builds this with each compiler, and with AddressSanitizer.
  *
- * usage: cxx_scenarios URL JPEER
+ * usage: cxx_scenarios URL
+ *        cxx_scenarios launch JPEER
  */
 #include <jpeer/client.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <poll.h>
 #include <thread>
 
@@ -33,6 +38,18 @@ template <class F> jpeer::error thrown_by(F function)
   }
   std::fprintf(stderr, "nothing was thrown\n");
   std::exit(1);
+}
+
+template <class F> void await(F has_happened, const char *what)
+{
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!has_happened()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      std::fprintf(stderr, "in a minute %s\n", what);
+      std::exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 /* ---- jpeer/request.h ---- */
@@ -79,7 +96,7 @@ void macros_outlive_their_statement(jpeer::client &java)
     many.push_back(jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(i), jp_int(50))));
   overwrite_stack();
   for (int i = 0; i < 100; i++)
-    CHECK(ask_integer(java.raw(), &many[i]) == (i < 50 ? 50 : i));
+    CHECK(ask_integer(java.raw(), &many[static_cast<std::size_t>(i)]) == (i < 50 ? 50 : i));
   jp_options options = JP_ZEROS;
   options.size = sizeof options;
   auto with = jp_with_options(make_max(1, 2), &options);
@@ -95,6 +112,9 @@ void macros_in_a_chain(jpeer::client &java)
   jp_client_error error;
   std::int64_t size = 0;
   jp_chain_create_object(chain, "list", "java.util.ArrayList", JP_ARGUMENTS(jp_list(nullptr, items, 2)));
+  const auto more = JP_ARGUMENTS(jp_int(1), jp_byte(-2));
+  jp_chain_call(chain, nullptr, "addAll", JP_ARGUMENTS(jp_list(nullptr, more)));
+  jp_chain_call(chain, nullptr, "removeAll", JP_ARGUMENTS(jp_list(nullptr, more)));
   jp_chain_call(chain, nullptr, "add", JP_ARGUMENTS(jp_string("b")));
   jp_chain_call(chain, "size", "size", JP_NO_ARGUMENTS);
   jp_chain_call_static(chain, "max", "java.lang.Math", "max", JP_ARGUMENTS(jp_named("size"), jp_int(2)));
@@ -106,6 +126,92 @@ void macros_in_a_chain(jpeer::client &java)
 }
 
 /* ---- values ---- */
+
+/* What is refused, as JP_CLIENT_INVALID. */
+template <class F> bool is_refused(F function)
+{
+  return thrown_by(function).status() == JP_CLIENT_INVALID;
+}
+
+jpeer::answer ask_json(jpeer::client &java, const char *method, const char *params)
+{
+  return java.request(jp_build_method(method, jp_text_of(params)));
+}
+
+void numbers_that_do_not_fit(jpeer::client &java)
+{
+  const auto parse = [&](const char *digits) { return java.call("java.lang.Double", "parseDouble", digits); };
+  CHECK(is_refused([&] { parse("1e300").as<float>(); }));
+  CHECK(is_refused([&] { parse("-3.5e38").as<float>(); }));
+  CHECK(is_refused([&] { parse("1e-300").as<float>(); }));
+  CHECK(parse("0.1").as<float>() == 0.1F); /* rounded, as the page says */
+  CHECK(std::isinf(parse("Infinity").as<float>()) && std::isnan(parse("NaN").as<float>()));
+  CHECK(std::signbit(parse("-0.0").as<float>()) && std::signbit(parse("-0.0").as<double>()));
+  CHECK(java.get("java.lang.Float", "MAX_VALUE").as<float>() == std::numeric_limits<float>::max());
+  CHECK(java.get("java.lang.Float", "MIN_VALUE").as<float>() == std::numeric_limits<float>::denorm_min());
+  CHECK(java.get("java.lang.Double", "MAX_VALUE").as<double>() == std::numeric_limits<double>::max());
+  const auto abs = [&](auto number) { return java.call("java.lang.Math", "abs", number); };
+  CHECK(abs(16777216).as<float>() == 16777216.0F && is_refused([&] { abs(16777217).template as<float>(); }));
+  CHECK(abs(std::int64_t{9007199254740992}).as<double>() == 9007199254740992.0);
+  CHECK(is_refused([&] { abs(std::int64_t{9007199254740993}).template as<double>(); }));
+  const jpeer::answer largest = java.get("java.lang.Long", "MAX_VALUE");
+  CHECK(is_refused([&] { largest.as<double>(); }) && is_refused([&] { largest.as<float>(); }));
+  CHECK(java.get("java.lang.Long", "MIN_VALUE").as<double>() == -9223372036854775808.0);
+  const std::vector<double> doubles = {0.5, 1e300};
+  const jpeer::answer copied = java.call("java.util.Arrays", "copyOf", doubles, 2);
+  CHECK(is_refused([&] { copied.as<std::vector<float>>(); }) && copied.as<std::vector<double>>() == doubles);
+  CHECK(java.call("java.util.Arrays", "copyOf", doubles, 1).as<std::vector<float>>() ==
+        std::vector<float>{0.5F});
+  const std::vector<std::int64_t> longs = {1, 9007199254740993};
+  const jpeer::answer whole = java.call("java.util.Arrays", "copyOf", longs, 2);
+  CHECK(is_refused([&] { whole.as<std::vector<double>>(); }) &&
+        whole.as<std::vector<std::int64_t>>() == longs);
+  CHECK(is_refused([&] { whole.as<std::vector<std::int32_t>>(); }));
+  jpeer::object list = java.create("java.util.ArrayList", jpeer::list({longs[1]}));
+  bool has_run = false;
+  jpeer::error inside =
+      thrown_by([&] { list.call("forEach", java.lambda([&](double) { has_run = true; })); });
+  CHECK(!has_run && inside.throwable_type() == "jpeer.peer.CallbackException");
+}
+
+void numbers_of_json_that_do_not_fit(jpeer::client &java)
+{
+  const auto list = [&](const char *items) { return ask_json(java, "java.util.List.of", items); };
+  CHECK(is_refused([&] { list("[9007199254740993]").as<std::vector<double>>(); }));
+  CHECK(is_refused([&] { list("[16777217]").as<std::vector<float>>(); }));
+  CHECK(is_refused([&] { list("[1e300]").as<std::vector<float>>(); }));
+  CHECK(list("[0.1, 3, -0.0]").as<std::vector<double>>() == std::vector<double>({0.1, 3, 0}));
+  const jpeer::answer abs = ask_json(java, "java.lang.Math.abs", "[-2]");
+  CHECK(abs.kind() == JP_ANSWER_JSON && abs.as<std::string>() == "2" && abs.as<double>() == 2);
+  const jpeer::error refused = thrown_by([&] { abs.as<bool>(); });
+  CHECK(std::string(refused.what()) == "the JSON of a result is not what was asked for: 2");
+  CHECK(is_refused([&] { list("[1]").as<std::vector<std::string>>(); }));
+}
+
+void characters(jpeer::client &java)
+{
+  const auto upper = [&](auto given) { return java.call("java.lang.Character", "toUpperCase", given); };
+  CHECK(upper('a').as<char>() == 'A' && upper('a').as<char16_t>() == u'A');
+  CHECK(upper(u'\u00e4').as<char16_t>() == u'\u00c4' &&
+        is_refused([&] { upper(u'\u00e4').template as<char>(); }));
+  CHECK(upper(u'\u1e01').as<char16_t>() == u'\u1e00');
+  const char16_t lone = 0xD800;
+  CHECK(upper(lone).as<char16_t>() == lone);
+  CHECK(
+      is_refused([&] { java.call("java.lang.String", "valueOf", 5).as<char>(); })); /* a String is no char */
+  CHECK(is_refused([&] { java.call("java.lang.Math", "abs", 65).as<char>(); }));
+  CHECK(java.call("java.lang.Character", "valueOf", '\0').as<char>() == '\0');
+  const std::vector<char16_t> units = {u'a', u'\u00e4', lone};
+  CHECK(java.call("java.util.Arrays", "copyOf", units, 3).as<std::vector<char16_t>>() == units);
+  const std::vector<char> bytes = {'a', '\x80'};
+  CHECK(java.call("java.util.Arrays", "copyOf", bytes, 2).as<std::vector<char>>() == bytes);
+  jpeer::object list = java.create("java.util.ArrayList", jpeer::list({'x', u'\u00e4'}));
+  std::u16string seen;
+  list.call("forEach", java.lambda([&](char16_t each) { seen += each; }));
+  CHECK(seen == u"x\u00e4");
+  list.call("replaceAll", java.lambda([](char16_t each) { return each == u'x' ? 'y' : 'z'; }));
+  CHECK(list.call("toString").as<std::string>() == "[y, z]" && list.call("get", 0).as<char>() == 'y');
+}
 
 void numbers(jpeer::client &java)
 {
@@ -165,7 +271,13 @@ void collections(jpeer::client &java)
   std::vector<std::string> words = {"fig", "pear", "\"quoted\""};
   jpeer::object list = java.create("java.util.ArrayList", words);
   CHECK(list.call("get", 2).as<std::string>() == "\"quoted\"");
-  CHECK(list.fetch(10).json().kind == JP_JSON_OBJECT);
+  const jpeer::answer fetched = list.fetch(10);
+  CHECK(jp_json_member(fetched.json(), "elements").kind == JP_JSON_ARRAY);
+  CHECK(is_refused([&] { java.call("java.lang.String", "valueOf", 5).as<std::vector<int>>(); }));
+  CHECK(is_refused(
+      [&] { /* a String is no array, whatever it says */
+            java.create("java.lang.StringBuilder", "[1,2]").call("toString").as<std::vector<int>>();
+      }));
   jpeer::answer split = java.create("java.lang.StringBuilder", "a,b").call("toString");
   CHECK(split.as<std::string>() == "a,b");
   std::map<std::string, int> map = {{"one", 1}, {"two", 2}};
@@ -179,7 +291,51 @@ void collections(jpeer::client &java)
   CHECK(java.create("java.util.ArrayList", values).call("size").as<int>() == 2);
   jp_request own = jp_build_method("java.util.List.of", jp_text_of("[3, 4]"));
   CHECK(java.request(own).as<std::vector<std::int64_t>>() == std::vector<std::int64_t>({3, 4}));
-  CHECK(thrown_by([&] { java.request(own).as<std::vector<std::string>>(); }).status() == JP_CLIENT_INVALID);
+  std::optional<jpeer::value> first = "an allocation of its own, not a short one";
+  jpeer::value second = std::move(*first); /* both hold it */
+  CHECK(java.call("java.util.Objects", "equals", *first, second).as<bool>());
+  second = jpeer::value();
+  CHECK(java.create("java.util.ArrayList", jpeer::list({*first})).call("size").as<int>() == 1);
+  first.reset();
+}
+
+/* Objects that lists only name. */
+void elements(jpeer::client &java)
+{
+  jpeer::object calculator = java.create("com.example.Calculator");
+  jpeer::object list = java.create("java.util.ArrayList", jpeer::list({calculator, calculator}));
+  jpeer::answer fetched = list.fetch(10);
+  const jp_json found = jp_json_member(fetched.json(), "elements");
+  jpeer::object first = fetched.take(jp_json_at(found, 0));
+  jpeer::object second = fetched.take(jp_json_at(found, 1), "java.lang.Object");
+  CHECK(first.type() == "com.example.Calculator" && second.type() == "java.lang.Object");
+  CHECK(is_refused([&] { fetched.take(jp_json_at(found, 0)); }) && is_refused([&] { fetched.take(found); }));
+  calculator = jpeer::object();
+  fetched = java.call("java.lang.Math", "abs", 1);
+  list.call("clear");
+  first.call("accumulate", 8);
+  CHECK(first.get("result").as<int>() == 8 && second.call("equals", first).as<bool>());
+  jp_options options = JP_ZEROS;
+  options.size = sizeof options;
+  options.types = true;
+  jpeer::object nested = java.create("java.util.ArrayList", jpeer::list({java.create("java.lang.Object")}));
+  jpeer::answer typed =
+      java.request(jp_with_options(jp_build_fetch(jp_object(nested.raw()), 10, 0), &options));
+  jpeer::object told = typed.take(jp_json_at(jp_json_member(typed.json(), "elements"), 0));
+  CHECK(told.type() == "java.lang.Object" && told.call("equals", told).as<bool>());
+  jpeer::object adopted = java.adopt(jp_ref_keep(first.raw()));
+  CHECK(adopted.get("result").as<int>() == 8 && is_refused([&] { java.adopt(nullptr); }));
+  CHECK(java.adopt(jp_ref_keep(first.raw()), "java.lang.Object").type() == "java.lang.Object");
+}
+
+void names_with_nuls(jpeer::client &java)
+{
+  using namespace std::string_literals;
+  CHECK(is_refused([&] { java.call("java.lang.Math"s, "abs\0Exact"s, 1); }));
+  CHECK(is_refused([&] { java.create("java.lang.Object\0.x"s); }));
+  CHECK(is_refused([&] { jpeer::value(1).as_type("int\0"s); }));
+  jpeer::chain chain = java.chain();
+  CHECK(is_refused([&] { chain.call_static("a\0b"s, "java.lang.Math", "abs", 1); }));
 }
 
 /* ---- objects and errors ---- */
@@ -219,15 +375,63 @@ void errors(jpeer::client &java)
   CHECK(nobody.status() == JP_CLIENT_REFUSED && nobody.java() == nullptr);
 }
 
+void moved_from(jpeer::client &java)
+{
+  jpeer::answer answer = java.call("java.lang.Math", "abs", 1);
+  jpeer::answer moved = std::move(answer);
+  CHECK(is_refused([&] { answer.is_void(); }) && is_refused([&] { answer.as<int>(); }));
+  CHECK(is_refused([&] { answer.text(); }) && is_refused([&] { answer.raw(); }) && moved.as<int>() == 1);
+  jpeer::callback callback = java.lambda([](int) { return 1; });
+  jpeer::callback other = std::move(callback);
+  CHECK(is_refused([&] { jpeer::value given(callback); }));
+  jpeer::chain chain = java.chain();
+  jpeer::chain next = std::move(chain);
+  CHECK(thrown_by([&] { chain.call_static("", "java.lang.Math", "abs", 1); }).status() == JP_CLIENT_INVALID);
+  CHECK(thrown_by([&] { chain.send(); }).status() != JP_CLIENT_OK);
+}
+
 void handles_outlive_their_client(const std::string &url)
 {
   std::optional<jpeer::client> java(url);
+  jpeer::chain chain = java->chain();
   jpeer::object list = java->create("java.util.ArrayList");
   jpeer::answer text = java->call("java.lang.String", "valueOf", 5);
   jpeer::callback function = java->lambda([](int) { return 1; });
   java.reset();
   CHECK(text.as<std::string>() == "5");
   CHECK(thrown_by([&] { list.call("size"); }).status() == JP_CLIENT_CLOSED);
+  CHECK(thrown_by([&] { chain.call_static("", "java.lang.Math", "abs", 1); }).status() == JP_CLIENT_CLOSED);
+  jpeer::value given = function; /* still there */
+}
+
+/* Seconds that Java waits for a latch, unless its client ends. */
+enum { LATCH_SECONDS = 60 };
+
+/* The client goes while another thread waits in a call. The hook's state would go with it. */
+void ends_while_a_thread_waits(const std::string &url, bool is_moved)
+{
+  std::vector<int> state(1000, 0);
+  std::atomic<int> asked = 0;
+  jpeer::client_options options;
+  options.interrupted = [state, &asked] {
+    asked++;
+    return state[999] != 0;
+  };
+  std::optional<jpeer::client> java(std::in_place, url, options);
+  jpeer::object latch = java->create("java.util.concurrent.CountDownLatch", 1);
+  jpeer::object seconds = java->get("java.util.concurrent.TimeUnit", "SECONDS").as<jpeer::object>();
+  const auto begun = std::chrono::steady_clock::now();
+  std::thread waiting([&] {
+    jpeer::error thrown = thrown_by([&] { latch.call("await", std::int64_t{LATCH_SECONDS}, seconds); });
+    CHECK(thrown.status() == JP_CLIENT_CLOSED);
+  });
+  await([&] { return asked > 0; }, "the hook was not asked");
+  if (is_moved)
+    *java = jpeer::client(url);
+  else
+    java.reset();
+  waiting.join();
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(LATCH_SECONDS));
 }
 
 void timeouts(const std::string &url)
@@ -260,6 +464,28 @@ void chains(jpeer::client &java)
   CHECK(failed.status() == JP_CLIENT_REMOTE && failed.code() != 0);
   CHECK(std::string(failed.what()).find("nosuch") != std::string::npos);
   CHECK(chain["size"].as<int>() == 2 && chain["last"].as<std::string>() == "b");
+  CHECK(chain["last"].text() == "b" && *chain["size"].type() != '\0');
+  chain.call_static("bad", "java.lang.Integer", "parseInt", "x");
+  CHECK(thrown_by([&] { chain.send(); }).status() == JP_CLIENT_REMOTE);
+  jpeer::error step = thrown_by([&] { chain["bad"].as<std::optional<int>>(); });
+  CHECK(step.status() == JP_CLIENT_REMOTE && step.throwable_type() == "java.lang.NumberFormatException");
+}
+
+/* What a chain was given lives until it is sent. */
+void chains_keep_what_they_are_given(jpeer::client &java)
+{
+  jpeer::object list = java.create("java.util.ArrayList");
+  jpeer::chain chain = java.chain();
+  chain.with(list).call("", "add", java.create("java.lang.StringBuilder", "x"));
+  chain.call("", "add", jpeer::list({java.create("java.lang.StringBuilder", "y")}));
+  chain.with(java.create("java.lang.StringBuilder", "z")).call("", "append", "!").call("text", "toString");
+  chain.call_static("same", "java.util.Objects", "toString", java.create("java.lang.StringBuilder", "w"));
+  std::string seen;
+  chain.with(list).call("", "forEach", java.lambda([&](jpeer::answer_view each) { seen += each.type(); }));
+  java.call("java.lang.Math", "abs", 1); /* takes releases along */
+  chain.send();
+  CHECK(chain["text"].as<std::string>() == "z!" && chain["same"].as<std::string>() == "w" && !seen.empty());
+  CHECK(list.call("toString").as<std::string>() == "[x, [y]]");
 }
 
 /* ---- callbacks ---- */
@@ -308,6 +534,107 @@ void callbacks(jpeer::client &java)
   CHECK(taken.as_type("java.util.List").call("size").as<int>() == 2);
 }
 
+/* Values hold the callbacks that they are made of. */
+void callbacks_in_values(jpeer::client &java)
+{
+  jpeer::object list = java.create("java.util.ArrayList", std::vector<std::string>{"pear", "fig"});
+  const auto by_name = [](const std::string &left, const std::string &right) { return left.compare(right); };
+  jpeer::value comparator = java.lambda(by_name);
+  list.call("sort", comparator);
+  CHECK(list.call("toString").as<std::string>() == "[fig, pear]");
+  std::vector<jpeer::value> many;
+  many.push_back(java.lambda(by_name));
+  many.push_back(
+      java.lambda([](const std::string &left, const std::string &right) { return right.compare(left); }));
+  list.call("sort", many[1].as_type("java.util.Comparator"));
+  CHECK(list.call("toString").as<std::string>() == "[pear, fig]");
+  jpeer::object given =
+      java.create("java.util.ArrayList", std::vector<jpeer::value>{many[0].as_type("java.util.Comparator")});
+  many.clear();
+  CHECK(given.call("size").as<int>() == 1);
+  jpeer::object map = java.create("java.util.HashMap");
+  map.call("computeIfAbsent", "key", java.lambda([&](const std::string &) {
+    return jpeer::value(java.lambda(by_name)).as_type("java.util.Comparator");
+  }));
+  list.call("sort", map.call("get", "key").as<jpeer::object>());
+  CHECK(list.call("toString").as<std::string>() == "[fig, pear]");
+}
+
+/* A function that answers after it has returned. */
+void answers_later(jpeer::client &java)
+{
+  std::vector<std::thread> answering;
+  const auto ask = [&](jpeer::callback_function function) {
+    jpeer::object map = java.create("java.util.HashMap");
+    return map.call("computeIfAbsent", "key", java.callback(std::move(function))).as<std::string>();
+  };
+  CHECK(ask([&](const jpeer::incoming &call) {
+          answering.emplace_back([open = call.later(), key = call[0].as<std::string>()]() mutable {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            CHECK(is_refused([&] { open.give(jpeer::value("\xff")); })); /* still open */
+            open.give(key + "!");
+            CHECK(is_refused([&] { open.give("again"); }));
+          });
+          CHECK(is_refused([&] { call.later(); }));
+          return jpeer::value("not used");
+        }) == "key!");
+  CHECK(ask([](const jpeer::incoming &call) {
+          call.later().give("at once");
+          return jpeer::value();
+        }) == "at once");
+  const auto fail = [&](jpeer::callback_function function) {
+    return thrown_by([&] { ask(std::move(function)); });
+  };
+  jpeer::error dropped = fail([](const jpeer::incoming &call) {
+    call.later();
+    return jpeer::value();
+  });
+  CHECK(dropped.java()->message.find("without an answer") != std::string::npos);
+  jpeer::error later = fail([&](const jpeer::incoming &call) {
+    answering.emplace_back([open = call.later()]() mutable {
+      open.fail(std::make_exception_ptr(jpeer::error("java.lang.IllegalStateException", "late")));
+    });
+    return jpeer::value();
+  });
+  CHECK(later.throwable_type() == "java.lang.IllegalStateException" && later.java()->message == "late");
+  jpeer::object throwable = java.create("java.lang.ArithmeticException", "held");
+  jpeer::error held = fail([&](const jpeer::incoming &call) {
+    call.later().fail(throwable);
+    return jpeer::value();
+  });
+  CHECK(held.throwable_type() == "java.lang.ArithmeticException" && held.java()->message == "held");
+  std::optional<jpeer::open_call> open;
+  jpeer::error thrown = fail([&](const jpeer::incoming &call) -> jpeer::value {
+    open = call.later();
+    throw std::runtime_error("after all");
+  });
+  CHECK(thrown.java()->message.find("after all") != std::string::npos);
+  CHECK(is_refused([&] { open->give(1); }));
+  for (std::thread &each : answering)
+    each.join();
+}
+
+/* A call that is open when its client ends. */
+void answers_too_late(const std::string &url)
+{
+  std::optional<jpeer::open_call> open;
+  std::optional<jpeer::client> java(url);
+  jpeer::object thread = java->create("java.lang.Thread", java->callback(
+                                                              [&](const jpeer::incoming &call) {
+                                                                open = call.later();
+                                                                return jpeer::value();
+                                                              },
+                                                              {"java.lang.Runnable"}));
+  thread.call("start");
+  pollfd ready = {java->descriptor(), POLLIN, 0};
+  while (!open && poll(&ready, 1, 30000) == 1)
+    java->process();
+  CHECK(open && !open->id().empty());
+  java.reset();
+  CHECK(thrown_by([&] { open->give(jpeer::value()); }).status() == JP_CLIENT_CLOSED);
+  CHECK(is_refused([&] { open->give(jpeer::value()); }));
+}
+
 /* A function of a thread of Java's own runs in process(). */
 void processes(const std::string &url)
 {
@@ -349,19 +676,34 @@ void launches(const char *program)
   CHECK(thrown_by([&] { peer.client().get("java.lang.System", "out"); }).status() == JP_CLIENT_REMOTE);
   CHECK(jpeer::client(peer.url()).call("java.lang.Math", "abs", -1).as<int>() == 1 && peer.process_id() > 0);
   jpeer::peer moved = std::move(peer);
-  CHECK(moved.stop() == 0);
-  CHECK(thrown_by([&] { moved.client(); }).status() == JP_CLIENT_INVALID);
+  CHECK(is_refused([&] { peer.stop(); }) && is_refused([&] { peer.url(); }));
+  jpeer::chain chain = moved.client().chain();
+  CHECK(moved.stop() == 0 && moved.stop() == 0);
+  CHECK(is_refused([&] { moved.client(); }));
+  CHECK(thrown_by([&] { chain.send(); }).status() == JP_CLIENT_CLOSED);
+  std::atomic<int> asked = 0;
+  options.options = {"--rpc-default-action", "ALLOW"};
+  options.client.interrupted = [&] { return ++asked > 1; };
+  jpeer::peer hooked = jpeer::launch(options);
+  CHECK(thrown_by([&] { hooked.client().call("java.lang.Thread", "sleep", std::int64_t{60000}); }).status() ==
+        JP_CLIENT_INTERRUPTED);
+  options.client.interrupted = nullptr;
+  hooked = jpeer::launch(options);
+  std::thread waiting([&java = hooked.client()] {
+    CHECK(thrown_by([&] { java.call("java.lang.Thread", "sleep", std::int64_t{60000}); }).status() ==
+          JP_CLIENT_CLOSED);
+  });
+  await([&] { return jp_client_pending(hooked.client().raw()) > 0; }, "the thread did not call");
+  (void)hooked.stop(1);
+  waiting.join();
   options.program = "/nonexistent/jpeer";
   CHECK(thrown_by([&] { jpeer::launch(options); }).status() != JP_CLIENT_OK);
 }
 
 } // namespace
 
-int main(int count, char **words)
+static void play_all(const std::string &url)
 {
-  if (count < 3)
-    return 2;
-  const std::string url = words[1];
   {
     jpeer::client opened(url);
     jpeer::client java = std::move(opened);
@@ -369,17 +711,41 @@ int main(int count, char **words)
     macros_outlive_their_statement(java);
     macros_in_a_chain(java);
     numbers(java);
+    numbers_that_do_not_fit(java);
+    numbers_of_json_that_do_not_fit(java);
+    characters(java);
     texts(java);
     collections(java);
+    elements(java);
+    names_with_nuls(java);
     objects(java);
     errors(java);
+    moved_from(java);
     chains(java);
+    chains_keep_what_they_are_given(java);
     callbacks(java);
+    callbacks_in_values(java);
+    answers_later(java);
     threads(java);
   }
   handles_outlive_their_client(url);
+  ends_while_a_thread_waits(url, false);
+  ends_while_a_thread_waits(url, true);
+  answers_too_late(url);
   timeouts(url);
   processes(url);
-  launches(words[2]);
+}
+
+int main(int count, char **words)
+try {
+  if (count == 2)
+    play_all(words[1]);
+  else if (count == 3 && std::string(words[1]) == "launch")
+    launches(words[2]);
+  else
+    return 2;
   return 0;
+} catch (const std::exception &thrown) {
+  std::fprintf(stderr, "%s\n", thrown.what());
+  return 1;
 }
