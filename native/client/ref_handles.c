@@ -27,6 +27,11 @@ uint32_t jp_ref_number(const struct jp_ref *ref)
   return ref == NULL ? 0 : ref->number;
 }
 
+uint64_t jp_ref_epoch(const struct jp_ref *ref)
+{
+  return ref == NULL ? 0 : ref->first_epoch;
+}
+
 uint64_t message_ref_epoch(const struct jp_ref *ref)
 {
   return atomic_load_explicit(&ref->epoch, memory_order_relaxed);

@@ -95,7 +95,8 @@ static struct jp_ref *add_ref(struct ref_table *table, uint32_t number, struct t
   struct jp_ref *ref = malloc(sizeof *ref + type.len + 1);
   if (ref == NULL)
     return NULL;
-  *ref = (struct jp_ref){.client = table->client, .number = number, .epoch = ref_table_epoch(table)};
+  const uint64_t epoch = ref_table_epoch(table);
+  *ref = (struct jp_ref){.client = table->client, .number = number, .epoch = epoch, .first_epoch = epoch};
   if (type.len > 0)
     memcpy(ref->type, type.data, type.len);
   ref->type[type.len] = '\0';

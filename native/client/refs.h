@@ -10,7 +10,7 @@
  * begins, the refs leave the table and are stale: the new peer may use their numbers for other objects. Those with handles
  * remain until the last handle is released, which tells the peer nothing.
  *
- * It is under the client's lock. The number and the type of a ref are constant, and any thread reads its epoch.
+ * It is under the client's lock. The number, the type and the first epoch of a ref are constant, and any thread reads its epoch.
  */
 #include "client/messages/answer.h"
 #include "client/messages/encode.h"
@@ -23,6 +23,7 @@ enum { EPOCH_UNKNOWN = 0 };    /* the peer tells none */
 struct jp_ref {
   struct jp_client *client;
   _Atomic uint64_t epoch;
+  uint64_t first_epoch; /* constant: in which an answer told of it */
   uint32_t number;
   uint32_t told;       /* tellings that the peer was not told to let go of */
   size_t handles;      /* 0: it is in the list of releases */

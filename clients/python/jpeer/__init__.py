@@ -117,7 +117,7 @@ def same(left: Any, right: Any) -> bool:
     left, right = (each._target if isinstance(each, Wrapper) else each for each in (left, right))
     left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
     if isinstance(left, Object) and isinstance(right, Object):
-        return left._connection is right._connection and left._number == right._number
+        return (left._connection, left._number, left._epoch) == (right._connection, right._number, right._epoch)
     return left is right
 
 

@@ -68,7 +68,8 @@ class Object:
     When the last handle of an object goes, the peer lets go of it with the next message."""
 
     _connection: "Connection"  # read-only
-    _number: int  # the ref's number; equal numbers are the same object
+    _number: int  # the ref's number; equal numbers of one epoch are the same object
+    _epoch: int  # of the session, in the peer that the object is of: another peer uses the number for another object
     _java_type: str  # the runtime class that the peer told
 
 class Array(Object):
@@ -186,6 +187,7 @@ class Connection:
     # instance) or ("put", type, field, instance, value); Result(i) among arguments and instances is what step i gave.
     # Results of all steps, in order; the first that failed raises.
     # For a loop of the caller's. A link is named by its number:
+    def learn_epoch(self, link: int = 0) -> None: ...  # waits until the link knows which peer it has; never raises for the peer
     def reserve_link(self) -> None: ...  # link 0, the first one, is the loop's
     def open_link(self) -> int | None: ...  # another one for the loop; None: there can be no more at the moment
     def descriptor(self, link: int = 0) -> int: ...

@@ -378,7 +378,8 @@ class AsyncObject(AsyncWrapper):
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, AsyncObject):
             return NotImplemented
-        return self._target._number == other._target._number and self._owner is other._owner
+        mine, others = self._target, other._target
+        return (mine._number, mine._epoch) == (others._number, others._epoch) and self._owner is other._owner
 
     def __hash__(self) -> int:
         return hash(self._target._number)

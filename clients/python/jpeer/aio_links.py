@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from ._native import Connection
+from .exceptions import StaleObject
 
 LINKS_MAX = 256
 OPENINGS_MAX = 4  # at once
@@ -38,6 +39,7 @@ class Call(NamedTuple):
     step: tuple[Any, ...]
     timeout: float | None
     future: "asyncio.Future[Any]"
+    is_second: bool = False  # its link was asked which peer it has
 
 
 class Links:
@@ -119,13 +121,28 @@ class Links:
             )
             link = self._links.get(used) or self._add(used, is_ours=False)
         except Exception as error:
-            _settle(call.future, None, error)
+            if isinstance(error, StaleObject) and not call.is_second:
+                self._send_later(call._replace(is_second=True), number, for_callbacks, within, error)
+            else:
+                _settle(call.future, None, error)
             return
         self._take_out(link)
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
         self._loop.call_soon(self._process, link)  # what came at once may have woken nobody
+
+    def _send_later(self, call: Call, number: int, for_callbacks: int, within: str | None, error: StaleObject) -> None:
+        """The link may not know yet that there is another peer, and the object may be of that one."""
+
+        def send(learnt: "asyncio.Future[None]") -> None:
+            if learnt.exception() is not None or self._end is not None or number not in self._links:
+                _settle(call.future, None, error)
+            else:
+                self._send(call, number, for_callbacks, within)
+
+        learnt = self._loop.run_in_executor(self._threads, self._connection.learn_epoch, number)
+        learnt.add_done_callback(send)
 
     def _finish(self, call: Call, links: list[Link], value: Any, error: BaseException | None) -> None:
         _settle(call.future, value, error)

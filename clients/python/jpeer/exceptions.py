@@ -58,7 +58,7 @@ class Denied(PeerError, PermissionError):
 
 
 class StaleObject(PeerError, ReferenceError):
-    """The session no longer holds the object."""
+    """The session no longer holds the object, or the object is of a peer that has ended."""
 
 
 class Refused(PeerError, RuntimeError):
@@ -102,7 +102,7 @@ class ErrorMaker:
         if code == INVALID_PARAMS and _OTHER_INTERFACE.search(message):
             self._forget_callbacks()
             return NotImplemented
-        if code == SERVER_ERROR and throwable is not None and not message.startswith("No object found with objRef"):
+        if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
             return self._of_throwable(throwable, handle, 0)
         return _peer_error(code, message, data or {})
@@ -167,13 +167,17 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
         error = OutOfRange(message) if ": out of range for " in message else BadArgument(message)
     elif code == DENIED:
         error = Denied(message)
-    elif message.startswith("No object found with objRef"):
+    elif _is_stale(message, data):
         error = StaleObject(message)
     else:
         error = Refused(message)
     error.code = code
     error.data = data
     return error
+
+
+def _is_stale(message: str, data: dict[str, Any]) -> bool:
+    return data.get("reason") == "stale" or message.startswith("No object found with objRef")
 
 
 def _with_suggestions(message: str, suggestions: Sequence[str]) -> str:

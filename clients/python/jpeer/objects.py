@@ -25,7 +25,7 @@ class JavaObject(Object):
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
-            if self._connection is not other._connection:
+            if self._connection is not other._connection or self._epoch != other._epoch:
                 return False
             if self._identity or self._number == other._number:
                 return self._number == other._number

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ._native import Result, Typed
-from .exceptions import JavaException, PeerError, cause_of_handle, handle_of
+from .exceptions import JavaException, PeerError, StaleObject, cause_of_handle, handle_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -48,13 +48,20 @@ class Thrown:
             return None
         number = next(_numbers)
         text = Typed("java.lang.String", message)
+        put = Result(0), Typed("java.lang.Long", number)
         try:
-            if self._map is None:
-                self._make_map()
-            made, _ = self._java._connection.batch([
-                ("new", java_class, (text,)),
-                ("call", MAP, "put", self._map, (Result(0), Typed("java.lang.Long", number))),
-            ])  # fmt: skip
+            for may_be_stale in (True, False):
+                if self._map is None:
+                    self._make_map()
+                try:
+                    made, _ = self._java._connection.batch(
+                        [("new", java_class, (text,)), ("call", MAP, "put", self._map, put)]
+                    )
+                    break
+                except StaleObject:  # the map is of a peer that has ended
+                    self._map = None
+                    if not may_be_stale:
+                        raise
         except (PermissionError, AttributeError):
             self._is_denied = True
             return None

@@ -65,15 +65,23 @@ static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject 
   return true;
 }
 
-static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps)
+/* is_stale: where not NULL, it is set in place of the exception where nothing was sent. */
+static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps, bool *is_stale)
 {
   struct connection *connection = link->connection;
   struct jp_client_error error;
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
+  bool may_build = false;
   Py_BEGIN_ALLOW_THREADS;
   status = jp_chain_send(chain, timeout_ms, &error);
+  if (is_stale != NULL && status == JP_CLIENT_STALE && answer_of_step(chain, 0) == NULL)
+    may_build = link_learn_epoch(link, timeout_ms);
   Py_END_ALLOW_THREADS;
+  if (may_build) {
+    *is_stale = true;
+    return NULL;
+  }
   link_note_status(link, status);
   interrupt_end_wait(connection, status);
   if (PyErr_Occurred())
@@ -88,10 +96,10 @@ struct batch {
   PyObject *steps; /* a tuple */
 };
 
-static PyObject *try_batch(struct attempt *attempt, void *context)
+static PyObject *build_batch(struct attempt *attempt, const struct batch *batch, bool *is_stale)
 {
-  struct connection *connection = ((struct batch *)context)->connection;
-  PyObject *steps = ((struct batch *)context)->steps;
+  struct connection *connection = batch->connection;
+  PyObject *steps = batch->steps;
   struct link *link = connection_enter(connection, NULL);
   if (link == NULL)
     return NULL;
@@ -103,12 +111,19 @@ static PyObject *try_batch(struct attempt *attempt, void *context)
   if (chain == NULL)
     PyErr_NoMemory();
   else if (add_steps(&builder, chain, steps))
-    values = send_chain(link, chain, steps);
+    values = send_chain(link, chain, steps, is_stale);
   jp_chain_destroy(chain);
   attempt_end(attempt,
               &builder); /* values have their first forms: steps before one that was refused have run */
   connection_leave(connection);
   return values;
+}
+
+static PyObject *try_batch(struct attempt *attempt, void *context)
+{
+  bool is_stale = false;
+  PyObject *values = build_batch(attempt, context, &is_stale);
+  return is_stale ? build_batch(attempt, context, NULL) : values;
 }
 
 PyObject *connection_batch(PyObject *self, PyObject *sequence)

@@ -126,6 +126,8 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
   if (status == JP_CLIENT_OK)
     answered_hold(given->callback->connection, &argument);
   good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
+  if (status == JP_CLIENT_STALE)
+    raise_failure(given->callback->connection, status, NULL, &error);
   if (!good && !PyErr_Occurred())
     PyErr_Format(PyExc_ValueError, "%s", error.text);
   builder_fini(&builder);

@@ -131,6 +131,23 @@ static PyObject *raise_remote(struct connection *connection, const struct jp_ans
   return NULL;
 }
 
+/* As where the peer has refused it. */
+static PyObject *raise_stale(struct connection *connection, const struct jp_client_error *error)
+{
+  enum { SERVER_ERROR = -32000 };
+  PyObject *data = Py_BuildValue("{ssss}", "message", error->text, "reason", "stale");
+  PyObject *raised = data == NULL ? NULL
+                                  : PyObject_CallFunction(connection->make_error, "OisOO", connection,
+                                                          SERVER_ERROR, error->text, Py_None, data);
+  if (raised != NULL && PyExceptionInstance_Check(raised))
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  else if (raised != NULL)
+    PyErr_Format(PyExc_TypeError, "make_error gave no exception: %R", raised);
+  Py_XDECREF(data);
+  Py_XDECREF(raised);
+  return NULL;
+}
+
 PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error)
 {
@@ -141,6 +158,8 @@ PyObject *raise_failure(struct connection *connection, enum jp_client_status sta
     if (answer != NULL)
       return raise_remote(connection, answer);
     break;
+  case JP_CLIENT_STALE:
+    return answer != NULL ? raise_remote(connection, answer) : raise_stale(connection, error);
   case JP_CLIENT_TIMEOUT:
     return PyErr_Format(PyExc_TimeoutError, "%s", error->text);
   case JP_CLIENT_CLOSED:

@@ -265,6 +265,20 @@ struct link *link_of_thread(struct connection *connection)
   return link == NULL ? take_link(connection) : link;
 }
 
+bool link_learn_epoch(const struct link *link, int timeout_ms)
+{
+  enum { TRIES = 2 }; /* the first one may find out that the connection has ended */
+  const struct jp_request ping = jp_build_ping();
+  enum jp_client_status status = JP_CLIENT_CLOSED;
+  for (int i = 0; i < TRIES && status == JP_CLIENT_CLOSED; i++) {
+    struct jp_client_error error;
+    struct jp_answer *answer = NULL;
+    status = jp_client_call(link->client, &ping, timeout_ms, &answer, &error);
+    jp_answer_free(answer);
+  }
+  return status == JP_CLIENT_OK;
+}
+
 void link_note_status(struct link *link, enum jp_client_status status)
 {
   bool is_over = status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL;

@@ -350,6 +350,19 @@ PyObject *loop_unanswered(PyObject *self, PyObject *args)
 
 /* ---- the links of a loop ---- */
 
+PyObject *loop_learn_epoch(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  int timeout_ms = ((struct connection *)self)->timeout_ms;
+  Py_BEGIN_ALLOW_THREADS;
+  (void)link_learn_epoch(link, timeout_ms);
+  Py_END_ALLOW_THREADS;
+  connection_leave((struct connection *)self);
+  Py_RETURN_NONE;
+}
+
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
 {
   (void)ignored;

@@ -140,6 +140,10 @@ struct link *link_of_thread(struct connection *connection);
 struct link *link_open_for_loop(struct connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
 void link_flush_others(struct connection *connection, const struct link *link);
+/* Asks the peer for nothing, so that the link's client knows the epoch of the session: of another link's object it cannot say
+ * before whether the object is of a peer that has ended, or whether its own connection is. Without the GIL. False: the peer
+ * does not answer. */
+bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* What a call has given: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
 
@@ -330,6 +334,7 @@ PyObject *loop_send(PyObject *self, PyObject *args);
 PyObject *loop_descriptor(PyObject *self, PyObject *args);
 PyObject *loop_process(PyObject *self, PyObject *args);
 PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
 PyObject *loop_open_link(PyObject *self, PyObject *ignored);
 

@@ -48,6 +48,12 @@ static PyObject *object_number(PyObject *self, void *ignored)
   return PyLong_FromUnsignedLong(jp_ref_number(((struct object *)self)->ref));
 }
 
+static PyObject *object_epoch(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyLong_FromUnsignedLongLong(jp_ref_epoch(((struct object *)self)->ref));
+}
+
 static PyMemberDef object_members[] = {
     {"_connection", T_OBJECT_EX, offsetof(struct object, connection), READONLY, NULL},
     {"_java_type", T_OBJECT_EX, offsetof(struct object, java_type), READONLY, NULL},
@@ -55,6 +61,7 @@ static PyMemberDef object_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef object_getters[] = {{"_number", object_number, NULL, NULL, NULL},
+                                       {"_epoch", object_epoch, NULL, NULL, NULL},
                                        {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot object_slots[] = {{Py_tp_doc, "A handle of an object in the peer."},

@@ -32,6 +32,8 @@ struct jp_answer *request_call(struct connection *connection, struct builder *bu
     sent.options = &default_options;
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
+  if (status == JP_CLIENT_STALE && answer == NULL && link_learn_epoch(link, timeout_ms))
+    status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
   interrupt_end_wait(connection, status);
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
@@ -342,6 +344,7 @@ PyMethodDef connection_methods[] = {
     {"descriptor", loop_descriptor, METH_VARARGS, NULL},
     {"process", loop_process, METH_VARARGS, NULL},
     {"unanswered", loop_unanswered, METH_VARARGS, NULL},
+    {"learn_epoch", loop_learn_epoch, METH_VARARGS, NULL},
     {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
     {"open_link", loop_open_link, METH_NOARGS, NULL},
     {"listen", connection_listen, METH_VARARGS, NULL},

@@ -115,6 +115,9 @@ JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
 /* Of NULL 0. As a bare number it is not looked at for staleness. */
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
+/* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
+ * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
+JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 

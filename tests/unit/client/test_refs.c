@@ -126,6 +126,7 @@ static void another_epoch_makes_other_refs(void **state)
   assert_int_equal(old->epoch, 5);
   ref_table_enter_epoch(&table, 6);
   assert_int_equal(old->epoch, EPOCH_ENDED);
+  assert_int_equal(jp_ref_epoch(old), 5);
   assert_int_equal(table.releases, 0);
   assert_int_equal(table.held, 1);
   struct jp_ref *made = tell(&table, 1);

@@ -1,0 +1,291 @@
+"""A peer is killed, and another one takes its address: no object of the old one is one of the new one."""
+
+import asyncio
+import gc
+import threading
+import time
+import unittest
+
+import jpeer
+import jpeer.aio
+from support import SECONDS, RestartedPeer
+
+SCHEMES = ("ws+unix", "http+unix", "shm")
+
+
+def await_peer(java):
+    """The connection finds out that its peer has ended, and that there is another one."""
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            return java.stats()
+        except (ConnectionError, TimeoutError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def on_thread(function):
+    """The function's result, on a thread of its own, which has a link of its own."""
+    results = []
+
+    def run():
+        try:
+            results.append((function(), None))
+        except BaseException as error:
+            results.append((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(SECONDS)
+    if not results:
+        raise AssertionError("the thread has not ended")
+    result, error = results[0]
+    if error is not None:
+        raise error
+    return result
+
+
+class Worker:
+    """A thread that keeps its link, and runs what it is given."""
+
+    def __init__(self):
+        self._wanted, self._done = threading.Semaphore(0), threading.Semaphore(0)
+        self._function = self._result = self._error = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            self._wanted.acquire()
+            if self._function is None:
+                return
+            self._result = self._error = None
+            try:
+                self._result = self._function()
+            except BaseException as error:
+                self._error = error
+            self._done.release()
+
+    def run(self, function):
+        self._function = function
+        self._wanted.release()
+        if not self._done.acquire(timeout=SECONDS):
+            raise AssertionError("the thread did not run it")
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def end(self):
+        self._function = None
+        self._wanted.release()
+        self._thread.join(SECONDS)
+
+
+class Restarts(unittest.TestCase):
+    def check_each(self, check, schemes=SCHEMES, **options):
+        for scheme in schemes:
+            with self.subTest(scheme=scheme, **options), RestartedPeer() as peer:
+                with jpeer.connect(peer.url(scheme), timeout=SECONDS, reconnects=True, **options) as java:
+                    check(peer, java)
+
+    def check_stale(self, java, old, new):
+        """In each place that an object has in a request."""
+        before = list(new)
+        for what, attempt in (
+            ("receiver", lambda: old.add("wrong")),
+            ("str", lambda: str(old)),
+            ("size", lambda: len(old)),
+            ("elements", lambda: list(old)),
+            ("argument", lambda: new.add(old)),
+            ("inside of a list", lambda: new.addAll([1, old])),
+            ("argument of a constructor", lambda: java.java.util.ArrayList(old)),
+            ("argument of a static method", lambda: java.java.util.Objects.toString(old)),
+            ("element of an array", lambda: java.array("java.lang.Object", [old])),
+            ("batch", lambda: java._connection.batch([("call", "java.util.List", "add", new, ("wrong",)),
+                                                      ("call", "java.util.List", "add", old, ("wrong",))])),
+            ("another link", lambda: on_thread(lambda: old.size())),
+        ):  # fmt: skip
+            with self.subTest(what):
+                with self.assertRaises(jpeer.StaleObject) as caught:
+                    attempt()
+                self.assertIsInstance(caught.exception, ReferenceError)
+                self.assertIn("ArrayList", str(caught.exception))
+        self.assertEqual(list(new), before)
+
+    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+        def check(peer, java):
+            old = java.java.util.ArrayList(["old"])
+            peer.restart()
+            await_peer(java)
+            new = java.java.util.ArrayList(["new"])
+            self.assertEqual(old._number, new._number)
+            self.check_stale(java, old, new)
+            self.assertFalse(old == new)
+            self.assertFalse(jpeer.same(old, new))
+            del old
+            gc.collect()
+            self.assertEqual(list(new), ["new"])
+
+        self.check_each(check)
+        self.check_each(check, peer_id="6f0b64be-5d4c-4d0c-9b7e-0a1b2c3d4e5f")
+
+    def test_the_first_use_after_the_restart(self):
+        """Nothing else has found out that there is another peer."""
+
+        def check(peer, java):
+            old, List = java.java.util.ArrayList(["old"]), java.java.util.ArrayList
+            peer.restart()
+            with jpeer.connect(peer.url("ws+unix"), timeout=SECONDS) as other:
+                others = other.java.util.ArrayList(["other"])
+                end = time.monotonic() + SECONDS
+                while True:
+                    try:
+                        self.fail(f"{old}")
+                    except ConnectionError:
+                        self.assertLess(time.monotonic(), end)
+                    except jpeer.StaleObject:
+                        break
+                self.assertEqual(list(others), ["other"])
+            new = List(["new"])
+            self.assertEqual(list(new), ["new"])
+
+        self.check_each(check)
+
+    def test_identity(self):
+        def check(peer, java):
+            Random = java.java.util.Random  # its equals and hashCode are Object's, so that Java is not asked
+            old = Random()
+            kept = {old: "old"}
+            peer.restart()
+            await_peer(java)
+            new = Random()
+            self.assertEqual(old._number, new._number)
+            self.assertNotEqual(old, new)
+            self.assertNotIn(new, kept)
+            self.assertIn(old, kept)
+            self.assertEqual(on_thread(lambda: java.java.util.List.of(new).get(0)), new)
+
+        self.check_each(check)
+
+    def test_threads(self):
+        """Each thread has a link of its own: all of them are of one session of the new peer, too."""
+
+        def check(peer, java):
+            worker = Worker()
+            old = worker.run(lambda: java.java.util.ArrayList(["old"]))
+            list(old), worker.run(lambda: list(old))
+            peer.restart()
+            await_peer(java)
+            new = java.java.util.ArrayList(["new"])
+            self.assertEqual(old._number, new._number)
+            for _ in range(3):
+                with self.assertRaises((jpeer.StaleObject, ConnectionError)):
+                    worker.run(lambda: old.add("wrong"))
+            worker.run(lambda: await_peer(java))
+            with self.assertRaises(jpeer.StaleObject):
+                worker.run(lambda: old.add("wrong"))
+            self.assertEqual(worker.run(lambda: list(new)), ["new"])
+            more = worker.run(lambda: java.java.util.ArrayList([new]))
+            self.assertEqual(more[0], new)
+            self.assertEqual(list(more[0]), ["new"])
+            del old
+            gc.collect()
+            worker.run(java.stats)
+            self.assertEqual(on_thread(lambda: list(new)), ["new"])
+            worker.end()
+
+        self.check_each(check)
+
+    def test_a_link_that_has_not_found_out(self):
+        """A thread whose link still has the old peer's connection gets an object of the new one."""
+
+        def check(peer, java):
+            worker = Worker()
+            worker.run(lambda: java.java.util.ArrayList(["old"]))
+            peer.restart()
+            await_peer(java)
+            new = java.java.util.ArrayList(["new"])
+            end = time.monotonic() + SECONDS
+            while True:
+                try:
+                    self.assertEqual(worker.run(lambda: list(new)), ["new"])
+                    break
+                except ConnectionError:
+                    self.assertLess(time.monotonic(), end)
+            worker.end()
+
+        self.check_each(check)
+
+    def test_functions(self):
+        def check(peer, java):
+            calls = []
+
+            def note(each):
+                calls.append(each)
+
+            def fail(each):
+                raise KeyError("mine")
+
+            consumer = java.java.util.function.Consumer(note)
+            failing = java.java.util.function.Consumer(fail)
+            java.java.util.List.of(1).forEach(consumer)
+            with self.assertRaises(KeyError):
+                java.java.util.List.of(1).forEach(failing)
+            old = java.java.util.ArrayList(["old"])
+            peer.restart()
+            await_peer(java)
+            new = java.java.util.ArrayList(["new"])
+            java.java.util.List.of(new).forEach(consumer)
+            self.assertEqual((calls[0], list(calls[1]), len(calls)), (1, ["new"], 2))
+            for _ in range(2):
+                with self.assertRaises(KeyError):
+                    java.java.util.List.of(1).forEach(failing)
+            made = java.java.util.HashMap()
+            with self.assertRaises(jpeer.StaleObject):
+                made.computeIfAbsent("key", lambda key: old)
+            self.assertEqual(made.size(), 0)
+
+        self.check_each(check, ("ws+unix", "shm"))
+
+
+class RestartsOfLoops(unittest.TestCase):
+    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+        for scheme in SCHEMES:
+            with self.subTest(scheme=scheme), RestartedPeer() as peer:
+                asyncio.run(asyncio.wait_for(self.check(peer, scheme), SECONDS * 3))
+
+    async def check(self, peer, scheme):
+        async with await jpeer.aio.connect(peer.url(scheme), timeout=SECONDS, reconnects=True) as java:
+            List = java.java.util.ArrayList
+            olds = await asyncio.gather(*(List([f"old {number}"]) for number in range(6)))
+            await asyncio.to_thread(peer.restart)
+            end = time.monotonic() + SECONDS
+            while True:
+                try:
+                    await java.stats()
+                    break
+                except (ConnectionError, TimeoutError):
+                    self.assertLess(time.monotonic(), end)
+                    await asyncio.sleep(0.01)
+            news = []
+            while len(news) < 6:
+                try:
+                    news.append(await List([f"new {len(news)}"]))
+                except ConnectionError:
+                    self.assertLess(time.monotonic(), end)
+            self.assertEqual({each._target._number for each in olds}, {each._target._number for each in news})
+
+            async def check_stale(old):
+                with self.assertRaises(jpeer.StaleObject):
+                    await old.toString()
+
+            await asyncio.gather(*(check_stale(old) for old in olds))
+            for old in olds:
+                self.assertNotIn(old, news)
+            texts = await asyncio.gather(*(new.toString() for new in news))
+            self.assertEqual(texts, [f"[new {number}]" for number in range(6)])
+
+
+if __name__ == "__main__":
+    unittest.main()
