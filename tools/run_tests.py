@@ -153,7 +153,7 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
     ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
-    ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
+    ("soak", "memory after millions of calls, and objects after restarts of the peer", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),
     ("bare-user", "the same, as a user with sudo", None, [["tests/release/bare_root.sh", "--as-user"]], {}),

@@ -8,6 +8,8 @@ none is kept is what the integration tests show, with PhantomReferences.
 The collector is the serial one because the others keep tables outside the heap that grow with it.
 With fewer than 2,000 large calls the first tenth ends while the JVM still compiles what they run, and what that takes
 shows as growth.
+
+Before that a peer is killed every minute and started again, under clients of the Python package: restarts.py.
 """
 
 import argparse
@@ -33,6 +35,7 @@ RUNS = (
 )
 LEAST_CALLS = 100
 SETTLE_SECONDS = 0.5
+RESTART_SECONDS = 60
 
 
 def growths(scheme, divide):
@@ -54,13 +57,34 @@ def is_flat(memory):
     return memory["at_end"] - memory["at_tenth"] <= LIMIT_KIB
 
 
+def survives_restarts(minutes, seed):
+    """Whether no answer named a wrong object. Where no object was stale, nothing was tried."""
+    from bench.restarts import run_restarts  # here, because the benchmarks have no use for the Python package
+
+    lives, crowds = run_restarts(minutes * 60, RESTART_SECONDS, seed)
+    good = True
+    for scheme, (counts, faults) in crowds.items():
+        is_right = counts["wrong"] == 0 and counts["read"] > 0 and (lives == 0 or counts["stale"] > 0)
+        good = good and is_right
+        print(f"{scheme:9} {lives} restarts, " + ", ".join(f"{count:,} {what}" for what, count in counts.items())
+              + f": {'right' if is_right else 'WRONG'}", flush=True)
+        for fault in faults:
+            print(f"  {fault}")
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser(prog="soak", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--transport", choices=("ws", "http", "tcp"), default="ws")
     parser.add_argument("--divide", type=int, default=5,
                         help="so many times fewer calls (default %(default)s; 1 takes minutes)")
+    parser.add_argument("--only", choices=("memory", "restarts"), help="one of the two parts alone")
+    parser.add_argument("--minutes", type=float, default=5, help="of restarts, one a minute (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of what the clients do (default %(default)s)")
     options = parser.parse_args()
-    good = True
+    good = options.only == "memory" or survives_restarts(options.minutes, options.seed)
+    if options.only == "restarts":
+        return 0 if good else 1
     for what, memory in growths(options.transport, options.divide):
         good = good and is_flat(memory)
         print(f"{options.transport:5} {what:24} {memory['at_tenth']} KiB at a tenth, {memory['at_end']} at the end, "
