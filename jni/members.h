@@ -51,6 +51,8 @@ struct jvm_target {
   const struct jvm_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
+  /* Objects of the named class are values: only a rule or preset that names a class of it denies. For `allows`. */
+  bool is_value;
   /* Of an instance method that an object is asked to run: what jvm_target_find_supertype needs. NULL: a supertype of
    * the object is not asked for. */
   const struct jvm_lineage *lineage;
@@ -135,9 +137,10 @@ struct jvm_guard {
    * kept for the object's class. */
   enum jp_status (*check_filling)(void *context, const struct jvm_target *target, struct arena *arena,
                                   struct outcome *denied);
-  /* Asked about each of several overloads, of which only the allowed are candidates, and about a member
-   * before the caller learns that it cannot be used in this way. The target has no resolved member, no frame,
-   * no runtime class, no holders and no verdicts; a lineage where there is a receiver. */
+  /* Asked about each of several overloads, of which only the allowed are candidates, about a member before the caller
+   * learns that it cannot be used in this way, and about the members that a result by value is read with (judge_reading).
+   * The target has no resolved member, no frame and no verdicts; a lineage where there is a receiver. Of an overload it
+   * has no runtime class and no holders. */
   bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
   /* Asked about each interface that an OP_CALLBACK names, before it is loaded: JP_OK where a method of it may be
    * allowed. */
@@ -204,7 +207,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
 /*
  * The answer is too long: *outcome becomes the ref alone of what the request's last jvm_invoke gave, and all else that
  * its result has stored is taken back. False: it gave no object, and *outcome stays. The request has a `result`,
- * and needs neither operation nor guard.
+ * and needs no operation.
  */
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome);
 /* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */

@@ -1,4 +1,5 @@
 /* Results that are told as a ref, because they cannot travel by value. */
+#include "jni/convert/judge.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/throwables.h"
@@ -30,10 +31,23 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
   return false;
 }
 
+/* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
+static bool may_tell_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
+{
+  JNIEnv *env = request->thread->env;
+  const struct jvm_known *known = &request->thread->jvm->known;
+  if (class->component != 0 || class->maker == MAKER_STRING)
+    return true;
+  if ((*env)->IsInstanceOf(env, object, known->class_collection))
+    return judge_reading(request, class, READING_COLLECTION_SIZE);
+  return (*env)->IsInstanceOf(env, object, known->class_map) &&
+         judge_reading(request, class, READING_MAP_SIZE);
+}
+
 void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
                      size_t kept, struct outcome *outcome)
 {
-  const struct jvm_class *class = jvm_class_of_object(request->thread, object);
+  struct jvm_class *class = jvm_class_of_object(request->thread, object);
   if (request->stored != NULL)
     jvm_objects_renew(request->thread, request->objects, request->stored, kept);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE};
@@ -46,7 +60,8 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
     return;
   outcome->has_value = true;
   outcome->value = (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref};
-  outcome->value.has_length = result_find_length(request, class, object, &outcome->value.length);
+  outcome->value.has_length = may_tell_length(request, class, object) &&
+                              result_find_length(request, class, object, &outcome->value.length);
 }
 
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)

@@ -1,3 +1,4 @@
+#include "jni/convert/judge.h"
 #include "jni/convert/result_texts.h"
 #include "jni/runtime/throwables.h"
 
@@ -14,6 +15,9 @@ struct walk {
   bool keeps_nothing; /* an object that needs a ref ends the walk */
   bool is_flat;       /* every container is an object that needs a ref */
   bool is_typed;      /* elements tell their types */
+  /* Classes that are never unloaded, whose objects may be read; NULL: none yet. */
+  const struct jvm_class *set_class;   /* of the last entry set, one of the JDK's */
+  const struct jvm_class *entry_class; /* of the last entry */
 };
 
 /* An array, collection or map that is being read, and the outer ones that contain it. */
@@ -163,6 +167,58 @@ static bool fill_collection(struct walk *walk, const struct level *level, struct
   return elements != NULL && fill_list(walk, level, elements, out);
 }
 
+/* ---- what the policy lets the answer have ---- */
+
+/* jpeer.fetch would read the collection by its iterator, whose class counts as well. One that the JDK makes for its own
+ * collection is not asked for. Where there is none, the collection's own members alone are judged. */
+static bool may_iterate(struct walk *walk, jobject collection)
+{
+  struct jvm_thread *thread = walk->request->thread;
+  jobject iterator =
+      (*walk->env)->CallObjectMethod(walk->env, collection, thread->jvm->known.method_iterable_iterator);
+  if (throwable_take(thread, NULL) || iterator == NULL)
+    return true;
+  /* The JVM's verifier takes any object for an interface. */
+  bool is_iterator = (*walk->env)->IsInstanceOf(walk->env, iterator, thread->jvm->known.class_iterator);
+  struct jvm_class *class = jvm_class_of_object(thread, iterator);
+  (*walk->env)->DeleteLocalRef(walk->env, iterator);
+  return !is_iterator || (class != NULL && judge_reading(walk->request, class, READING_ITERATOR));
+}
+
+static bool may_read_collection(struct walk *walk, struct jvm_class *class, jobject collection)
+{
+  return walk->request->guard == NULL || (judge_reading(walk->request, class, READING_COLLECTION) &&
+                                          (class->is_of_jdk || may_iterate(walk, collection)));
+}
+
+enum container { CONTAINER_NONE, CONTAINER_ARRAY, CONTAINER_MAP, CONTAINER_COLLECTION };
+
+static enum container find_container(const struct walk *walk, const struct jvm_class *class, jobject object)
+{
+  const struct jvm_known *known = &walk->request->thread->jvm->known;
+  if (class->component != 0)
+    return CONTAINER_ARRAY;
+  if ((*walk->env)->IsInstanceOf(walk->env, object, known->class_map))
+    return CONTAINER_MAP;
+  return (*walk->env)->IsInstanceOf(walk->env, object, known->class_collection) ? CONTAINER_COLLECTION
+                                                                                : CONTAINER_NONE;
+}
+
+static bool may_read(struct walk *walk, enum container container, struct jvm_class *class, jobject object)
+{
+  switch (container) {
+  case CONTAINER_ARRAY:
+    return judge_reading(walk->request, class, READING_ARRAY);
+  case CONTAINER_MAP:
+    return judge_reading(walk->request, class, READING_MAP);
+  case CONTAINER_COLLECTION:
+    return may_read_collection(walk, class, object);
+  case CONTAINER_NONE:
+    break;
+  }
+  return false;
+}
+
 /* ---- maps ---- */
 
 /* As String.valueOf would write it. */
@@ -245,21 +301,67 @@ static bool fill_entry_value(struct walk *walk, const struct level *level, jobje
   return filled;
 }
 
-/* Reads all keys first: if one is unfit, the whole map becomes a ref, and no value is read. */
+/* True where the object is of this class; NULL: of none. Costs less than jvm_class_of_object, which keeps in mind one
+ * class alone: that of keys and values. */
+static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
+{
+  if (class == NULL)
+    return false;
+  jclass own = (*walk->env)->GetObjectClass(walk->env, object);
+  bool same = (*walk->env)->IsSameObject(walk->env, own, class->ref);
+  (*walk->env)->DeleteLocalRef(walk->env, own);
+  return same;
+}
+
+/* KEY_TEXT: it is an entry, and may be read. */
+static enum key check_entry(struct walk *walk, jobject entry)
+{
+  if (entry == NULL)
+    return fail_key(walk, "a map's entrySet has a null in it");
+  if (is_exactly(walk, entry, walk->entry_class))
+    return KEY_TEXT;
+  if (!(*walk->env)->IsInstanceOf(walk->env, entry, walk->request->thread->jvm->known.class_map_entry))
+    return fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
+  struct jvm_class *class = jvm_class_of_object(walk->request->thread, entry);
+  if (class == NULL)
+    return fail_key(walk, "out of memory");
+  if (!judge_reading(walk->request, class, READING_ENTRY))
+    return KEY_UNFIT;
+  walk->entry_class = class->permanent ? class : NULL;
+  return KEY_TEXT;
+}
+
+/* Reads all keys first: if one is unfit or may not be read, the whole map becomes a ref, and no value is read. */
 static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, struct op_entry *entries)
 {
   enum key kind = KEY_TEXT;
   for (size_t i = 0; i < count && kind == KEY_TEXT; i++) {
     jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
-    if (pair == NULL)
-      kind = fail_key(walk, "a map's entrySet has a null in it");
-    else if (!(*walk->env)->IsInstanceOf(walk->env, pair, walk->request->thread->jvm->known.class_map_entry))
-      kind = fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
-    else
+    kind = check_entry(walk, pair);
+    if (kind == KEY_TEXT)
       kind = read_key(walk, pair, &entries[i].key);
     (*walk->env)->DeleteLocalRef(walk->env, pair);
   }
   return kind;
+}
+
+/* KEY_TEXT: a map's entrySet gave a collection that may be read. */
+static enum key check_set(struct walk *walk, jobject set)
+{
+  if (set == NULL)
+    return fail_key(walk, "a map's entrySet gave null");
+  if (is_exactly(walk, set, walk->set_class))
+    return KEY_TEXT;
+  /* The JVM's verifier takes any object for an interface. */
+  if (!(*walk->env)->IsInstanceOf(walk->env, set, walk->request->thread->jvm->known.class_collection))
+    return fail_key(walk, "a map's entrySet gave what is no collection");
+  struct jvm_class *class = jvm_class_of_object(walk->request->thread, set);
+  if (class == NULL)
+    return fail_key(walk, "out of memory");
+  if (!may_read_collection(walk, class, set))
+    return KEY_UNFIT;
+  walk->set_class = class->is_of_jdk && class->permanent ? class : NULL;
+  return KEY_TEXT;
 }
 
 static bool fill_map(struct walk *walk, const struct level *level, const struct jvm_class *class,
@@ -269,11 +371,9 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
   jobject set = (*walk->env)->CallObjectMethod(walk->env, level->object, known->method_map_entry_set);
   if (take_exception(walk))
     return false;
-  if (set == NULL)
-    return fail_result(walk, "a map's entrySet gave null");
-  /* The JVM's verifier takes any object for an interface. */
-  if (!(*walk->env)->IsInstanceOf(walk->env, set, known->class_collection))
-    return fail_result(walk, "a map's entrySet gave what is no collection");
+  enum key fit = check_set(walk, set);
+  if (fit != KEY_TEXT)
+    return fit == KEY_UNFIT && fill_ref(walk, class, level->object, out);
   jobjectArray pairs = copy_collection(walk, set);
   if (pairs == NULL)
     return false;
@@ -313,9 +413,8 @@ static bool check_level(struct walk *walk, const struct level *level)
 }
 
 static bool fill_container(struct walk *walk, const struct level *level, const struct jvm_class *class,
-                           struct op_value *out)
+                           enum container container, struct op_value *out)
 {
-  const struct jvm_known *known = &walk->request->thread->jvm->known;
   if (!check_level(walk, level))
     return false;
   if ((*walk->env)->PushLocalFrame(walk->env, LEVEL_REFERENCES) != 0) {
@@ -323,21 +422,14 @@ static bool fill_container(struct walk *walk, const struct level *level, const s
     return false;
   }
   bool filled;
-  if (class->component != 0)
+  if (container == CONTAINER_ARRAY)
     filled = fill_array(walk, level, class, out);
-  else if ((*walk->env)->IsInstanceOf(walk->env, level->object, known->class_map))
+  else if (container == CONTAINER_MAP)
     filled = fill_map(walk, level, class, out);
   else
     filled = fill_collection(walk, level, out);
   (*walk->env)->PopLocalFrame(walk->env, NULL);
   return filled;
-}
-
-static bool is_container(struct walk *walk, const struct jvm_class *class, jobject object)
-{
-  const struct jvm_known *known = &walk->request->thread->jvm->known;
-  return class->component != 0 || (*walk->env)->IsInstanceOf(walk->env, object, known->class_collection) ||
-         (*walk->env)->IsInstanceOf(walk->env, object, known->class_map);
 }
 
 /* An object of a class that has texts. A Class keeps its ref, because only that tells its loader. */
@@ -362,17 +454,18 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
     *out = (struct op_value){.kind = OP_NULL};
     return true;
   }
-  const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
+  struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
     return fail_result(walk, "out of memory");
   if (result_is_value_class(class))
     return fill_scalar(walk, class, object, out);
   if (result_has_text(walk->request, class))
     return fill_text(walk, class, object, out);
-  if (walk->is_flat || !is_container(walk, class, object))
+  enum container container = walk->is_flat ? CONTAINER_NONE : find_container(walk, class, object);
+  if (!may_read(walk, container, class, object))
     return fill_ref(walk, class, object, out);
   const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};
-  return fill_container(walk, &level, class, out);
+  return fill_container(walk, &level, class, container, out);
 }
 
 /* A new object becomes a ref, even a list: who makes it wants to hold it. */
@@ -423,7 +516,8 @@ void result_fill_collection(const struct jvm_request *request, const struct jvm_
   struct outcome failed; /* what goes wrong costs the value alone */
   struct walk walk = begin_walk(request, 0, &failed);
   walk.keeps_nothing = true;
-  outcome->has_value = is_container(&walk, class, object) && fill_value(&walk, NULL, object, &outcome->value);
+  outcome->has_value = find_container(&walk, class, object) != CONTAINER_NONE &&
+                       fill_value(&walk, NULL, object, &outcome->value);
 }
 
 bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,

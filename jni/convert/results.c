@@ -1,6 +1,7 @@
 #include "jni/convert/results.h"
 
 #include "base/primitives.h"
+#include "jni/convert/judge.h"
 #include "jni/convert/result_texts.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/dispatch.h"
@@ -260,6 +261,8 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
                         jobject object, struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
+  if (class->component != 0 && !judge_reading(request, class, READING_ARRAY))
+    return;
   if (class->component != 0)
     outcome->has_value = read_array(request, epoch, class, object, &outcome->value);
   else if (class->text != CLASS_TEXT_NONE && !request->compat_pal)

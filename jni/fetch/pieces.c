@@ -87,7 +87,7 @@ bool fetch_from_array(struct fetch *fetch)
   char letter = fetch->class->component;
   bool is_primitive = letter != 'L' && letter != '[';
   size_t count;
-  if (!judge_range(fetch->request, fetch->class, from, fetch->max, fetch->outcome) ||
+  if (!judge_elements(fetch->request, fetch->class, fetch->outcome) ||
       !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
     return false;
   if (is_primitive) {

@@ -122,6 +122,8 @@ struct jvm_thread {
   bool is_nested; /* of a worker whose requests run inside a callback, on the thread that waits in that */
   struct fill_cache *fill_cache;
   void (*fill_cache_destroy)(struct jvm_thread *thread);
+  struct reading_cache *reading_cache;
+  void (*reading_cache_destroy)(struct jvm_thread *thread);
   struct found_classes *found_classes;
   void (*found_classes_destroy)(struct jvm_thread *thread);
 };

@@ -62,6 +62,8 @@ void jvm_thread_fini(struct jvm_thread *thread)
     thread->member_cache_destroy(thread);
   if (thread->fill_cache_destroy != NULL)
     thread->fill_cache_destroy(thread);
+  if (thread->reading_cache_destroy != NULL)
+    thread->reading_cache_destroy(thread);
   if (thread->found_classes_destroy != NULL)
     thread->found_classes_destroy(thread);
   (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);

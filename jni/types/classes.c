@@ -95,19 +95,22 @@ static struct text element_name(struct text name)
   return primitive_keyword(name.data[at]);
 }
 
-/* True where the class is never unloaded: its loader is the boot, platform or application loader. */
-static bool is_permanent(struct jvm_thread *thread, struct jvm_classes *table, jclass class, bool hidden)
+enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_JDK };
+
+static enum loader_kind find_loader_kind(struct jvm_thread *thread, const struct jvm_classes *table,
+                                         jclass class)
 {
   JNIEnv *env = thread->env;
   jobject loader = NULL;
-  if (hidden || (*thread->jvmti)->GetClassLoader(thread->jvmti, class, &loader) != JVMTI_ERROR_NONE)
-    return false;
-  if (loader == NULL)
-    return true;
-  bool permanent = (*env)->IsSameObject(env, loader, thread->jvm->class_loader) ||
-                   (*env)->IsSameObject(env, loader, table->platform_loader);
+  enum loader_kind kind = LOADER_OTHER;
+  if ((*thread->jvmti)->GetClassLoader(thread->jvmti, class, &loader) != JVMTI_ERROR_NONE)
+    return LOADER_OTHER;
+  if (loader == NULL || (*env)->IsSameObject(env, loader, table->platform_loader))
+    kind = LOADER_JDK;
+  else if ((*env)->IsSameObject(env, loader, thread->jvm->class_loader))
+    kind = LOADER_APPLICATION;
   (*env)->DeleteLocalRef(env, loader);
-  return permanent;
+  return kind;
 }
 
 static bool is_direct_subclass(struct jvm_thread *thread, jclass class, struct text ancestor)
@@ -183,7 +186,12 @@ static struct jvm_class *make_entry(struct jvm_thread *thread, struct jvm_classe
   if (entry->name.data == NULL)
     goto out;
   describe_class(thread, entry, class);
-  entry->permanent = is_permanent(thread, table, class, entry->is_hidden);
+  enum loader_kind loader = find_loader_kind(thread, table, class);
+  /* Whether a class is never unloaded. */
+  entry->permanent = !entry->is_hidden && loader != LOADER_OTHER;
+  /* What a proxy does is up to whoever has made it. */
+  entry->is_of_jdk =
+      loader == LOADER_JDK && !is_direct_subclass(thread, class, TEXT("java.lang.reflect.Proxy"));
   entry->ref = entry->permanent ? (*env)->NewGlobalRef(env, class) : (*env)->NewWeakGlobalRef(env, class);
   (void)throwable_take(thread, NULL);
   if (entry->ref != NULL)

@@ -256,7 +256,7 @@ static struct policy_verdict check_holders(const struct rpc_authorizer *authoriz
   return other;
 }
 
-/* The named class decides; the others can only deny. Of a value type, only a rule that names it denies. */
+/* The named class decides; the others can only deny. Of one whose objects are values, only a rule that names it denies. */
 static struct policy_verdict evaluate_named(const struct rpc_authorizer *authorizer, enum op_kind operation,
                                             const struct jvm_target *target, bool is_value)
 {
@@ -264,7 +264,7 @@ static struct policy_verdict evaluate_named(const struct rpc_authorizer *authori
   struct policy_verdict verdict = {.allow = true};
   if (has_class(target->named_class))
     verdict =
-        is_value ? policy_check_other(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
+        is_value ? policy_check_object(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
   if (!verdict.allow)
     return verdict;
   struct policy_verdict other = {.allow = true};
@@ -542,7 +542,7 @@ bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind
                            const struct jvm_target *member)
 {
   struct text by;
-  return evaluate_target(authorizer, operation, member, false, &by).allow;
+  return evaluate_target(authorizer, operation, member, member->is_value, &by).allow;
 }
 
 static bool allow_overload(void *context, enum op_kind operation, const struct jvm_target *member)

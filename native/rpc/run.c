@@ -160,7 +160,10 @@ bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outc
 {
   if (run->result.object == NULL || run->runner->peer->config.compat_pal)
     return false;
-  const struct jvm_request request = request_of_result(run);
+  struct rpc_authorizer authorizer = rpc_run_authorizer(run);
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  struct jvm_request request = request_of_result(run);
+  request.guard = &guard;
   return jvm_result_become_ref(&request, by_value, outcome);
 }
 
