@@ -519,15 +519,19 @@ static enum jp_status decode_denied(struct java_method_finder *finder, uint32_t 
   return denied;
 }
 
+static bool may_have_instance(const struct java_method_finder *finder, uint32_t *instance)
+{
+  return finder->rules->loader == 0 && finder->operation->kind == OP_CALL &&
+         read_possible_instance(finder->request, instance);
+}
+
 static enum jp_status decode_found(struct java_method_finder *finder)
 {
   uint32_t instance = 0;
   enum jp_status status = java_method_finder_begin(finder);
   if (status != JP_OK)
     return status;
-  bool may_be_of_instance = finder->rules->loader == 0 && finder->operation->kind == OP_CALL &&
-                            read_possible_instance(finder->request, &instance);
-  if (may_be_of_instance && (finder->is_beyond || finder->by_object)) {
+  if ((finder->is_beyond || finder->by_object) && may_have_instance(finder, &instance)) {
     finder->is_beyond = true;
     if (decode_for_instance(finder, instance, &status))
       return status;
@@ -538,7 +542,7 @@ static enum jp_status decode_found(struct java_method_finder *finder)
   if (status == JP_OK)
     status = decode_params(finder);
   java_method_finder_drop(finder);
-  return status == JP_DENIED && may_be_of_instance && !finder->is_beyond
+  return status == JP_DENIED && !finder->is_beyond && may_have_instance(finder, &instance)
              ? decode_denied(finder, instance, status)
              : status;
 }
