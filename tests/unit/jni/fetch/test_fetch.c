@@ -297,7 +297,7 @@ static void each_member_is_asked_about(void **state)
       {"entrySet", "{'instance':$map}", "-32001 java.util.LinkedHashMap.entrySet"},
       {"iterator", "{'instance':$map}", "-32001 java.util.LinkedHashMap$LinkedEntrySet.iterator"},
       {"read", "{'instance':$stream}", "-32001 java.io.ByteArrayInputStream.read"},
-      {"[0:1000]", "{'instance':$ints}", "-32001 int.[0:1000]"},
+      {"[]", "{'instance':$ints}", "-32001 int.[]"},
       {"iterator", "{'instance':$pipeline}", "-32001 java.util.stream.IntPipeline$Head.iterator"},
   };
   for (size_t i = 0; i < COUNT_OF(begin); i++)
