@@ -153,6 +153,7 @@ def _order(holds: Callable[[Any, Any], Any], left: NumberValueMixin, right: obje
 
 DIGITS_MAX = 1_000_000
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?", re.ASCII)  # BigDecimal.toString
 
 
 def read_integer(text: str) -> int:
@@ -177,10 +178,9 @@ def read_integer(text: str) -> int:
 
 
 def read_decimal(text: str) -> decimal.Decimal:
-    value = decimal.Decimal(text)
-    if not value.is_finite():
+    if not _DECIMAL.fullmatch(text):
         raise ValueError(f"{text[:40]} is no number of java.math.BigDecimal")
-    return value
+    return decimal.Decimal(text)
 
 
 NUMBERS: dict[str, Callable[[str], Any]] = {
