@@ -14,6 +14,7 @@ from typing import Any
 
 from . import callbacks, objects, output, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
+from .answers import taken_apart
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
@@ -160,7 +161,9 @@ class Java(ModuleType):
         self._connection = connection
         self._launched = launched
         try:
-            connection.session = connection.control("share_session")
+            name = connection.control("share_session")
+            with taken_apart("the name of the session"):
+                connection.session = name
         except AttributeError as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
@@ -192,7 +195,8 @@ def find_class_object(name: str) -> tuple[Any, ...]:
 
 
 def read_stats(answer: Any) -> dict[str, Any]:
-    return dict(json.loads(answer) if isinstance(answer, str) else answer)
+    with taken_apart("the answer to stats"):
+        return dict(json.loads(answer) if isinstance(answer, str) else answer)
 
 
 def class_name(java_class: Any) -> str:

@@ -369,8 +369,14 @@ static PyObject *rest_of(struct connection *connection, struct jp_answer *answer
 static PyObject *page_of(struct connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
-  struct jp_json_cursor cursor = jp_json_enter(jp_json_member(json, "elements"));
+  struct jp_json listed = jp_json_member(json, "elements");
+  struct jp_json_cursor cursor = jp_json_enter(listed);
   struct jp_json inside;
+  bool done;
+  if (listed.kind != JP_JSON_ARRAY || !jp_json_boolean(jp_json_member(json, "done"), &done)) {
+    PyErr_SetString(PyExc_ValueError, "it has no list of elements, or does not say whether there are more");
+    return NULL;
+  }
   PyObject *elements = PyList_New(0);
   while (elements != NULL && jp_json_next(&cursor, NULL, &inside)) {
     PyObject *value = page_element(connection, answer, inside, 0);
@@ -378,8 +384,6 @@ static PyObject *page_of(struct connection *connection, struct jp_answer *answer
       Py_CLEAR(elements);
     Py_XDECREF(value);
   }
-  bool done = false;
-  (void)jp_json_boolean(jp_json_member(json, "done"), &done);
   PyObject *rest = elements == NULL ? NULL : rest_of(connection, answer, instance);
   PyObject *page = rest == NULL ? NULL : Py_BuildValue("(OOO)", elements, done ? Py_True : Py_False, rest);
   Py_XDECREF(elements);

@@ -1,7 +1,7 @@
 """What a peer can do to a client: a malformed answer is a ProtocolError, and nothing else happens."""
 
-import decimal
 import copy
+import decimal
 import random
 import subprocess
 import sys
@@ -54,6 +54,19 @@ class Answers(Hostile):
         )):  # fmt: skip
             with self.subTest(at=at), self.assertRaises(jpeer.ProtocolError):
                 print("harmless:", repr(self.call(value))[:100])
+
+    def test_malformed_pages(self):
+        for page in ([1, 2], {"elements": None, "done": True}, {"elements": "ab", "done": True}, {"elements": [1]},
+                     {"elements": [1], "done": "no"}, {}, 5, None):
+            with self.subTest(page=page):
+                java = self.connect(lambda request, page=page: {"jsonrpc": "2.0", "id": request["id"], "result": page})
+                with self.assertRaises(jpeer.ProtocolError):
+                    java._connection.fetch("text")
+
+    def test_malformed_stats(self):
+        for value in ("x", "5", "[1]", ""):
+            with self.subTest(value=value), self.assertRaises(jpeer.ProtocolError):
+                self.connect_to(value_of("java.lang.String", value)).stats()
 
     def test_deep_answers(self):
         for levels in (290, 299, 2000, 100_000):
