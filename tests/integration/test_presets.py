@@ -290,6 +290,8 @@ FILES = {
     "list of revoked certificates": lambda c, path: c.call(
         "java.security.cert.CertPathValidator", "getRevocationChecker",
         on=c.call("java.security.cert.CertPathValidator", "getInstance", text("PKIX"))),
+    "file of hosts": lambda c, path: c.new("java.net.InetAddress$HostsFileNameService", text(path)),
+    "file of hosts in newer JDKs": lambda c, path: c.new("java.net.InetAddress$HostsFileResolver", text(path)),
     "place of a print": lambda c, path: c.new("javax.print.attribute.standard.Destination",
                                               given("java.net.URI", uri(c, path))),
     "operation of a bean": lambda c, path: c.call(
