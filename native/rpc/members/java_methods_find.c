@@ -41,10 +41,10 @@ static enum jp_status find_in_catalog(struct java_method_finder *finder)
   struct jp_error error;
   bool may_have_it = finder->catalog != NULL && finder->rules->loader == 0;
   enum jp_status status =
-      may_have_it ? java_methods_index_find(finder->index, finder->catalog, finder->authorizer->policy,
-                                            finder->name.class_name, finder->name.member, finder->arena,
-                                            &finder->in_catalog, &error)
-                  : JP_OK;
+      may_have_it
+          ? java_methods_index_find(finder->index, finder->catalog, finder->authorizer->policy,
+                                    finder->name.class_name, finder->name.member, &finder->in_catalog, &error)
+          : JP_OK;
   finder->is_beyond = !finder->in_catalog.has_class;
   if (status == JP_OK)
     return JP_OK;

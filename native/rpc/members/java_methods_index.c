@@ -1,12 +1,16 @@
 #include "rpc/members/java_methods_index.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { BUCKETS = 512 };
 
-struct entry {
-  struct entry *next;
+struct java_methods_entry {
+  struct java_methods_entry *next;  /* in its bucket */
+  struct java_methods_entry *newer; /* by when it was asked for last; NULL: the newest */
+  struct java_methods_entry *older;
+  atomic_uint users;  /* the index, and each java_methods_found */
   struct arena arena; /* owns all below */
   struct text class_name;
   struct text member;
@@ -18,12 +22,14 @@ struct entry {
 struct java_methods_index {
   pthread_mutex_t lock;
   size_t count;
-  struct entry *buckets[BUCKETS];
+  struct java_methods_entry *newest;
+  struct java_methods_entry *oldest;
+  struct java_methods_entry *buckets[BUCKETS];
 };
 
-static void destroy_entry(struct entry *entry)
+static void release_entry(struct java_methods_entry *entry)
 {
-  if (entry == NULL)
+  if (entry == NULL || atomic_fetch_sub(&entry->users, 1) != 1)
     return;
   arena_fini(&entry->arena);
   catalog_excerpt_close(entry->excerpt);
@@ -42,123 +48,161 @@ void java_methods_index_destroy(struct java_methods_index *index)
 {
   if (index == NULL)
     return;
-  for (size_t i = 0; i < BUCKETS; i++) {
-    while (index->buckets[i] != NULL) {
-      struct entry *entry = index->buckets[i];
-      index->buckets[i] = entry->next;
-      destroy_entry(entry);
-    }
+  while (index->newest != NULL) {
+    struct java_methods_entry *entry = index->newest;
+    index->newest = entry->older;
+    release_entry(entry);
   }
   pthread_mutex_destroy(&index->lock);
   free(index);
 }
 
-static struct entry **bucket_of(struct java_methods_index *index, struct text class_name, struct text member)
+/* ---- under the lock ---- */
+
+static struct java_methods_entry **bucket_of(struct java_methods_index *index, struct text class_name,
+                                             struct text member)
 {
   uint64_t hash = text_hash(member) ^ text_hash(class_name) * (uint64_t)0x9E3779B97F4A7C15u;
   return &index->buckets[(hash ^ hash >> 32) % BUCKETS];
 }
 
-static struct entry *find_locked(struct entry *entry, struct text class_name, struct text member)
+static struct java_methods_entry *find_entry(struct java_methods_index *index, struct text class_name,
+                                             struct text member)
 {
+  struct java_methods_entry *entry = *bucket_of(index, class_name, member);
   while (entry != NULL && !(text_equal(entry->class_name, class_name) && text_equal(entry->member, member)))
     entry = entry->next;
   return entry;
 }
 
-/* Takes the entry where there is room and no other thread has stored the same. */
-static bool keep_entry(struct java_methods_index *index, struct entry *entry)
+static void put_newest(struct java_methods_index *index, struct java_methods_entry *entry)
 {
-  struct entry **bucket = bucket_of(index, entry->class_name, entry->member);
+  entry->newer = NULL;
+  entry->older = index->newest;
+  if (index->newest != NULL)
+    index->newest->newer = entry;
+  else
+    index->oldest = entry;
+  index->newest = entry;
+}
+
+static void take_out_of_order(struct java_methods_index *index, struct java_methods_entry *entry)
+{
+  if (entry->newer != NULL)
+    entry->newer->older = entry->older;
+  else
+    index->newest = entry->older;
+  if (entry->older != NULL)
+    entry->older->newer = entry->newer;
+  else
+    index->oldest = entry->newer;
+}
+
+static struct java_methods_entry *remove_oldest(struct java_methods_index *index)
+{
+  struct java_methods_entry *oldest = index->oldest;
+  struct java_methods_entry **at = bucket_of(index, oldest->class_name, oldest->member);
+  while (*at != oldest)
+    at = &(*at)->next;
+  *at = oldest->next;
+  take_out_of_order(index, oldest);
+  index->count--;
+  return oldest;
+}
+
+/* ---- looking up ---- */
+
+/* The entry, for release_entry; NULL: it is not kept. */
+static struct java_methods_entry *use_kept(struct java_methods_index *index, struct text class_name,
+                                           struct text member)
+{
   pthread_mutex_lock(&index->lock);
-  bool kept =
-      index->count < JAVA_METHODS_KEPT && find_locked(*bucket, entry->class_name, entry->member) == NULL;
-  if (kept) {
+  struct java_methods_entry *entry = find_entry(index, class_name, member);
+  if (entry != NULL) {
+    atomic_fetch_add(&entry->users, 1);
+    if (entry != index->newest) {
+      take_out_of_order(index, entry);
+      put_newest(index, entry);
+    }
+  }
+  pthread_mutex_unlock(&index->lock);
+  return entry;
+}
+
+/* Keeps the entry, too, where no other thread has stored the same. */
+static void keep_entry(struct java_methods_index *index, struct java_methods_entry *entry)
+{
+  struct java_methods_entry *dropped = NULL;
+  pthread_mutex_lock(&index->lock);
+  if (find_entry(index, entry->class_name, entry->member) == NULL) {
+    if (index->count == JAVA_METHODS_KEPT)
+      dropped = remove_oldest(index);
+    struct java_methods_entry **bucket = bucket_of(index, entry->class_name, entry->member);
     entry->next = *bucket;
     *bucket = entry;
+    put_newest(index, entry);
+    atomic_fetch_add(&entry->users, 1);
     index->count++;
   }
   pthread_mutex_unlock(&index->lock);
-  return kept;
+  release_entry(dropped);
 }
 
-static struct entry *make_entry(struct catalog_excerpt *excerpt, const struct policy *policy,
-                                struct text class_name, uint32_t class_index, struct text member)
+/* Takes the excerpt, even on failure. */
+static struct java_methods_entry *make_entry(struct catalog_excerpt *excerpt, const struct policy *policy,
+                                             struct text class_name, uint32_t class_index, struct text member)
 {
-  struct entry *entry = calloc(1, sizeof *entry);
-  if (entry == NULL)
+  struct java_methods_entry *entry = calloc(1, sizeof *entry);
+  if (entry == NULL) {
+    catalog_excerpt_close(excerpt);
     return NULL;
+  }
   arena_init(&entry->arena);
-  entry->excerpt = catalog_excerpt_retain(excerpt);
+  atomic_init(&entry->users, 1);
+  entry->excerpt = excerpt;
   entry->class_name = arena_text(&entry->arena, class_name);
   entry->member = arena_text(&entry->arena, member);
   if (entry->class_name.data != NULL && entry->member.data != NULL &&
       java_methods_collect_named(catalog_excerpt_tables(excerpt), policy, class_index, member, &entry->arena,
                                  &entry->methods, &entry->count) == JP_OK)
     return entry;
-  destroy_entry(entry);
+  release_entry(entry);
   return NULL;
-}
-
-static void give_entry(const struct entry *entry, struct java_methods_found *found)
-{
-  *found = (struct java_methods_found){.has_class = true,
-                                       .methods = entry->methods,
-                                       .count = entry->count,
-                                       .tables = catalog_excerpt_tables(entry->excerpt),
-                                       .excerpt = catalog_excerpt_retain(entry->excerpt)};
-}
-
-/* Keeps the methods that have the name; false: there are none, or no room for them. */
-static bool store(struct java_methods_index *index, struct catalog_excerpt *excerpt,
-                  const struct policy *policy, struct text class_name, uint32_t class_index,
-                  struct text member, struct java_methods_found *found)
-{
-  struct entry *entry = make_entry(excerpt, policy, class_name, class_index, member);
-  if (entry == NULL)
-    return false;
-  bool is_kept = entry->count > 0 && keep_entry(index, entry);
-  if (is_kept)
-    give_entry(entry, found);
-  else
-    destroy_entry(entry);
-  return is_kept;
 }
 
 enum jp_status java_methods_index_find(struct java_methods_index *index, struct catalog *catalog,
                                        const struct policy *policy, struct text class_name,
-                                       struct text member, struct arena *arena,
-                                       struct java_methods_found *found, struct jp_error *error)
+                                       struct text member, struct java_methods_found *found,
+                                       struct jp_error *error)
 {
   *found = (struct java_methods_found){.has_class = false};
-  pthread_mutex_lock(&index->lock);
-  struct entry *entry = find_locked(*bucket_of(index, class_name, member), class_name, member);
-  bool has_room = index->count < JAVA_METHODS_KEPT;
-  pthread_mutex_unlock(&index->lock);
-  if (entry != NULL) { /* entries stay until the index ends */
-    give_entry(entry, found);
-    return JP_OK;
+  struct java_methods_entry *entry = use_kept(index, class_name, member);
+  if (entry == NULL) {
+    struct catalog_excerpt *excerpt;
+    enum jp_status status = catalog_excerpt_open(catalog, &class_name, 1, CATALOG_ANCESTRY, &excerpt, error);
+    if (status != JP_OK)
+      return status;
+    uint32_t class_index = catalog_find(catalog_excerpt_tables(excerpt), class_name);
+    if (class_index == CATALOG_NONE) {
+      catalog_excerpt_close(excerpt);
+      return JP_OK;
+    }
+    entry = make_entry(excerpt, policy, class_name, class_index, member);
+    if (entry == NULL)
+      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    if (entry->count > 0) /* else a caller who makes names up would have room for them */
+      keep_entry(index, entry);
   }
-  struct catalog_excerpt *excerpt;
-  enum jp_status status = catalog_excerpt_open(catalog, &class_name, 1, CATALOG_ANCESTRY, &excerpt, error);
-  if (status != JP_OK)
-    return status;
-  const struct catalog_tables *tables = catalog_excerpt_tables(excerpt);
-  uint32_t class_index = catalog_find(tables, class_name);
-  if (class_index == CATALOG_NONE ||
-      (has_room && store(index, excerpt, policy, class_name, class_index, member, found))) {
-    catalog_excerpt_close(excerpt);
-    return JP_OK;
-  }
-  struct java_method *collected = NULL;
-  *found = (struct java_methods_found){.has_class = true, .tables = tables, .excerpt = excerpt};
-  status = java_methods_collect_named(tables, policy, class_index, member, arena, &collected, &found->count);
-  found->methods = collected;
-  return status == JP_OK ? JP_OK : jp_fail(error, status, "out of memory");
+  *found = (struct java_methods_found){.has_class = true,
+                                       .methods = entry->methods,
+                                       .count = entry->count,
+                                       .tables = catalog_excerpt_tables(entry->excerpt),
+                                       .entry = entry};
+  return JP_OK;
 }
 
 void java_methods_index_release(struct java_methods_found *found)
 {
-  catalog_excerpt_close(found->excerpt);
+  release_entry(found->entry);
   *found = (struct java_methods_found){.has_class = false};
 }
