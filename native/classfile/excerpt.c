@@ -379,7 +379,12 @@ enum jp_status excerpts_each_name(struct excerpts *excerpts, catalog_visitor *vi
   pthread_mutex_lock(&excerpts->reading);
   enum jp_status status = make_source(excerpts, error);
   if (status == JP_OK)
-    status = class_source_each(excerpts->source, visit, context, error);
+    status = class_source_list(excerpts->source, error);
+  struct class_source *source = status == JP_OK ? class_source_retain(excerpts->source) : NULL;
   pthread_mutex_unlock(&excerpts->reading);
+  if (source == NULL)
+    return status;
+  status = class_source_each(source, visit, context, error); /* some ms, for which others need not wait */
+  class_source_destroy(source);
   return status;
 }

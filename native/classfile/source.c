@@ -9,6 +9,7 @@
 #include "classfile/jimage.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,10 @@ struct open_jar {
 };
 
 struct class_source {
+  atomic_uint users;
   struct catalog_config config;
   struct jimage *jimage; /* NULL: it is not open yet, or there is no JDK */
+  size_t jdk_count;      /* of the image's classes that are listed */
   bool is_listed;        /* the class path is */
   bool has_parts;        /* one of the jars has */
   unsigned feature_version;
@@ -59,6 +62,7 @@ struct class_source *class_source_create(const struct catalog_config *config)
   if (source == NULL)
     return NULL;
   source->config = *config;
+  atomic_init(&source->users, 1);
   table_init(&source->order, sizeof(struct place));
   table_init(&source->classes, sizeof(struct jar_class));
   arena_init(&source->arena);
@@ -81,9 +85,15 @@ static void forget_class_path(struct class_source *source)
   arena_fini(&source->arena);
 }
 
+struct class_source *class_source_retain(struct class_source *source)
+{
+  atomic_fetch_add(&source->users, 1);
+  return source;
+}
+
 void class_source_destroy(struct class_source *source)
 {
-  if (source == NULL)
+  if (source == NULL || atomic_fetch_sub(&source->users, 1) != 1)
     return;
   forget_class_path(source);
   jimage_close(source->jimage);
@@ -354,25 +364,30 @@ static void visit_path(void *context, struct text path)
   naming->visit(naming->context, (struct text){name, path.len});
 }
 
-enum jp_status class_source_each(struct class_source *source, catalog_visitor *visit, void *context,
-                                 struct jp_error *error)
+enum jp_status class_source_list(struct class_source *source, struct jp_error *error)
 {
-  struct naming naming = {visit, context};
-  size_t count = 0;
   enum jp_status status = open_jimage(source, error);
   if (status == JP_OK)
     status = list_class_path(source, error);
   if (status == JP_OK && source->has_parts)
     return jp_fail(error, JP_LIMIT, "the class path has jars within jars");
   if (status == JP_OK && source->jimage != NULL)
-    status = jimage_list(source->jimage, &count, error);
-  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    status = jimage_list(source->jimage, &source->jdk_count, error);
+  return status;
+}
+
+enum jp_status class_source_each(const struct class_source *source, catalog_visitor *visit, void *context,
+                                 struct jp_error *error)
+{
+  struct naming naming = {visit, context};
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; i < source->jdk_count; i++) {
     struct text path = jimage_class_path(source->jimage, i);
     if (path.data != NULL)
       visit_path(&naming, path);
   }
   const struct jar_class *classes = source->classes.items;
-  for (size_t i = 0; status == JP_OK && i < source->classes.count; i++)
+  for (size_t i = 0; i < source->classes.count; i++)
     visit_path(&naming, classes[i].path);
   const struct place *order = source->order.items;
   for (size_t i = 0; status == JP_OK && i < source->order.count; i++) {

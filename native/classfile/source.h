@@ -2,8 +2,8 @@
 #define JPEER_CLASSFILE_SOURCE_H
 /*
  * Finds the file of one class where the JDK and a class path have it, and the names of all classes, without reading any
- * other class file. What it found out about the class path (the elements, the names in its jars) is kept. One owner, one
- * thread at a time. Only for the catalog.
+ * other class file. What it found out about the class path (the elements, the names in its jars) is kept. One thread at a
+ * time, except for class_source_each. Only for the catalog.
  */
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
@@ -12,7 +12,10 @@ struct class_source;
 
 /* Reads nothing. The configuration is borrowed. NULL: no memory. Caller frees with class_source_destroy. */
 struct class_source *class_source_create(const struct catalog_config *config);
-void class_source_destroy(struct class_source *source); /* NULL is fine */
+/* Adds a holder, which ends with class_source_destroy, and returns the source. */
+struct class_source *class_source_retain(struct class_source *source);
+/* Removes one holder, in any thread; the last one frees the source. NULL is fine. */
+void class_source_destroy(struct class_source *source);
 
 /*
  * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call, and
@@ -23,8 +26,12 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
                                  struct class_file *file, enum catalog_origin *origin,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Gives the binary name of each class, in no order, and some twice. Errors as above. */
-enum jp_status class_source_each(struct class_source *source, catalog_visitor *visit, void *context,
+/* Finds out where the classes are, for class_source_each. Errors as above. */
+enum jp_status class_source_list(struct class_source *source, struct jp_error *error) JP_MUST_CHECK;
+
+/* Gives the binary name of each class, in no order, and some twice, after class_source_list has succeeded once. Any holder's
+ * thread, also while others read classes. JP_NO_MEMORY, JP_IO. */
+enum jp_status class_source_each(const struct class_source *source, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 #include "rpc/suggest/suggest.h"
 
+#include "base/text_order.h"
 #include "classfile/class_file.h"
 #include "op/type.h"
 #include "rpc/meta/meta_query.h"
@@ -98,11 +99,12 @@ static void offer_nested(struct look *look, const struct text *names, size_t cou
   }
 }
 
-/* The names that may be near, by their distance as far as names alone tell it; few classes are read for a suggestion. */
-enum { DISTANCES = 5, CANDIDATES_MAX = 64 /* of one distance */ };
+/* The names that may be near and that the caller may use, by their distance as far as names alone tell both; few classes
+ * are read for a suggestion. Of more names than are kept it is the first in their order, whichever way they come. */
+enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes Holder */ };
 
 struct candidates {
-  struct arena *arena;
+  const struct rpc_suggester *suggester;
   struct text wanted;
   struct text simple;
   unsigned limit;
@@ -125,11 +127,24 @@ static void note_candidate(void *context, struct text name)
   unsigned distance = ends_with_simple_name(name, candidates->simple)
                           ? 1
                           : nearest_distance(name, candidates->wanted, candidates->limit);
-  if (distance > candidates->limit || distance >= DISTANCES || candidates->counts[distance] == CANDIDATES_MAX)
+  const struct rpc_suggester *suggester = candidates->suggester;
+  if (distance > candidates->limit || distance >= DISTANCES ||
+      !policy_shows_class(suggester->policy, suggester->channel, name))
     return;
-  struct text *kept = &candidates->names[distance][candidates->counts[distance]];
-  *kept = arena_text(candidates->arena, name);
-  candidates->counts[distance] += kept->data != NULL;
+  struct text *names = candidates->names[distance];
+  size_t count = candidates->counts[distance];
+  size_t at = count;
+  while (at > 0 && text_order(name, names[at - 1]) < 0)
+    at--;
+  if (at == CANDIDATES_MAX || (at > 0 && text_equal(name, names[at - 1])))
+    return;
+  struct text kept = arena_text(suggester->arena, name);
+  if (kept.data == NULL)
+    return;
+  count -= count == CANDIDATES_MAX; /* the last one makes room */
+  memmove(names + at + 1, names + at, (count - at) * sizeof *names);
+  names[at] = kept;
+  candidates->counts[distance] = count + 1;
 }
 
 /* Opens the classes that may be near. */
@@ -139,7 +154,7 @@ static bool open_candidates(struct look *look, struct text wanted, struct text s
   struct candidates *candidates = arena_calloc(look->suggester->arena, 1, sizeof *candidates);
   if (candidates == NULL || look->suggester->catalog == NULL)
     return false;
-  candidates->arena = look->suggester->arena;
+  candidates->suggester = look->suggester;
   candidates->wanted = wanted;
   candidates->simple = simple;
   candidates->limit = limit;

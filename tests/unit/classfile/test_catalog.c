@@ -349,6 +349,51 @@ static void names_are_given_with_no_class_read(void **state)
   catalog_destroy(catalog);
 }
 
+struct opening {
+  struct catalog *catalog;
+  size_t opened;
+};
+
+/* In another thread, for which the visitor waits. */
+static void *open_a_class(void *context)
+{
+  struct opening *opening = context;
+  const struct text name = TEXT("meta.fixtures.Shapes");
+  struct catalog_excerpt *excerpt;
+  struct jp_error error;
+  if (catalog_excerpt_open(opening->catalog, &name, 1, CATALOG_ANCESTRY, &excerpt, &error) != JP_OK)
+    return NULL;
+  opening->opened++;
+  catalog_excerpt_close(excerpt);
+  return NULL;
+}
+
+static void open_in_another_thread(void *context, struct text name)
+{
+  struct opening *opening = context;
+  struct timespec deadline;
+  pthread_t thread;
+  (void)name;
+  if (opening->opened > 0)
+    return;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += 20;
+  assert_int_equal(pthread_create(&thread, NULL, open_a_class, context), 0);
+  if (pthread_timedjoin_np(thread, NULL, &deadline) != 0)
+    fail_msg("%s", "a class cannot be read while the names are visited");
+}
+
+/* A client whose names are not found must not hold up those that read classes. */
+static void classes_are_read_while_names_are_visited(void **state)
+{
+  (void)state;
+  struct opening opening = {.catalog = open_catalog(TEST_CLASSES, NULL)};
+  struct jp_error error;
+  assert_int_equal(catalog_each_name(opening.catalog, open_in_another_thread, &opening, &error), JP_OK);
+  assert_int_equal(opening.opened, 1);
+  catalog_destroy(opening.catalog);
+}
+
 /* ---- threads ---- */
 
 /* A class path of many jars, some of which are broken, empty, missing, or name each other or the same file again, with
@@ -534,6 +579,7 @@ int main(void)
       cmocka_unit_test(no_name_leads_out_of_the_class_path),
       cmocka_unit_test(a_jar_that_changes_is_read_as_it_is),
       cmocka_unit_test(names_are_given_with_no_class_read),
+      cmocka_unit_test(classes_are_read_while_names_are_visited),
       cmocka_unit_test(any_number_of_threads_reads_the_same),
       cmocka_unit_test(a_stopped_reading_ends),
       cmocka_unit_test(jars_may_change_while_they_are_read),
