@@ -18,7 +18,8 @@ static int compare_claims(const void *a, const void *b)
 
 void input_budget_choose(struct input_claim *claims, size_t count, size_t room)
 {
-  qsort(claims, count, sizeof *claims, compare_claims);
+  if (count > 0) /* else there may be no array */
+    qsort(claims, count, sizeof *claims, compare_claims);
   size_t promised = 0;
   for (size_t i = 0; i < count; i++) {
     size_t left = claims[i].left;
@@ -35,5 +36,6 @@ static int compare_largest(const void *a, const void *b)
 
 void input_budget_sort_largest(struct input_claim *claims, size_t count)
 {
-  qsort(claims, count, sizeof *claims, compare_largest);
+  if (count > 0)
+    qsort(claims, count, sizeof *claims, compare_largest);
 }

@@ -210,9 +210,10 @@ void crew_submit(struct crew *crew, struct crew_source *source)
       crew->last_ready->next_ready = source;
     crew->last_ready = source;
     is_first = atomic_fetch_add(&crew->ready, 1) == 0;
-    if (source->lane != RPC_LANE_ALL)
-      pthread_cond_broadcast(&crew->lane_wanted);
   }
+  /* Also where the owner before has submitted it, without a lane. */
+  if (atomic_load_explicit(&source->lane, memory_order_relaxed) != RPC_LANE_ALL)
+    pthread_cond_broadcast(&crew->lane_wanted);
   pthread_mutex_unlock(&crew->lock);
   /* The member that takes the first source wakes another one for the next (crew_take_ready). */
   if (is_first && atomic_load(&crew->idle) > 0)
@@ -238,7 +239,7 @@ struct crew_source *crew_take_ready(struct crew *crew)
     if (crew->first_ready == NULL)
       crew->last_ready = NULL;
     source->is_ready = false;
-    source->lane = RPC_LANE_ALL;
+    atomic_store_explicit(&source->lane, RPC_LANE_ALL, memory_order_relaxed);
     left = atomic_fetch_sub(&crew->ready, 1) - 1;
   }
   pthread_mutex_unlock(&crew->lock);
@@ -476,7 +477,7 @@ static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
 {
   struct crew_source *before = NULL;
   struct crew_source *source = crew->first_ready;
-  while (source != NULL && source->lane != lane) {
+  while (source != NULL && atomic_load_explicit(&source->lane, memory_order_relaxed) != lane) {
     before = source;
     source = source->next_ready;
   }
@@ -489,7 +490,7 @@ static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
   if (crew->last_ready == source)
     crew->last_ready = before;
   source->is_ready = false;
-  source->lane = RPC_LANE_ALL;
+  atomic_store_explicit(&source->lane, RPC_LANE_ALL, memory_order_relaxed);
   atomic_fetch_sub(&crew->ready, 1);
   return source;
 }

@@ -148,7 +148,9 @@ struct crew_source {
   /* The crew's own, under its lock. */
   struct crew_source *next_ready;
   bool is_ready;
-  enum rpc_lane lane; /* of the message that it waits with; its owner writes it before crew_submit */
+  _Atomic enum rpc_lane
+      lane; /* of the message that it waits with; its owner writes it before crew_submit, perhaps
+                               * while the owner before submits it */
   _Atomic bool is_awake;
   size_t awake_at; /* its place among those that are awake */
 

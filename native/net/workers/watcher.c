@@ -149,8 +149,9 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
   if (message->codec->serve_without_worker(service->context, message->text, out, &served))
     return crew_served_as(served);
   /* The thread of a lane always comes back, so that a message of it is never refused. */
-  message->source->lane = crew_lane_of(crew, message);
-  if (message->source->lane != RPC_LANE_ALL)
+  const enum rpc_lane lane = crew_lane_of(crew, message);
+  atomic_store_explicit(&message->source->lane, lane, memory_order_relaxed);
+  if (lane != RPC_LANE_ALL)
     return CREW_WAIT;
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
