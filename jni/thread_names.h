@@ -15,7 +15,8 @@ struct jvm_given_name {
 
 /*
  * Gives `thread` the name, where its name is `own` (ASCII); else, and where the JVM lacks memory or what this needs,
- * *given stays empty. by: the calling thread's; `thread` is another one's, and valid meanwhile.
+ * *given stays empty. by: of the calling thread. `thread` is of another thread, which
+ * must not end during the call.
  */
 void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
                           const char *name, struct jvm_given_name *given);

@@ -154,7 +154,7 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 /* JP_CLIENT_OK, or why the connection has ended. */
 enum jp_client_status client_report_end(const struct jp_client *client,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The buffer that a message is appended to, through client->named. */
+/* Begins a message, which names no refs yet (client->named). Gives the buffer that it is appended to. */
 struct buffer *client_begin_message(struct jp_client *client);
 /* The message is whole. is_answered: false for a notification. */
 void client_end_message(struct jp_client *client, bool is_answered);
@@ -238,7 +238,7 @@ void client_write_releases(struct jp_client *client, struct text within);
 void client_write_overdue_releases(struct jp_client *client);
 /* Lets go of all that answers have told, also of what there are handles of. */
 void client_write_all_tellings(struct jp_client *client);
-/* Whether a message over this connection has the epoch of the refs that it names as a member. */
+/* Whether a message that names refs has their epoch as a member, as over ZeroMQ. */
 bool client_tells_epoch_in_messages(const struct jp_client *client);
 /* JP_CLIENT_REMOTE, or JP_CLIENT_STALE, of an answer that is an error. */
 enum jp_client_status client_status_of_error(const struct jp_answer *answer);

@@ -118,7 +118,7 @@ static void write_length(struct buffer *out, size_t place, size_t length)
   out->len += more;
 }
 
-/* Before the field of the length, which stays the last one. Gives how many bytes that were. */
+/* Inserts the header before Content-Length, which stays the last one. Returns how many bytes were inserted. */
 static size_t insert_epoch(struct http *http)
 {
   enum { FIELD_MAX = 64 };

@@ -66,7 +66,7 @@ static int on_field(llhttp_t *llhttp, const char *at, size_t length)
   return count_head(reader, length);
 }
 
-/* Of a field that comes twice the first counts. */
+/* Whether the field has that name and was not read before: where a field is given twice, the first one counts. */
 static bool is_first(const struct http_reader *reader, struct text name, bool *has_field)
 {
   if (*has_field || !text_equal_ignore_case(buffer_text(&reader->name), name))

@@ -132,7 +132,7 @@ void ref_table_init(struct ref_table *table, struct jp_client *client)
   *table = (struct ref_table){.refs = {.told = tell}, .client = client};
 }
 
-/* Forgets all refs without telling the peer. */
+/* Empties the table without a release to the peer. */
 static void clear(struct ref_table *table)
 {
   for (size_t i = 0; i < table->capacity; i++) {

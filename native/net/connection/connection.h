@@ -7,8 +7,8 @@
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
  * they say otherwise. While the owner's thread is inside the service (base/in_call.h), the watcher may
  * visit the connection: it sends the output, or seizes the connection, or closes it because its client has left. The
- * owner then finds `seized`, or no descriptor, drops its answer and ends the connection. A connection whose client has given callbacks is also read meanwhile, and any
- * thread may send (net/connection/connection_duplex.h).
+ * owner then finds `seized`, or no descriptor, drops its answer and ends the connection. A connection whose client has
+ * given callbacks is read during that time, too, and any thread may send (net/connection/connection_duplex.h).
  *
  * Input: bytes that a connection has collected and not yet served count against a bound on the input of all
  * (net/admission/input_budget.h). Above three quarters of it, a connection without a licence pauses: it is

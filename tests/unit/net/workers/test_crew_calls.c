@@ -77,7 +77,7 @@ static bool wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
 static bool hold_call(void *context, struct rpc_worker *worker)
 {
   (void)context, (void)worker;
-  return atomic_fetch_add(&held, 1) % 2 == 0; /* the other ones have ended meanwhile */
+  return atomic_fetch_add(&held, 1) % 2 == 0; /* every other call has ended before it is held */
 }
 
 static void name_call(void *context, struct rpc_worker *own, struct rpc_worker *worker)
