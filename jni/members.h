@@ -186,6 +186,10 @@ struct jvm_request {
 enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
 
+/* Class.getName() of the instance of an operation, which has_instance. data NULL leaves an OUTCOME_ERROR: the ref is
+ * unknown. */
+struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome);
+
 /*
  * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT, from the thread's cache if it has run such an operation
  * before. Loads the named class and the classes of declared argument types without initialising any, through

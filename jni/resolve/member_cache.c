@@ -87,7 +87,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 static uint64_t hash_of(const struct call_frame *frame, const struct operation *operation)
 {
   uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
-  hash = mix(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->kind) ^
+  hash = mix(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->implies_type << 7 |
+                    (uint64_t)operation->kind) ^
                        (uint64_t)frame->loader_number << 40);
   for (size_t i = 0; i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
@@ -117,8 +118,9 @@ static bool is_key_of(const struct member_key *key, const struct call_frame *fra
                       const struct operation *operation)
 {
   if (key->hash != frame->hash || key->kind != operation->kind ||
-      key->argument_count != operation->arg_count || !text_equal(key->type, operation->type) ||
-      !text_equal(key->member, operation->member) || !fits_values(key, frame, operation))
+      key->implies_type != operation->implies_type || key->argument_count != operation->arg_count ||
+      !text_equal(key->type, operation->type) || !text_equal(key->member, operation->member) ||
+      !fits_values(key, frame, operation))
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     if (!text_equal(key->arguments[i].type, operation->args[i].type))
@@ -217,6 +219,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
                              .receiver_class = frame->receiver_class,
                              .loader = frame->loader_number,
                              .kind = operation->kind,
+                             .implies_type = operation->implies_type,
                              .argument_count = operation->arg_count,
                              .arguments = arguments};
   key->type = copy_text(&at, operation->type);

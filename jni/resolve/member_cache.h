@@ -30,6 +30,7 @@ struct member_key {
   uint32_t receiver_class; /* 0: there is no receiver */
   uint32_t loader;         /* the number of the one that the operation names; 0: none */
   enum op_kind kind;
+  bool implies_type; /* of the operation: type is then no text that a request could have */
   struct text type;
   struct text member;
   size_t argument_count;

@@ -1,3 +1,4 @@
+#include "jni/objects/object_table.h"
 #include "jni/resolve/named_class.h"
 #include "jni/resolve/resolution.h"
 #include "jni/resolve/resolve_value.h"
@@ -14,6 +15,12 @@ static bool find_class(struct resolution *resolution)
   const struct operation *operation = resolution->operation;
   struct jp_error error;
   struct op_type type;
+  /* The name of a hidden class is no type that could be written. */
+  if (operation->implies_type && resolution->receiver_class != NULL &&
+      text_equal(resolution->receiver_class->name, operation->type)) {
+    resolution->named = resolution->receiver_class;
+    return true;
+  }
   if (op_type_parse_target(operation->type, &type, &error) != JP_OK) {
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL, "%s",
                  error.text);
@@ -34,6 +41,20 @@ static bool find_class(struct resolution *resolution)
   resolution->held = finding.held; /* until the request ends */
   resolution->member->basis = finding.basis;
   return true;
+}
+
+struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
+  uint32_t id = 0;
+  jobject object = jvm_objects_get(thread, request->objects, request->operation->instance, &id);
+  const struct jvm_class *class = object == NULL ? NULL : jvm_class_by_id(thread, id);
+  (*thread->env)->DeleteLocalRef(thread->env, object);
+  if (class != NULL)
+    return class->name;
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", request->operation->instance);
+  return TEXT_ABSENT;
 }
 
 static bool find_member(struct resolution *resolution)

@@ -30,7 +30,8 @@ struct operation {
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
-  struct text type;   /* as the caller wrote it */
+  struct text type;   /* as the caller wrote it; data NULL, beside an instance: the class of that */
+  bool implies_type;  /* the caller wrote none: type is Class.getName() of the instance's class */
   struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;
   uint32_t instance;            /* valid where has_instance */

@@ -27,7 +27,12 @@ enum {
 };
 
 /* Beside the kinds of operations; a kind of member below the first. */
-enum { QUESTION_ARGUMENT = 0x100, QUESTION_TYPE = 0x200, QUESTION_OVERLOADS = 0x300 };
+enum {
+  QUESTION_ARGUMENT = 0x100,
+  QUESTION_TYPE = 0x200,
+  QUESTION_OVERLOADS = 0x300,
+  QUESTION_IMPLIED = 0x400
+};
 
 enum { NAME_LOGGED = 512 }; /* bytes of a name, so that a line's end is never lost */
 
@@ -140,16 +145,42 @@ static bool may_be_allowed_by_object(const struct rpc_authorizer *authorizer,
   return operation->kind == OP_CALL && policy_check_object(authorizer->policy, &query).allow;
 }
 
+/* The class that Class.getName() gave, or of an array its elements': not parsed, because a request could not write the
+ * name of a hidden class. */
+static struct op_type read_class_name(struct text name)
+{
+  struct op_type type = {.base = 'L', .name = name};
+  while (text_starts_with(type.name, TEXT("["))) {
+    type.name = text_slice(type.name, 1, type.name.len);
+    type.dimensions++;
+  }
+  if (type.dimensions > 0 && text_starts_with(type.name, TEXT("L")) && text_ends_with(type.name, TEXT(";")))
+    type.name = text_slice(type.name, 1, type.name.len - 1);
+  else if (type.dimensions > 0 && type.name.len == 1)
+    type.base = *type.name.data;
+  return type;
+}
+
+static enum jp_status read_target(const struct operation *operation, struct op_type *type,
+                                  struct jp_error *error)
+{
+  if (!operation->implies_type)
+    return op_type_parse_target(operation->type, type, error);
+  *type = read_class_name(operation->type);
+  return JP_OK;
+}
+
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
                                    bool *by_object, struct arena *arena, struct outcome *outcome)
 {
-  unsigned question = (unsigned)operation->kind << 4 | (unsigned)authorizer->channel;
+  unsigned question = (operation->implies_type ? QUESTION_IMPLIED : 0) | (unsigned)operation->kind << 4 |
+                      (unsigned)authorizer->channel;
   uint64_t hash = hash_names(operation->type, operation->member, question);
   if (knows_names(authorizer, operation->type, operation->member, question, hash))
     return JP_OK;
   struct op_type type;
   struct jp_error error;
-  enum jp_status status = op_type_parse_target(operation->type, &type, &error);
+  enum jp_status status = read_target(operation, &type, &error);
   if (status != JP_OK) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
     return status;

@@ -1,9 +1,10 @@
 #include "rpc/execute.h"
 
-#include "rpc/call_watch.h"
-
+#include "base/primitives.h"
 #include "jni/fetch.h"
 #include "jni/look.h"
+#include "op/type.h"
+#include "rpc/call_watch.h"
 
 /* What the names alone decide. by_object: of jvm_guard's check_names. */
 static enum jp_status judge_names(const struct rpc_execution *execution, const struct operation *operation,
@@ -82,6 +83,34 @@ static void describe(const struct rpc_execution *execution, const struct jvm_req
         .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
 }
 
+/* The class of an instance that is given by value: as its type says, with the package and in place of a primitive its
+ * wrapper. A type that cannot be read is reported by the code that makes the instance. */
+static struct text class_of_value(const struct op_value *value, struct arena *arena)
+{
+  struct op_type type;
+  if (op_type_parse_argument(value->type, &type, NULL) != JP_OK)
+    return value->type;
+  const struct primitive *primitive = type.dimensions > 0 ? NULL : primitive_find_letter(type.base);
+  return primitive == NULL ? op_type_binary_name(&type, arena) : primitive->wrapper;
+}
+
+/* Of an operation that names no class: the class of its instance is meant, and judged as if it were named. *named is the
+ * operation with that. False: the outcome tells why. */
+static bool name_class(const struct jvm_request *request, struct operation *named, struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  *named = *operation;
+  named->implies_type = true;
+  if (operation->receiver == NULL) {
+    named->type = jvm_instance_class(request, outcome);
+    return named->type.data != NULL;
+  }
+  named->type = class_of_value(operation->receiver, request->arena);
+  if (named->type.data == NULL)
+    outcome_fail(outcome, request->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return named->type.data != NULL;
+}
+
 static struct jvm_request make_request(const struct rpc_execution *execution,
                                        const struct operation *operation, const struct jvm_guard *guard)
 {
@@ -112,7 +141,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
 {
   *reached = (struct rpc_reached_member){0};
   const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
-  const struct jvm_request request = make_request(execution, operation, &guard);
+  struct jvm_request request = make_request(execution, operation, &guard);
   if (operation->kind == OP_FETCH) {
     jvm_fetch(&request, outcome);
     return;
@@ -122,6 +151,13 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
     return;
   }
   struct jvm_target target;
+  struct operation named;
+  if (operation->type.data == NULL) {
+    if (!name_class(&request, &named, outcome))
+      return;
+    request.operation = operation = &named;
+    reached->implied_type = named.type;
+  }
   if (operation->loader != 0 && judge_loader(execution, &request, outcome) != JP_OK)
     return;
   if (jvm_resolve(&request, &target, outcome) != JP_OK)

@@ -16,6 +16,7 @@ struct rpc_reached_member {
   struct text member;
   bool is_field;
   unsigned modifiers;
+  struct text implied_type; /* the class of the instance, where the operation names none; else data NULL */
   struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
 };
 

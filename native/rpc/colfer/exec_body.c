@@ -131,8 +131,11 @@ static bool is_whole_number(const struct op_value *value)
 
 static bool may_keep(const struct exec_head *head, const struct operation *operation)
 {
-  if (operation->kind == OP_NEW || operation->piece != NULL || operation->arg_count > EXEC_ARGS_MAX ||
-      operation->thread_affinity.data != NULL || head->rest.len > EXEC_BODY_MAX)
+  /* Without a type, each object of another class means another member. */
+  bool has_type = operation->type.data != NULL;
+  if (operation->kind == OP_NEW || !has_type || operation->piece != NULL ||
+      operation->arg_count > EXEC_ARGS_MAX || operation->thread_affinity.data != NULL ||
+      head->rest.len > EXEC_BODY_MAX)
     return false;
   for (size_t i = 0; i < operation->arg_count; i++)
     if (!is_whole_number(&operation->args[i]))

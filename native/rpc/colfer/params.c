@@ -204,7 +204,12 @@ static enum jp_status read_target(struct rpc_colfer_reader *reader, const struct
   operation->member = wanted->member;
   operation->has_instance = wanted->object_ref != 0;
   operation->instance = wanted->object_ref;
-  enum jp_status status = check_name(reader, operation->type, OP_TYPE_TEXT_MAX, "Type is missing in params");
+  bool implies_type = operation->type.len == 0 && operation->has_instance && !reader->rules->compat_pal;
+  if (implies_type)
+    operation->type = TEXT_ABSENT;
+  enum jp_status status =
+      implies_type ? JP_OK
+                   : check_name(reader, operation->type, OP_TYPE_TEXT_MAX, "Type is missing in params");
   if (status == JP_OK)
     status = check_name(reader, operation->member, OP_NAME_MAX, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)

@@ -372,7 +372,9 @@ static size_t count_brackets(struct text text)
 
 static bool is_cacheable(const struct operation *operation)
 {
-  return operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
+  /* Without a type, each object of another class means another member. */
+  bool has_type = operation->kind == OP_CONTROL || operation->type.data != NULL;
+  return has_type && operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
          operation->arg_count <= SHAPE_ARGS;
 }
 

@@ -71,6 +71,16 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
+/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A misspelt type
+ * is not left out: the caller meant another class. */
+static enum jp_status read_type_or_instance(struct params_reader *reader)
+{
+  bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&
+                    !reader->is_compat &&
+                    !(reader->params.span.data != NULL && rpc_has_near_param(reader->params, RPC_PARAM_TYPE));
+  return is_implied ? JP_OK : read_type(reader);
+}
+
 static enum jp_status read_receiver(struct params_reader *reader, struct json_value json)
 {
   struct rpc_value_reader decoder;
@@ -135,7 +145,7 @@ static enum jp_status read_new(struct params_reader *reader)
 
 static enum jp_status read_call(struct params_reader *reader)
 {
-  enum jp_status status = read_type(reader);
+  enum jp_status status = read_type_or_instance(reader);
   if (status == JP_OK)
     status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'call' request",
                        &reader->operation->member);
@@ -156,7 +166,7 @@ static enum jp_status read_field(struct params_reader *reader, const char *missi
 
 static enum jp_status read_get(struct params_reader *reader)
 {
-  enum jp_status status = read_type(reader);
+  enum jp_status status = read_type_or_instance(reader);
   if (status == JP_OK)
     status = read_field(reader, "Field is missing in 'get' request");
   if (status == JP_OK)
@@ -184,7 +194,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
 
 static enum jp_status read_put(struct params_reader *reader)
 {
-  enum jp_status status = read_type(reader);
+  enum jp_status status = read_type_or_instance(reader);
   if (status == JP_OK)
     status = read_field(reader, "Field is missing in 'put' request");
   if (status == JP_OK)

@@ -2,7 +2,7 @@
 #define JPEER_RPC_JSONRPC_NEAR_PARAMS_H
 /*
  * Finds the member of params that may have been meant for one that is missing (docs/protocol.md, "Errors"). Only failures
- * come here. Any thread.
+ * and requests without a type come here. Any thread.
  */
 #include "op/outcome.h"
 #include "rpc/jsonrpc/procedures.h"

@@ -48,6 +48,11 @@ void serving_suggest_names(const struct serving *serving, const struct operation
   hint_param(serving, operation, outcome);
   if (outcome->failure != FAILURE_NOT_FOUND || outcome->suggestion_count > 0)
     return;
+  struct operation named = *operation;
+  if (serving->run.reached.implied_type.data != NULL) {
+    named.type = serving->run.reached.implied_type;
+    operation = &named;
+  }
   if (serving->by_value && operation->type.len == 0)
     suggest_procedures(serving, outcome);
   else if (serving->by_value && operation->kind != OP_DESCRIBE)

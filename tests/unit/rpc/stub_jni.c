@@ -303,6 +303,12 @@ bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm
   return false;
 }
 
+struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
+{
+  (void)request, (void)outcome;
+  return TEXT("java.lang.Object");
+}
+
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

@@ -37,7 +37,7 @@ static void fill_method(struct colfer_exec_message *exec, struct parts *parts,
                         const struct sample_request *sample)
 {
   parts->instance_method_call =
-      (struct colfer_instance_method_call){.clazz = &parts->clazz,
+      (struct colfer_instance_method_call){.clazz = sample->class_name == NULL ? NULL : &parts->clazz,
                                            .name = text_of(sample->member),
                                            .object_ref = sample->ref,
                                            .args = {parts->values, parts->value_count}};
@@ -52,16 +52,15 @@ static void fill_method(struct colfer_exec_message *exec, struct parts *parts,
 static void fill_field(struct colfer_exec_message *exec, struct parts *parts,
                        const struct sample_request *sample)
 {
-  parts->field = (struct colfer_field){.clazz = &parts->clazz, .name = text_of(sample->member)};
+  struct colfer_class *class = sample->class_name == NULL ? NULL : &parts->clazz;
+  parts->field = (struct colfer_field){.clazz = class, .name = text_of(sample->member)};
   parts->static_field_get = (struct colfer_static_field_get){.clazz = &parts->clazz, .field = &parts->field};
-  parts->instance_field_get = (struct colfer_instance_field_get){
-      .clazz = &parts->clazz, .object_ref = sample->ref, .field = &parts->field};
-  parts->static_field_put = (struct colfer_static_field_put){
-      .clazz = &parts->clazz, .field = &parts->field, .value_object = parts->values};
-  parts->instance_field_put = (struct colfer_instance_field_put){.clazz = &parts->clazz,
-                                                                 .object_ref = sample->ref,
-                                                                 .field = &parts->field,
-                                                                 .value_object = parts->values};
+  parts->instance_field_get =
+      (struct colfer_instance_field_get){.clazz = class, .object_ref = sample->ref, .field = &parts->field};
+  parts->static_field_put =
+      (struct colfer_static_field_put){.clazz = class, .field = &parts->field, .value_object = parts->values};
+  parts->instance_field_put = (struct colfer_instance_field_put){
+      .clazz = class, .object_ref = sample->ref, .field = &parts->field, .value_object = parts->values};
   if (sample->kind == COLFER_GETS_STATIC)
     exec->static_field_get = &parts->static_field_get;
   else if (sample->kind == COLFER_GETS_FIELD)
@@ -74,7 +73,7 @@ static void fill_field(struct colfer_exec_message *exec, struct parts *parts,
 
 void sample_request_write(const struct sample_request *sample, struct buffer *out)
 {
-  struct parts parts = {.clazz = {.name = text_of(sample->class_name)}};
+  struct parts parts = {.clazz = {.name = text_or_empty(sample->class_name)}};
   struct colfer_exec_message exec = {.message_id = text_of(sample->id),
                                      .thread_name = text_or_empty(sample->thread_name),
                                      .current_time = sample->current_time,

@@ -19,8 +19,12 @@ static struct operation make_operation(const struct sample_request *sample, stru
       [COLFER_PUTS_STATIC] = OP_PUT,
       [COLFER_PUTS_FIELD] = OP_PUT,
   };
-  struct operation operation = {
-      .kind = kinds[sample->kind], .has_instance = sample->ref != 0, .instance = sample->ref, .args = args};
+  struct operation operation = {.kind = kinds[sample->kind],
+                                .type =
+                                    sample->class_name == NULL ? TEXT_ABSENT : text_of(sample->class_name),
+                                .has_instance = sample->ref != 0,
+                                .instance = sample->ref,
+                                .args = args};
   while (operation.arg_count < SAMPLE_ARGS_MAX && sample->values[operation.arg_count] != NULL) {
     int64_t integer = strtoll(sample->values[operation.arg_count], NULL, 10);
     args[operation.arg_count++] = (struct op_value){.kind = OP_INTEGER, .integer = integer};
@@ -200,6 +204,27 @@ static void what_fits_is_read_by_the_decoder(void **state)
   buffer_fini(&bytes);
 }
 
+/* The next object may be of another class. */
+static void what_names_no_class_is_not_kept(void **state)
+{
+  (void)state;
+  static const enum colfer_message_kind kinds[] = {COLFER_CALLS_INSTANCE_METHOD, COLFER_GETS_FIELD,
+                                                   COLFER_PUTS_FIELD};
+  for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+    struct exec_body body;
+    struct sample_request sample = add;
+    sample.kind = kinds[i];
+    sample.ref = 5;
+    sample.values[0] = kinds[i] == COLFER_GETS_FIELD ? NULL : "5";
+    sample.values[1] = NULL;
+    assert_true(keep(&body, &sample));
+    sample.class_name = NULL;
+    assert_false(sample_fits(&body, &sample));
+    assert_false(keep(&body, &sample));
+    assert_false(sample_fits(&body, &sample));
+  }
+}
+
 static void what_is_no_call_of_whole_numbers_is_not_kept(void **state)
 {
   (void)state;
@@ -257,6 +282,7 @@ int main(void)
       cmocka_unit_test(a_body_that_differs_does_not_fit),
       cmocka_unit_test(a_body_that_is_cut_off_does_not_fit),
       cmocka_unit_test(what_fits_is_read_by_the_decoder),
+      cmocka_unit_test(what_names_no_class_is_not_kept),
       cmocka_unit_test(what_is_no_call_of_whole_numbers_is_not_kept),
       cmocka_unit_test(a_long_body_is_not_kept),
   };

@@ -52,6 +52,9 @@ static const struct shape_case cases[] = {
     {BARE("{\"type\":\"T\",\"ref\":1}"), BARE("{\"type\":\"T\",\"ref\":7}"), true},
     {BARE("{\"ignored\":5,\"value\":1}"), BARE("{\"ignored\":5,\"value\":2}"), true},
     {ON("1"), ON("2"), true},
+    /* without a type the next object may be of another class */
+    {CALL("1", "\"method\":\"m\",\"instance\":1"), CALL("1", "\"method\":\"m\",\"instance\":1"), false},
+    {CALL("1", "\"method\":\"m\",\"instance\":1"), CALL("2", "\"method\":\"m\",\"instance\":2"), false},
     /* one callback, whose ID is counted by the codec */
     {BARE("{\"ref\":{\"callback\":1}}"), BARE("{\"ref\":{\"callback\":123456789012345678}}"), true},
     {BARE("1,{\"type\":\"T\",\"ref\":{\"callback\":1}}"), BARE("2,{\"type\":\"T\",\"ref\":{\"callback\":3}}"),
