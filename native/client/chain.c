@@ -226,7 +226,7 @@ static bool has_target(struct jp_chain *chain, const char *member)
 {
   if (!is_good(chain))
     return false;
-  if (chain->target_type != NULL)
+  if (chain->target.kind != JP_ARGUMENT_NONE)
     return true;
   client_fail(&chain->fault, JP_CLIENT_INVALID,
               "step %zu (%s): there is no object; jp_chain_create_object and jp_chain_with name one",
@@ -283,13 +283,12 @@ void jp_chain_with(struct jp_chain *chain, const char *name, const char *type)
 {
   if (!is_good(chain))
     return;
-  struct chain_step *step = name == NULL ? NULL : find_step(chain, name);
-  const char *known = type != NULL || step == NULL ? type : step->type;
-  if (name == NULL || known == NULL) {
-    client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with: %s%s", name == NULL ? "the name" : name,
-                name == NULL ? " is missing" : ": its class is not known");
+  if (name == NULL) {
+    client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with: the name is missing");
     return;
   }
+  struct chain_step *step = find_step(chain, name);
+  const char *known = type != NULL || step == NULL ? type : step->type;
   set_target(chain, named(keep(chain, name)), known);
   if (step != NULL)
     step->type = chain->target_type;
@@ -307,7 +306,9 @@ void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, cons
   if (is_good(chain) && !message_may_name(ref, chain->refs.epoch))
     (void)message_fail_stale(ref, &chain->fault);
   chain->refs.are_named = true;
-  set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL ? type : jp_ref_type(ref));
+  const char *known = jp_ref_type(ref);
+  bool may_be_named = *known != '\0' && strchr(known, '/') == NULL; /* that of a hidden class is no type */
+  set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL || !may_be_named ? type : known);
 }
 
 void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,

@@ -47,7 +47,7 @@ struct jp_chain {
 
   /* What the next steps are on. */
   struct jp_argument target;
-  const char *target_type; /* in the arena; NULL: there is no target */
+  const char *target_type; /* in the arena; NULL: the target's own class is meant */
 
   /* The first fault of a step; JP_CLIENT_OK: none. */
   struct jp_client_error fault;

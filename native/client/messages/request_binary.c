@@ -138,6 +138,9 @@ static uint32_t read_instance(struct binary_writer *writer)
 
 static struct colfer_class *make_target(struct binary_writer *writer)
 {
+  /* Beside an instance, its own class is meant where none is named. */
+  if (writer->request->type == NULL && !is_static(writer))
+    return NULL;
   return make_class(writer, writer->request->type, "the class is missing");
 }
 

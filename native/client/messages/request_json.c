@@ -49,6 +49,14 @@ static void write_type(struct argument_writer *writer, const struct jp_request *
   argument_write_name(writer, request->type, "the class");
 }
 
+/* Beside an instance, its own class is meant where none is named. */
+static void write_target_type(struct argument_writer *writer, const struct jp_request *request,
+                              struct members *members)
+{
+  if (request->type != NULL || request->instance.kind == JP_ARGUMENT_NONE)
+    write_type(writer, request, members);
+}
+
 static void write_instance(struct argument_writer *writer, const struct jp_request *request,
                            struct members *members)
 {
@@ -79,7 +87,7 @@ static void write_new(struct argument_writer *writer, const struct jp_request *r
 static void write_call(struct argument_writer *writer, const struct jp_request *request,
                        struct members *members)
 {
-  write_type(writer, request, members);
+  write_target_type(writer, request, members);
   begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
   write_instance(writer, request, members);
@@ -89,7 +97,7 @@ static void write_call(struct argument_writer *writer, const struct jp_request *
 static void write_get(struct argument_writer *writer, const struct jp_request *request,
                       struct members *members)
 {
-  write_type(writer, request, members);
+  write_target_type(writer, request, members);
   begin_member(members, MEMBER("field"));
   argument_write_name(writer, request->member, "the field");
   write_instance(writer, request, members);

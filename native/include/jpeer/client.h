@@ -263,10 +263,10 @@ JP_API void jp_chain_destroy(struct jp_chain *chain);
 /* A new object, which the next steps are on. */
 JP_API void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
                                    const struct jp_argument *args, size_t arg_count);
-/* The next steps are on the result of that name. type: NULL where jp_chain_create_object or jp_chain_with
- * told it; any class or interface of it. */
+/* The next steps are on the result of that name. type: any class or interface of it; NULL: the one that
+ * jp_chain_create_object or jp_chain_with told, else the result's own class, which need not be known. */
 JP_API void jp_chain_with(struct jp_chain *chain, const char *name, const char *type);
-/* The next steps are on an object that the client has. */
+/* The next steps are on an object that the client has. type: any class or interface of it; NULL: its class. */
 JP_API void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type);
 JP_API void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
                           const struct jp_argument *args, size_t arg_count);

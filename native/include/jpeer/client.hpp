@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -490,12 +491,8 @@ public:
   {
   }
 
-  /* The class, or what as_type has said. */
-  std::string type() const
-  {
-    const char *known = jp_ref_type(raw());
-    return type_.empty() ? known : type_;
-  }
+  /* The class, or what as_type has said. The peer is asked where neither is known, as of an element of a list. */
+  std::string type() const;
   std::uint32_t number() const
   {
     return jp_ref_number(raw());
@@ -535,6 +532,18 @@ public:
   }
 
 private:
+  friend class chain;
+
+  /* What requests name, borrowed. NULL: the object's own class is meant, which is not known, or hidden: its name is then
+   * no type. */
+  const char *named_type() const
+  {
+    const char *known = jp_ref_type(raw());
+    if (!type_.empty())
+      return type_.c_str();
+    return *known == '\0' || std::strchr(known, '/') != nullptr ? nullptr : known;
+  }
+
   std::unique_ptr<jp_ref, detail::release_ref> ref_;
   detail::link connection_;
   std::string type_;
@@ -945,7 +954,7 @@ public:
 
   /*
    * Of a value {"ref": N} inside json(): its object, which can be taken once. type: its class or an interface of it,
-   * whose members it is to have; "": the class, for which the peer is asked where the JSON does not say it.
+   * whose members it is to have; "": its own class.
    */
   object take(jp_json element, std::string_view type = {});
 
@@ -991,12 +1000,7 @@ namespace detail
 inline object adopt(jp_ref *owned, std::string_view type, const link &kept)
 {
   object made(owned, kept);
-  if (!type.empty() || *jp_ref_type(made.raw()) != '\0')
-    return type.empty() ? std::move(made) : made.as_type(type);
-  const jp_argument instance = jp_object(made.raw());
-  return made.as_type(
-      send(kept, jp_build_instance_method_call("java.lang.Object", "getClass", instance, JP_NO_ARGUMENTS))
-          .as<std::string>());
+  return type.empty() ? std::move(made) : made.as_type(type);
 }
 
 } // namespace detail
@@ -1012,22 +1016,32 @@ inline object answer::take(jp_json element, std::string_view type)
   return detail::adopt(ref, told, connection_);
 }
 
+inline std::string object::type() const
+{
+  const std::string known = type_.empty() ? jp_ref_type(raw()) : type_;
+  if (!known.empty())
+    return known;
+  return detail::send(connection_, jp_build_instance_method_call("java.lang.Object", "getClass",
+                                                                 jp_object(raw()), JP_NO_ARGUMENTS))
+      .as<std::string>();
+}
+
 template <class... T> answer object::call(const std::string &method, const T &...arguments) const
 {
   detail::arguments_of<T...> made{arguments...};
-  return detail::send(connection_, jp_build_instance_method_call(type().c_str(), detail::name_of(method),
+  return detail::send(connection_, jp_build_instance_method_call(named_type(), detail::name_of(method),
                                                                  jp_object(raw()), made.items, sizeof...(T)));
 }
 
 inline answer object::get(const std::string &field) const
 {
   return detail::send(connection_,
-                      jp_build_instance_field_get(type().c_str(), jp_object(raw()), detail::name_of(field)));
+                      jp_build_instance_field_get(named_type(), jp_object(raw()), detail::name_of(field)));
 }
 
 inline void object::put(const std::string &field, const value &given) const
 {
-  detail::send(connection_, jp_build_instance_field_put(type().c_str(), jp_object(raw()),
+  detail::send(connection_, jp_build_instance_field_put(named_type(), jp_object(raw()),
                                                         detail::name_of(field), &given.raw()));
 }
 
@@ -1351,7 +1365,7 @@ public:
       jp_chain_create_object(to, detail::name_or_null(name), detail::name_of(type), made.items, sizeof...(T));
     });
   }
-  /* The next steps are on the result of that name; type "": as it was created. */
+  /* The next steps are on the result of that name; type "": as it was created, else its own class. */
   chain &with(const std::string &name, const std::string &type = {}) &
   {
     return add(NOTHING,
@@ -1361,7 +1375,7 @@ public:
   chain &with(const object &on) &
   {
     const detail::arguments<1> made{on};
-    return add(made, [&](jp_chain *to) { jp_chain_with_object(to, on.raw(), on.type().c_str()); });
+    return add(made, [&](jp_chain *to) { jp_chain_with_object(to, on.raw(), on.named_type()); });
   }
   template <class... T>
   chain &call(const std::string &name, const std::string &method, const T &...arguments) &

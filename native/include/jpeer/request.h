@@ -326,7 +326,7 @@ struct jp_options {
 /* One request. Make one with the functions below; it borrows its texts, arguments and options. */
 struct jp_request {
   enum jp_operation operation;
-  const char *type;               /* the class */
+  const char *type;               /* the class; NULL: beside an instance, its own */
   const char *member;             /* a method or field; of CONTROL, META and METHOD the method */
   struct jp_argument instance;    /* JP_ARGUMENT_NONE: a static member */
   const struct jp_argument *args; /* of PUT: the value */
@@ -371,7 +371,7 @@ static inline struct jp_request jp_build_class_method_call(const char *type, con
 }
 
 /* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type
- * may be any class or interface of it. */
+ * may be any class or interface of it; NULL: its own class. The same holds for instance fields. */
 static inline struct jp_request jp_build_instance_method_call(const char *type, const char *method,
                                                               struct jp_argument instance,
                                                               const struct jp_argument *args,

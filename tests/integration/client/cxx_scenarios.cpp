@@ -328,6 +328,32 @@ void elements(jpeer::client &java)
   CHECK(java.adopt(jp_ref_keep(first.raw()), "java.lang.Object").type() == "java.lang.Object");
 }
 
+/* No request names them. */
+void unknown_classes(jpeer::client &java)
+{
+  jpeer::object function = java.call("java.util.function.Function", "identity").as<jpeer::object>();
+  CHECK(function.type().find('/') != std::string::npos); /* hidden */
+  CHECK(function.call("apply", "x").as<std::string>() == "x");
+  jpeer::object list = java.create("java.util.ArrayList", jpeer::list({function}));
+  jpeer::answer fetched = list.fetch(1);
+  function = jpeer::object();
+  jpeer::object element = fetched.take(jp_json_at(jp_json_member(fetched.json(), "elements"), 0));
+  CHECK(element.call("apply", 5).as<int>() == 5);
+  jpeer::object array = java.create("int[]", 4);
+  CHECK(java.adopt(jp_ref_keep(array.raw())).get("length").as<int>() == 4);
+
+  jpeer::chain chain = java.chain();
+  chain.create("map", "java.util.HashMap").call("", "put", "k", element);
+  chain.call("entries", "entrySet").with("entries").call("iterator", "iterator");
+  chain.with("iterator").call("entry", "next").with("entry").call("value", "getValue");
+  chain.with("value").call("same", "apply", 7).with(element).call("text", "apply", "y");
+  chain.with("map").call("size", "size").send();
+  CHECK(chain["same"].as<int>() == 7 && chain["text"].as<std::string>() == "y" &&
+        chain["size"].as<int>() == 1);
+  chain.with("nothing").call("", "size");
+  CHECK(is_refused([&] { chain.send(); }));
+}
+
 void names_with_nuls(jpeer::client &java)
 {
   using namespace std::string_literals;
@@ -717,6 +743,7 @@ static void play_all(const std::string &url)
     texts(java);
     collections(java);
     elements(java);
+    unknown_classes(java);
     names_with_nuls(java);
     objects(java);
     errors(java);

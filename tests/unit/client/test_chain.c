@@ -216,6 +216,35 @@ static void ends_with_an_error_about_the_whole(void **state)
   leave(&room);
 }
 
+static void sends_results_of_unknown_classes_in_one_batch(void **state)
+{
+  (void)state;
+  struct room room;
+  const struct jp_argument value = jp_boolean(true);
+  enter(&room, NULL);
+  jp_chain_create_object(room.chain, "a", "A", JP_NO_ARGUMENTS);
+  jp_chain_call(room.chain, "b", "make", JP_NO_ARGUMENTS);
+  jp_chain_with(room.chain, "b", NULL);
+  jp_chain_call(room.chain, NULL, "run", JP_NO_ARGUMENTS);
+  jp_chain_put(room.chain, "f", value);
+  jp_chain_with(room.chain, "a", NULL);
+  jp_chain_get(room.chain, NULL, "g");
+  jp_chain_with(room.chain, "b", "B");
+  jp_chain_get(room.chain, NULL, "g");
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
+  static const char *const wanted[] = {
+      "\"params\":{\"method\":\"run\",\"instance\":{\"result\":2}}",
+      "\"params\":{\"field\":\"f\",\"instance\":{\"result\":2},\"value\":{",
+      "\"params\":{\"type\":\"A\",\"field\":\"g\",\"instance\":{\"result\":1}}",
+      "\"params\":{\"type\":\"B\",\"field\":\"g\",\"instance\":{\"result\":2}}",
+  };
+  assert_int_equal(room.script.count, 1);
+  for (size_t i = 0; i < COUNT_OF(wanted); i++)
+    if (strstr(room.script.read[0], wanted[i]) == NULL)
+      fail_msg("%s is not in %s", wanted[i], room.script.read[0]);
+  leave(&room);
+}
+
 static void sends_nothing_of_a_chain_with_a_fault(void **state)
 {
   (void)state;
@@ -235,8 +264,11 @@ static void sends_nothing_of_a_chain_with_a_fault(void **state)
   jp_chain_create_object(room.chain, NULL, "A", JP_ARGUMENTS(jp_string("\xFF")));
   jp_chain_call(room.chain, NULL, "size", JP_NO_ARGUMENTS);
   assert_fails(&room, JP_CLIENT_INVALID, "step 1 (A.new): argument 0: a text is not UTF-8: byte 0 of 1");
+  jp_chain_with(room.chain, NULL, NULL);
+  assert_fails(&room, JP_CLIENT_INVALID, "jp_chain_with: the name is missing");
   jp_chain_with(room.chain, "x", NULL);
-  assert_fails(&room, JP_CLIENT_INVALID, "jp_chain_with: x: its class is not known");
+  jp_chain_call(room.chain, NULL, "size", JP_NO_ARGUMENTS);
+  assert_fails(&room, JP_CLIENT_INVALID, "step 1 (size): no earlier step is named \"x\"");
   jp_chain_append(room.chain, room.chain);
   assert_fails(&room, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
   assert_int_equal(room.script.count, 0);
@@ -332,6 +364,7 @@ int main(void)
       cmocka_unit_test(appends_the_steps_of_another_chain),
       cmocka_unit_test(says_which_step_failed),
       cmocka_unit_test(ends_with_an_error_about_the_whole),
+      cmocka_unit_test(sends_results_of_unknown_classes_in_one_batch),
       cmocka_unit_test(sends_nothing_of_a_chain_with_a_fault),
       cmocka_unit_test(ends_its_objects_with_its_answers),
       cmocka_unit_test(carries_many_steps),

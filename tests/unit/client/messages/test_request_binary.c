@@ -69,6 +69,13 @@ static void writes_calls(void **state)
          "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {clazz: {name: "
          "\"a.B\"}, name: "
          "\"f\", object_ref: 42, args: [{ref: 7}]}}}");
+  expect(
+      jp_build_instance_method_call(NULL, "f", jp_object_number(42), JP_NO_ARGUMENTS),
+      "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {name: \"f\", object_ref: "
+      "42}}}");
+  expect(jp_build_instance_field_get(NULL, jp_object_number(42), "f"),
+         "{message_type: 5, exec_message: {message_id: \"17\", instance_field_get: {object_ref: 42, field: "
+         "{name: \"f\"}}}}");
   expect(jp_build_constructor_call("a.B", JP_NO_ARGUMENTS),
          "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}}}}");
 }
@@ -159,6 +166,10 @@ static void refuses_requests_that_lack_something(void **state)
 {
   (void)state;
   expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
+  expect_fault(jp_build_class_method_call(NULL, "f", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
+               "the class is missing");
+  expect_fault(jp_build_instance_method_call("", "f", jp_object_number(1), JP_NO_ARGUMENTS),
+               JP_CLIENT_INVALID, "the class is missing");
   expect_fault(jp_build_static_field_get("a.B", "\xFF"), JP_CLIENT_INVALID, "a name is not UTF-8");
   expect_fault((struct jp_request){.operation = JP_PUT, .type = "a.B", .member = "f"}, JP_CLIENT_INVALID,
                "the value is missing");

@@ -53,6 +53,13 @@ static void writes_the_six_methods(void **state)
          "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"f\",\"args\":[{\"ref\":3},null]}");
   expect(jp_build_instance_method_call("a.B", "size", jp_object_number(42), JP_NO_ARGUMENTS),
          "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"size\",\"instance\":42}");
+  expect(jp_build_instance_method_call(NULL, "size", jp_object_number(42), JP_NO_ARGUMENTS),
+         "\"method\":\"call\",\"params\":{\"method\":\"size\",\"instance\":42}");
+  expect(jp_build_instance_field_get(NULL, jp_object_number(42), "f"),
+         "\"method\":\"get\",\"params\":{\"field\":\"f\",\"instance\":42}");
+  expect(jp_build_instance_field_put(NULL, jp_object_number(42), "f", &value),
+         "\"method\":\"put\",\"params\":{\"field\":\"f\",\"instance\":42,\"value\":{\"type\":\"boolean\","
+         "\"value\":true}}");
   expect(jp_build_static_field_get("a.B", "F"),
          "\"method\":\"get\",\"params\":{\"type\":\"a.B\",\"field\":\"F\"}");
   expect(jp_build_instance_field_get("int[]", jp_object_number(42), "[-1]"),
@@ -270,6 +277,11 @@ static void refuses_requests_that_lack_something(void **state)
 {
   (void)state;
   expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
+  expect_fault(jp_build_class_method_call(NULL, "f", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
+               "the class is missing");
+  expect_fault(jp_build_static_field_get(NULL, "f"), JP_CLIENT_INVALID, "the class is missing");
+  expect_fault(jp_build_instance_method_call("", "f", jp_object_number(1), JP_NO_ARGUMENTS),
+               JP_CLIENT_INVALID, "the class is missing");
   expect_fault(jp_build_class_method_call("a.B", "", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
                "the method is missing");
   expect_fault(jp_build_static_field_get("a.B", NULL), JP_CLIENT_INVALID, "the field is missing");
