@@ -104,7 +104,13 @@ static void write_head(const struct openrpc_config *config, const json_t *parts,
 
 /* ---- the peer's own procedures ---- */
 
-static void write_param(const struct rpc_procedure_param *param, const json_t *schemas, struct buffer *out)
+static bool is_required(const struct openrpc *openrpc, const struct rpc_procedure_param *param)
+{
+  return param->required && (!param->or_instance || openrpc->config.compat_pal);
+}
+
+static void write_param(const struct rpc_procedure_param *param, bool required, const json_t *schemas,
+                        struct buffer *out)
 {
   struct text name = rpc_param_names[param->param];
   const json_t *schema = json_object_getn(schemas, name.data, name.len);
@@ -112,7 +118,7 @@ static void write_param(const struct rpc_procedure_param *param, const json_t *s
   json_write_string(out, name);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(param->summary));
-  buffer_printf(out, ",\"required\":%s,\"schema\":", param->required ? "true" : "false");
+  buffer_printf(out, ",\"required\":%s,\"schema\":", required ? "true" : "false");
   write_tree(out, schema);
   buffer_append_char(out, '}');
 }
@@ -170,6 +176,21 @@ static bool is_param_listed(const struct openrpc *openrpc, enum rpc_param param)
   return param != RPC_PARAM_NAMES || !openrpc->config.compat_pal;
 }
 
+/* Those that are required, or the others. */
+static void write_params(const struct openrpc *openrpc, const struct rpc_procedure *procedure, bool required,
+                         const json_t *schemas, bool *any, struct buffer *out)
+{
+  for (size_t i = 0; i < procedure->param_count; i++) {
+    const struct rpc_procedure_param *param = &procedure->params[i];
+    if (!is_param_listed(openrpc, param->param) || is_required(openrpc, param) != required)
+      continue;
+    if (*any)
+      buffer_append_char(out, ',');
+    *any = true;
+    write_param(param, required, schemas, out);
+  }
+}
+
 static void write_procedure(const struct openrpc *openrpc, const struct rpc_procedure *procedure,
                             enum openrpc_names names, const json_t *part, struct buffer *out)
 {
@@ -182,15 +203,10 @@ static void write_procedure(const struct openrpc *openrpc, const struct rpc_proc
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
   BUFFER_LITERAL(out, ",\"params\":[");
+  /* OpenRPC wants those that are required first; where positions count, they are so in the table. */
   bool any = false;
-  for (size_t i = 0; i < procedure->param_count; i++) {
-    if (!is_param_listed(openrpc, procedure->params[i].param))
-      continue;
-    if (any)
-      buffer_append_char(out, ',');
-    any = true;
-    write_param(&procedure->params[i], json_object_get(part, "params"), out);
-  }
+  write_params(openrpc, procedure, true, json_object_get(part, "params"), &any, out);
+  write_params(openrpc, procedure, false, json_object_get(part, "params"), &any, out);
   BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"schema\":");
   write_tree(out, json_object_get(part, "result"));
   buffer_append_char(out, '}');

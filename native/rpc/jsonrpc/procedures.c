@@ -15,6 +15,11 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     .param = RPC_PARAM_TYPE, .wants = RPC_WANTS_TEXT, REQUIRED,                                              \
     .summary = "The fully qualified name of the class"                                                       \
   }
+#define TARGET_TYPE                                                                                          \
+  {                                                                                                          \
+    .param = RPC_PARAM_TYPE, .wants = RPC_WANTS_TEXT, REQUIRED, .or_instance = true,                         \
+    .summary = "The fully qualified name of the class"                                                       \
+  }
 #define INSTANCE                                                                                             \
   {                                                                                                          \
     .param = RPC_PARAM_INSTANCE, .wants = RPC_WANTS_NUMBER,                                                  \
@@ -42,8 +47,8 @@ const struct rpc_procedure rpc_procedures[] = {
     {.name = TEXT("call"),
      .op = OP_CALL,
      .summary = "Calls a method of an object or of a class",
-     .params = {TYPE, NAMED(RPC_PARAM_METHOD, "The name of the method"), INSTANCE, ARGS("The arguments"),
-                ENCODING},
+     .params = {TARGET_TYPE, NAMED(RPC_PARAM_METHOD, "The name of the method"), INSTANCE,
+                ARGS("The arguments"), ENCODING},
      .param_count = 5,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("new"),
@@ -56,13 +61,13 @@ const struct rpc_procedure rpc_procedures[] = {
      .op = OP_GET,
      .safety = RPC_SAFE_ALWAYS,
      .summary = "Reads a field of an object or of a class",
-     .params = {TYPE, NAMED(RPC_PARAM_FIELD, "The name of the field"), INSTANCE, ENCODING},
+     .params = {TARGET_TYPE, NAMED(RPC_PARAM_FIELD, "The name of the field"), INSTANCE, ENCODING},
      .param_count = 4,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("put"),
      .op = OP_PUT,
      .summary = "Writes a field of an object or of a class",
-     .params = {TYPE,
+     .params = {TARGET_TYPE,
                 NAMED(RPC_PARAM_FIELD, "The name of the field"),
                 {.param = RPC_PARAM_VALUE, .wants = RPC_WANTS_ANY, REQUIRED, .summary = "The new value"},
                 INSTANCE},

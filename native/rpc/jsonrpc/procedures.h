@@ -53,6 +53,7 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
+  bool or_instance;    /* required where there is no instance; not with --compat pal, which always wants it */
   bool by_name_only;   /* has no position; comes after those that have one; 1.1's descriptions leave it out */
   const char *summary; /* one sentence without a full stop */
 };

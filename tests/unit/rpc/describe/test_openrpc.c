@@ -52,7 +52,16 @@ static void the_head_says_who_and_where(void **state)
   json_decref(tree);
 }
 
-/* Params in the table's order, each with its schema. */
+/* The table's entry of that name; NULL: none. */
+static const struct rpc_procedure_param *param_named(const struct rpc_procedure *procedure, const char *name)
+{
+  for (size_t i = 0; i < procedure->param_count; i++)
+    if (text_equal(rpc_param_names[procedure->params[i].param], text_of(name)))
+      return &procedure->params[i];
+  return NULL;
+}
+
+/* Params, required ones first, each with its schema. */
 static void every_procedure_is_described(void **state)
 {
   json_t *tree = load(openrpc_own_document(*state));
@@ -73,8 +82,11 @@ static void every_procedure_is_described(void **state)
     for (size_t p = 0; p < procedure->param_count; p++) {
       const json_t *param = json_array_get(params, p);
       bool required = json_is_true(json_object_get(param, "required"));
-      assert_true(text_equal(rpc_param_names[procedure->params[p].param], text_of(string_at(param, "name"))));
-      assert_int_equal(required, procedure->params[p].required);
+      const struct rpc_procedure_param *listed = param_named(procedure, string_at(param, "name"));
+      assert_non_null(listed);
+      assert_int_equal(required, listed->required && !listed->or_instance);
+      if (rpc_procedures[i].is_own) /* its params may come by position */
+        assert_ptr_equal(listed, &procedure->params[p]);
       assert_true(json_is_object(json_object_get(param, "schema")));
       assert_false(optional && required);
       optional = !required;
@@ -83,6 +95,43 @@ static void every_procedure_is_described(void **state)
   }
   assert_int_equal(json_array_size(methods), at);
   json_decref(tree);
+}
+
+/* The params of the method at an index, those that are required with a star. */
+static void show_params(struct openrpc *openrpc, size_t method, char *out, size_t size)
+{
+  json_t *tree = load(openrpc_own_document(openrpc));
+  const json_t *params = json_object_get(json_array_get(json_object_get(tree, "methods"), method), "params");
+  size_t length = 0;
+  for (size_t i = 0; i < json_array_size(params); i++) {
+    const json_t *param = json_array_get(params, i);
+    bool required = json_is_true(json_object_get(param, "required"));
+    length += (size_t)snprintf(out + length, size - length, "%s%s%s", i > 0 ? " " : "",
+                               string_at(param, "name"), required ? "*" : "");
+  }
+  json_decref(tree);
+}
+
+static void a_type_may_be_left_out_beside_an_instance(void **state)
+{
+  struct openrpc *compat;
+  struct jp_error error;
+  const struct openrpc_config config = {.name = "peer", .addresses = addresses, .compat_pal = true};
+  static const char *const shown[][2] = {
+      {"method* type instance args encoding", "type* method* instance args encoding"},
+      {"type* args encoding", "type* args encoding"},
+      {"field* type instance encoding", "type* field* instance encoding"},
+      {"field* value* type instance", "type* field* value* instance"}};
+  assert_int_equal(openrpc_create(&config, &compat, &error), JP_OK);
+  for (size_t i = 0; i < COUNT_OF(shown); i++) {
+    char own[200];
+    char pal[200];
+    show_params(*state, i, own, sizeof own);
+    show_params(compat, i, pal, sizeof pal);
+    assert_string_equal(own, shown[i][0]);
+    assert_string_equal(pal, shown[i][1]);
+  }
+  openrpc_destroy(compat);
 }
 
 static void params_are_checked(void **state)
@@ -220,6 +269,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_head_says_who_and_where),
       cmocka_unit_test(every_procedure_is_described),
+      cmocka_unit_test(a_type_may_be_left_out_beside_an_instance),
       cmocka_unit_test(params_are_checked),
       cmocka_unit_test(patterns_have_limits),
       cmocka_unit_test(identifiers_come_with_simple_schemas),
