@@ -1,12 +1,15 @@
-"""Runs the test suites one after another, shows each runner's own output, and closes with one line of counts.
+"""Runs the test suites one after another, shows each runner's own output, and closes with one line of counts. Each test
+that failed is named once more before that line, with the command that repeats it alone.
 
 More tests run at once than there are cores, since many wait, and a command that does not end is ended. What they leave
 idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
 
-usage: run_tests.py [--release] [--list] [STEP...]
+usage: run_tests.py [--all | --release] [--list] [STEP...]
        run_tests.py [--release] --flaky N STEP [PATTERN]
 
-With --release these are the suites that take too long for every change (tools/test-release), without it all others.
+Without an option these are the suites of a first look: the optimised build, the default JDK, no sanitizer. --all has what
+CI runs on every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites
+that take too long for every change (tools/test-release). A STEP that is named may be of the first look or of --all.
 
 --flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at
 once and beside a process on each core that never waits, and names those that failed at all. What they printed then lies in
@@ -17,11 +20,12 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,9 +73,21 @@ def on(preset, **more):
     return {"JPEER_BUILD": f"build/{preset}", "PYTHONPATH": "tests", **more}
 
 
+INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
 # name, what it is, preset (and targets) to build first, commands, environment
-STEPS = [
-    ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
+FIRST_STEPS = [
+    INCLUDES,
+    ("units", "units and corpora, optimised", "release",
+     [ctest("release", "--label-exclude", "checked|bench-smoke|net|library")], {}),
+    ("conformance", "request and reply, on every transport", "release", [[PYTHON, "tests/conformance/run.py"]],
+     on("release")),
+    ("integration", "the binary, with clients that users have", "release", unittests("tests/integration"), on("release")),
+    ("python-package", "the Python package's own tests, in the build folder", "release",
+     [[PYTHON, "tests/release/wheel.py", "--in-place"]], {"JPEER_BUILD": "build/release"}),
+]
+
+ALL_STEPS = [
+    INCLUDES,
     ("format", "clang-format", None, [["tools/check-format"]], {}),
     # This one runs all JVM tests under -Xcheck:jni, the next all of them under the sanitizers: "plain" is neither. The
     # load generators, which nobody installs, run only here.
@@ -80,7 +96,7 @@ STEPS = [
      ASAN),
     ("tsan", "what runs without a JVM under TSan", "tsan",
      [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
-    ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
+    ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
     # Over one transport for each form of messages: the fast path knows no more of them.
     ("conformance-no-fastpath", "the same where every request goes the general path",
@@ -209,16 +225,17 @@ def show_now(text):
 
 
 def run_commands(commands, environment, limit):
-    """The output and the status of each; of several, the output is shown when they end."""
+    """Each command with its output and status; of several, the output is shown when they end."""
     if len(commands) == 1:
-        yield run_command(commands[0], environment, show_now, limit)
+        yield commands[0], *run_command(commands[0], environment, show_now, limit)
         return
     with ThreadPoolExecutor(MODULES_AT_ONCE) as pool:
-        running = [pool.submit(run_command, command, environment, lambda line: None, limit) for command in commands]
-        for command, one in zip(commands, running):
+        running = {pool.submit(run_command, command, environment, lambda line: None, limit): command
+                   for command in commands}
+        for number, one in enumerate(as_completed(running), 1):
             output, status = one.result()
-            show_now(f"---- {command[-1]}\n{output}")
-            yield output, status
+            show_now(f"---- {number} of {len(commands)}: {running[one][-1]}\n{output}")
+            yield running[one], output, status
 
 
 class Background:
@@ -228,7 +245,7 @@ class Background:
         self.pool = ThreadPoolExecutor(1)
         presets = dict.fromkeys(step[2] for step in steps if step[2] is not None)
         self.builds = {preset: self.submit(["tools/build", *preset.split()], {}, limit) for preset in presets}
-        self.commands = {name: [self.submit(command, environment, limit) for command in commands]
+        self.commands = {name: [(command, self.submit(command, environment, limit)) for command in commands]
                          for name, _, _, commands, environment in steps if name in BACKGROUND}
 
     def submit(self, command, environment, limit):
@@ -244,27 +261,63 @@ class Background:
 
     def results(self, name):
         """As run_commands."""
-        for one in self.commands[name]:
+        for command, one in self.commands[name]:
             output, status = one.result()
             show_now(output)
-            yield output, status
+            yield command, output, status
 
 
-def run_step(name, what, preset, commands, environment, limit, background):
-    show_now(f"\n==== {name}: {what}\n")
+# How each runner names a test that failed, and the words to add to its command that run this test alone.
+def repeat_ctest(match, _):
+    return ["--tests-regex", f"^{match[1]}$"]
+
+
+def repeat_unittest(match, command):
+    module, _, test = match[1].partition(".")
+    if module == "unittest" or "unittest" not in command and "tests/release/wheel.py" not in command:
+        return []  # a module that could not be loaded, or another runner that runs unittest inside
+    return ["-k", test] if "unittest" in command else [f"{module}.py"]
+
+
+def repeat_case(match, command):
+    return ["--suite", match[1], "--transport", match[2]] if "tests/conformance/run.py" in command else []
+
+
+FAILURES = [
+    (re.compile(r"^\s+\d+ - (\S+) \([^()]+\)", re.M), repeat_ctest),
+    (re.compile(r"^(?:FAIL|ERROR): \w+ \(([\w.]+)\)", re.M), repeat_unittest),
+    (re.compile(r"^FAIL ([\w-]+)/.* \(([\w+-]+)\)$", re.M), repeat_case),
+]
+
+
+def name_failures(command, environment, output):
+    """What failed in a command, each with a line for a shell that repeats it; the command itself, where it names none."""
+    start = [f"{name}={value}" for name, value in environment.items()]
+    found = {re.sub(r"^(?:FAIL|ERROR):? ", "", match[0].strip()): shlex.join([*command, *repeat(match, command)])
+             for pattern, repeat in FAILURES for match in pattern.finditer(output)}
+    return {name: " ".join([*map(shlex.quote, start), line])
+            for name, line in (found or {Path(command[-1]).name: shlex.join(command)}).items()}
+
+
+def run_step(place, name, what, preset, commands, environment, limit, background, failures):
+    show_now(f"\n==== {place} {name}: {what}\n")
     start = time.monotonic()
     passed = failed = 0
     results = ()
     if not background.is_built(preset):
         failed = 1
+        failures[f"{name}: the build of {preset}"] = f"tools/build {preset}"
     elif name in BACKGROUND:
         results = background.results(name)
     else:
         results = run_commands(commands, environment, limit)
-    for output, status in results:
+    for command, output, status in results:
         more_passed, more_failed = count(output, status)
         passed += more_passed
         failed += more_failed
+        if more_failed:
+            failures.update({f"{name}: {test}": line
+                             for test, line in name_failures(command, environment, output).items()})
     show_now(f"==== {name}: {passed} good, {failed} bad, {time.monotonic() - start:.0f} s\n")
     return passed, failed
 
@@ -327,14 +380,19 @@ def main_flaky(steps, arguments):
 
 
 def main(arguments):
-    steps, limit = STEPS, LIMIT
+    named, limit = [*FIRST_STEPS, *ALL_STEPS[1:]], LIMIT
+    steps = FIRST_STEPS
     if arguments[:1] == ["--release"]:
-        steps, limit, arguments = RELEASE_STEPS, RELEASE_LIMIT, arguments[1:]
+        steps, named, limit, arguments = RELEASE_STEPS, RELEASE_STEPS, RELEASE_LIMIT, arguments[1:]
+    elif arguments[:1] == ["--all"]:
+        steps, named, arguments = ALL_STEPS, ALL_STEPS, arguments[1:]
     is_flaky = arguments[:1] == ["--flaky"]
     if arguments == ["--list"]:
-        for name, what, *_ in steps:
+        for name, what, *_ in named:
             print(f"{name:40}{what}")
         return 0
+    if arguments:
+        steps = named
     unknown = set() if is_flaky else set(arguments) - {step[0] for step in steps}
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
@@ -348,15 +406,18 @@ def main(arguments):
     if is_flaky:
         return main_flaky(steps, arguments[1:])
     passed = failed = 0
+    failures = {}
     chosen = [step for step in steps if not arguments or step[0] in arguments]
     background = Background(chosen, RELEASE_LIMIT)
     try:
-        for step in chosen:
-            more_passed, more_failed = run_step(*step, limit, background)
+        for number, step in enumerate(chosen, 1):
+            more_passed, more_failed = run_step(f"[{number}/{len(chosen)}]", *step, limit, background, failures)
             passed += more_passed
             failed += more_failed
     finally:
         background.pool.shutdown(cancel_futures=True)
+    for name, line in failures.items():
+        print(f"\nFAILED {name}\n    {line}")
     print(f"\n{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0
 

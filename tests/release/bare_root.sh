@@ -1,8 +1,8 @@
 #!/bin/bash
 # bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with nothing but its base system below a temporary
 # folder, clones the committed tree into it, and runs the README's two commands there, each twice: as root, or as a
-# user with sudo. Steps narrow tools/test down (tools/test --list). Needs root; takes what the network of this machine
-# needs (name lookup, apt's settings, certificates) along.
+# user with sudo. Steps narrow tools/test down, and --all widens it (tools/test --list). Needs root; takes what the
+# network of this machine needs (name lookup, apt's settings, certificates) along.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."

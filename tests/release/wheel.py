@@ -1,11 +1,12 @@
 """The wheel of the Python package, installed into an environment that has nothing else of this tree.
 
-usage: wheel.py [--bare-root] [PATTERN]
+usage: wheel.py [--bare-root | --in-place] [PATTERN]
 
 tools/build-wheel builds it. A program shows which libraries its peer has loaded: those of the wheel, of the JDK, and such as
 manylinux expects everywhere. Then the package's own tests run on it, those of the modules that fit PATTERN
 (test_calls.py), with the packages that some of them need, from PyPI: no test may be skipped then. With --bare-root, in their
-place, the program runs in a Debian 12 with Python and a Java runtime alone, which needs root.
+place, the program runs in a Debian 12 with Python and a Java runtime alone, which needs root. With --in-place there is no
+wheel: the package's own tests run in the build folder, with the Python of this machine, and say what they skip.
 """
 
 import os
@@ -29,7 +30,7 @@ SYSTEM = ("ld-linux", "libc.so", "libdl.so", "libgcc_s.so", "libm.so", "libpthre
           "libstdc++.so", "libz.so")
 PACKAGES = ["mypy==1.14.1", "numpy==2.2.1", "tqdm==4.67.1"]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "jpeer/python-wheels"
-AT_ONCE = 3  # modules: their tests wait for peers
+AT_ONCE = 2 * len(os.sched_getaffinity(0)) + 1  # modules: their tests wait for peers
 SUITE = textwrap.dedent("""
     import sys, unittest
     may_skip, *arguments = sys.argv[1:]
@@ -88,12 +89,9 @@ def install_packages(python):
                for commands in ([install], [fetch, install]))
 
 
-def run_suite(python, pattern, **more):
+def run_suite(python, pattern, has_packages, **more):
     """The package's own tests; of this tree they have the fixtures alone. Gives the status."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    has_packages = install_packages(python)
-    if not has_packages:
-        print(f"wheel: PyPI is not reached: tests that need {', '.join(PACKAGES)} are skipped", flush=True)
     command = [python, "-c", SUITE, "yes" if not has_packages else "no", "--start-directory",
                ROOT / "clients/python/tests", "--pattern"]
 
@@ -110,6 +108,13 @@ def run_suite(python, pattern, **more):
             failed += max(int(counted[2]) if counted else 0, int(done.returncode != 0))
     print(f"wheel: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0
+
+
+def run_suite_with_packages(python, pattern, **more):
+    has_packages = install_packages(python)
+    if not has_packages:
+        print(f"wheel: PyPI is not reached: tests that need {', '.join(PACKAGES)} are skipped", flush=True)
+    return run_suite(python, pattern, has_packages, **more)
 
 
 def run_in_bare_root(wheel):
@@ -140,11 +145,13 @@ def run_in_bare_root(wheel):
 def main(arguments):
     is_bare = "--bare-root" in arguments
     pattern = next((argument for argument in arguments if not argument.startswith("-")), "test_*.py")
+    if "--in-place" in arguments:
+        return run_suite("/usr/bin/python3", pattern, False, PYTHONPATH=str(ROOT / BUILD / "python"))
     built = subprocess.run([ROOT / "tools/build-wheel"], stdout=subprocess.PIPE, text=True, check=False)
     if built.returncode == NOT_REACHED and not is_bare:
         print("wheel: PyPI is not reached, so that there is no wheel: the tests run in the build folder", flush=True)
         with tempfile.TemporaryDirectory(prefix="jpeer-venv-") as folder:
-            return run_suite(make_environment(Path(folder)), pattern, PYTHONPATH=str(ROOT / BUILD / "python"))
+            return run_suite_with_packages(make_environment(Path(folder)), pattern, PYTHONPATH=str(ROOT / BUILD / "python"))
     if built.returncode != 0:
         return 1
     wheel = ROOT / built.stdout.strip()
@@ -155,7 +162,7 @@ def main(arguments):
         python = make_environment(Path(folder), wheel)
         run_program(python, folder)
         if not is_bare:
-            return run_suite(python, pattern)
+            return run_suite_with_packages(python, pattern)
     run_in_bare_root(wheel)
     return 0
 
