@@ -5,13 +5,15 @@
 #include "classfile/manifest.h"
 #include "classfile/table.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <zip.h>
 
 enum {
   MANIFEST_BYTES_MAX = 1024 * 1024,
   NESTED_BYTES_MAX = 256 * 1024 * 1024,
-  MULTI_RELEASE_FIRST = 9 /* JAR File Specification, "Multi-release JAR files" */
+  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than what it unpacks to */
+  MULTI_RELEASE_FIRST = 9        /* JAR File Specification, "Multi-release JAR files" */
 };
 
 struct jar_entry {
@@ -34,6 +36,9 @@ struct jar {
   struct table entries; /* struct jar_entry */
   uint8_t *bytes;       /* of the current entry */
   size_t capacity;
+  uint8_t *packed; /* the same as the jar has it */
+  size_t packed_capacity;
+  struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
   struct jp_error *error;
 };
 
@@ -49,16 +54,50 @@ static enum jp_status no_memory(struct jar *jar)
   return jp_fail(jar->error, JP_NO_MEMORY, "out of memory while reading %s", jar->name);
 }
 
-static bool reserve_bytes(struct jar *jar, size_t size)
+/* Makes room for size bytes and one more. */
+static bool reserve_bytes(uint8_t **buffer, size_t *capacity, size_t size)
 {
-  if (size < jar->capacity)
+  if (size < *capacity)
     return true;
-  uint8_t *bytes = realloc(jar->bytes, size + 1);
+  uint8_t *bytes = realloc(*buffer, size + 1);
   if (bytes == NULL)
     return false;
-  jar->bytes = bytes;
-  jar->capacity = size + 1;
+  *buffer = bytes;
+  *capacity = size + 1;
   return true;
+}
+
+static bool is_deflated(const zip_stat_t *facts)
+{
+  zip_uint64_t needed = ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC | ZIP_STAT_ENCRYPTION_METHOD;
+  return (facts->valid & needed) == needed && facts->comp_method == ZIP_CM_DEFLATE &&
+         facts->encryption_method == ZIP_EM_NONE && facts->comp_size <= facts->size + PACKED_EXCESS_MAX;
+}
+
+/* Of a deflated entry. True where it unpacks to exactly facts->size bytes, with the directory's checksum. */
+static bool inflate_whole(struct jar *jar, zip_file_t *file, const zip_stat_t *facts)
+{
+  size_t size = (size_t)facts->size;
+  zip_int64_t got = zip_fread(file, jar->packed, facts->comp_size);
+  return got >= 0 && (zip_uint64_t)got == facts->comp_size &&
+         libdeflate_deflate_decompress(jar->decompressor, jar->packed, (size_t)got, jar->bytes, size, NULL) ==
+             LIBDEFLATE_SUCCESS &&
+         libdeflate_crc32(0, jar->bytes, size) == facts->crc;
+}
+
+static bool prepare_inflation(struct jar *jar, const zip_stat_t *facts)
+{
+  if (jar->decompressor == NULL)
+    jar->decompressor = libdeflate_alloc_decompressor();
+  return jar->decompressor != NULL &&
+         reserve_bytes(&jar->packed, &jar->packed_capacity, (size_t)facts->comp_size);
+}
+
+static void free_buffers(struct jar *jar)
+{
+  free(jar->bytes);
+  free(jar->packed);
+  libdeflate_free_decompressor(jar->decompressor);
 }
 
 /* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It asks for one byte
@@ -75,7 +114,8 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
   return got == 0 && done == size;
 }
 
-/* Unpacks an entry into jar->bytes. JP_INVALID: the entry is to be left out; the log says why. The
+/* Unpacks an entry into jar->bytes. What is deflated, as nearly all of a jar is, is unpacked by libdeflate: zlib, which
+ * libzip uses, took half of a scan's time. JP_INVALID: the entry is to be left out; the log says why. The
  * directory's size is not trusted, but bounds what is read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
@@ -90,14 +130,15 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
     return JP_INVALID;
   }
   *size = (size_t)facts.size;
-  if (!reserve_bytes(jar, *size))
+  bool deflated = is_deflated(&facts);
+  if (!reserve_bytes(&jar->bytes, &jar->capacity, *size) || (deflated && !prepare_inflation(jar, &facts)))
     return no_memory(jar);
-  zip_file_t *file = zip_fopen_index(jar->archive, index, 0);
+  zip_file_t *file = zip_fopen_index(jar->archive, index, deflated ? ZIP_FL_COMPRESSED : 0);
   if (file == NULL) {
     warn_of_entry(jar, name, zip_strerror(jar->archive));
     return JP_INVALID;
   }
-  bool whole = read_whole(jar, file, *size);
+  bool whole = deflated ? inflate_whole(jar, file, &facts) : read_whole(jar, file, *size);
   zip_fclose(file);
   if (!whole)
     warn_of_entry(jar, name, "it cannot be unpacked");
@@ -312,7 +353,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
   builder_enter_part(builder, 0);
   table_fini(&jar.entries);
   arena_fini(&jar.arena);
-  free(jar.bytes);
+  free_buffers(&jar);
   zip_discard(archive);
   return status;
 }
@@ -386,7 +427,7 @@ void jar_close(struct jar *jar)
     return;
   table_fini(&jar->entries);
   arena_fini(&jar->arena);
-  free(jar->bytes);
+  free_buffers(jar);
   if (jar->archive != NULL)
     zip_discard(jar->archive);
   free(jar);

@@ -296,6 +296,49 @@ static void test_every_byte_changed(void **state)
   assert_int_equal(version_of(fixture, "p.A"), 50);
 }
 
+/* A jar with one class that is deflated, and its size. name: the class's, long enough to be worth it. */
+static uint8_t *make_deflated_jar(const struct fixture *fixture, const char *name, size_t *size)
+{
+  char path[128];
+  zip_stat_t facts;
+  snprintf(path, sizeof path, "%s.class", name);
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, path, name, 50);
+  jars_close(jar);
+  jar = zip_open(fixture->path, ZIP_RDONLY, NULL);
+  assert_non_null(jar);
+  assert_int_equal(zip_stat_index(jar, 0, 0, &facts), 0);
+  assert_int_equal(facts.comp_method, ZIP_CM_DEFLATE);
+  zip_discard(jar);
+  return files_read(fixture->path, size);
+}
+
+static void test_a_deflated_class_is_read_as_it_was_or_left_out(void **state)
+{
+  static const char name[] = "p/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+  struct fixture *fixture = *state;
+  size_t size;
+  unsigned left_out = 0;
+  uint8_t *bytes = make_deflated_jar(fixture, name, &size);
+  for (size_t i = 0; i <= size; i++) {
+    builder_destroy(fixture->builder);
+    fixture->builder = builder_create();
+    assert_non_null(fixture->builder);
+    if (i < size)
+      bytes[i] ^= 0x10;
+    read_bytes(fixture, bytes, size);
+    if (i < size)
+      bytes[i] ^= 0x10;
+    finish(fixture);
+    left_out += fixture->tables.class_count == 0;
+    if (fixture->tables.class_count > 0)
+      assert_int_equal(fixture->tables.classes[0].major_version, 50);
+  }
+  assert_int_equal(fixture->tables.class_count, 1); /* of the jar that nothing has changed */
+  assert_true(left_out > size / 4);
+  test_free(bytes);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void)
@@ -313,6 +356,7 @@ int main(void)
       WITH_FIXTURE(test_total_is_bounded),
       WITH_FIXTURE(test_cut_at_every_byte),
       WITH_FIXTURE(test_every_byte_changed),
+      WITH_FIXTURE(test_a_deflated_class_is_read_as_it_was_or_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
