@@ -1,5 +1,6 @@
 """Where Python takes an answer of the peer apart: whatever shape it has, it becomes a value or a ProtocolError."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,13 @@ def taken_apart(what: str) -> Iterator[None]:
         if type(why).__flags__ & _HEAP_TYPE:
             raise
         raise ProtocolError(f"{what} is malformed: {type(why).__name__}: {why}") from why
+
+
+def count_of(answer: Any, what: str) -> int:
+    """A number of elements. Python itself raises ValueError, OverflowError or TypeError where __len__ gives another value."""
+    if type(answer) is not int or not 0 <= answer <= sys.maxsize:
+        raise ProtocolError(f"the peer's answer is malformed: {what} is {repr(answer)[:200]}")
+    return answer
 
 
 def described(answer: Any, what: str) -> dict[str, Any]:

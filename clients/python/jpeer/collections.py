@@ -8,7 +8,8 @@ import collections.abc
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._native import Object, Typed
+from ._native import Object, ProtocolError, Typed
+from .answers import count_of
 from .exceptions import BadArgument, JavaException
 from .objects import JavaObject, call
 from .pages import IterableMixin, MapEntry, elements_of
@@ -23,7 +24,7 @@ class CollectionMixin(IterableMixin):
     __slots__ = ()
 
     def __len__(self) -> int:
-        return int(call(self, "size"))
+        return count_of(call(self, "size"), "the size of a collection")
 
     def __contains__(self, value: Any) -> bool:
         return any(_finds(self, "contains", each) for each in readings(value))
@@ -127,7 +128,7 @@ class MapMixin(JavaObject):
     __slots__ = ()
 
     def __len__(self) -> int:
-        return int(call(self, "size"))
+        return count_of(call(self, "size"), "the size of a map")
 
     def __iter__(self) -> Iterator[Any]:
         return elements_of(call(self, "keySet"))
@@ -232,7 +233,10 @@ class ItemsView(collections.abc.Set[Any]):
         self._owner = owner
 
     def __iter__(self) -> Iterator[MapEntry]:
-        return elements_of(self._owner)
+        for entry in elements_of(self._owner):
+            if type(entry) is not MapEntry:
+                raise ProtocolError("the peer's answer is malformed: an entry of a map is no pair")
+            yield entry
 
     def __len__(self) -> int:
         return len(self._owner)

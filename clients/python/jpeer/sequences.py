@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._native import Array, Object, Typed
+from .answers import count_of
 from .collections import CollectionMixin, as_argument
 from .exceptions import JavaException, PeerError
 from .names import source_name
@@ -224,7 +225,7 @@ class ArrayMixin(SequenceMixin):
         return len(self)
 
     def __len__(self) -> int:
-        return int(self._connection.get(self._java_type, "length", self))
+        return count_of(self._connection.get(self._java_type, "length", self), "the length of an array")
 
     def _get(self, index: int) -> Any:
         return self._connection.get(self._java_type, f"[{index}]", self)

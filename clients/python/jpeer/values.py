@@ -157,7 +157,9 @@ FROM_TEXT = {name: _lossless(read) for name, read in _READ.items()}
 
 
 OPTIONALS = frozenset(f"java.util.Optional{each}" for each in ("", "Double", "Int", "Long"))
+OPTIONALS_MAX = 100  # inside one another
 _keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
+_unwrapping = threading.local()  # its `depth` counts Optionals inside one another
 
 
 class OptionalReader:
@@ -167,7 +169,14 @@ class OptionalReader:
     def _from_object(handle: Object) -> Any:
         if getattr(_keeping, "optional", False):
             return handle
-        return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
+        depth = getattr(_unwrapping, "depth", 0)
+        if depth >= OPTIONALS_MAX:
+            raise ProtocolError("the peer's answer is malformed: Optionals inside one another have no end")
+        _unwrapping.depth = depth + 1
+        try:
+            return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
+        finally:
+            _unwrapping.depth = depth
 
 
 class PrimitiveOptionalReader:
@@ -181,6 +190,8 @@ class PrimitiveOptionalReader:
         present, value = handle._connection.batch(
             [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
         )
+        if type(present) is not bool:
+            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
         return value if present else None
 
 

@@ -63,6 +63,47 @@ class Answers(Hostile):
                 with self.assertRaises(jpeer.ProtocolError):
                     java._connection.fetch("text")
 
+    def hold(self, kind, value):
+        """An object of that class, of a peer that answers all that is asked of it with the value."""
+
+        def reply(request):
+            if request["method"] == "jpeer.describe":
+                parents = {"java.util.ArrayList": "java.util.List", "java.util.HashMap": "java.util.Map"}
+                name = request["params"].get("type", kind)
+                return result(request, description(name, interfaces=[parents[name]] if name in parents else []))
+            return result(request, reference_to(kind, 7) if request["params"].get("method") == "run" else value)
+
+        peer = HostilePeer(lambda asked, _: [reply(each) for each in asked] if isinstance(asked, list) else usual(asked) or reply(asked))
+        self.addCleanup(peer.close)
+        java = jpeer.connect(peer.url, timeout=SECONDS)
+        self.addCleanup(java.close)
+        return java._connection.call("Evil", "run", None, ())
+
+    def test_sizes_that_are_none(self):
+        for value in (value_of("int", "-1"), value_of("java.lang.String", "x"), value_of("double", "2"), value_of("boolean", "true"),
+                      value_of("java.math.BigInteger", "9" * 30), {"void": True}):  # fmt: skip
+            for kind in ("java.util.ArrayList", "java.util.HashMap", "[I", "[Ljava.lang.Object;"):
+                with self.subTest(kind=kind, value=value):
+                    held = self.hold(kind, value)
+                    with self.assertRaises(jpeer.ProtocolError):
+                        len(held)
+
+    def test_entries_that_are_no_pairs(self):
+        for elements in ([5], [["a", 1], 5], ["ab"], [None], [{"type": "Evil", "ref": 8}]):
+            with self.subTest(elements=elements):
+                held = self.hold("java.util.HashMap", {"elements": elements, "done": True})
+                for use in (dict, list, lambda items: [key for key, _ in items]):
+                    with self.assertRaises(jpeer.ProtocolError):
+                        use(held.items())
+
+    def test_an_optional_of_itself(self):
+        with self.assertRaises(jpeer.ProtocolError):
+            self.call(reference_to("java.util.Optional", 7))
+
+    def test_an_optional_that_may_have_a_value(self):
+        with self.assertRaises(jpeer.ProtocolError):
+            self.hold("java.util.OptionalInt", value_of("int", "5"))
+
     def test_malformed_stats(self):
         for value in ("x", "5", "[1]", ""):
             with self.subTest(value=value), self.assertRaises(jpeer.ProtocolError):
