@@ -19,6 +19,7 @@ static void release_told(struct jp_answer *answer)
   for (size_t i = 0; i < answer->told_count; i++)
     jp_ref_release(answer->told[i]);
   answer->told_count = 0;
+  answer->next_told = 0;
 }
 
 void answer_clear(struct jp_answer *answer)
@@ -130,10 +131,12 @@ struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value
 {
   uint32_t number = read_ref(value);
   for (size_t i = 0; answer != NULL && number != 0 && i < answer->told_count; i++) {
-    struct jp_ref *ref = answer->told[i];
+    size_t at = (answer->next_told + i) % answer->told_count;
+    struct jp_ref *ref = answer->told[at];
     if (ref == NULL || jp_ref_number(ref) != number)
       continue;
-    answer->told[i] = NULL;
+    answer->told[at] = NULL;
+    answer->next_told = at + 1;
     return ref;
   }
   return NULL;

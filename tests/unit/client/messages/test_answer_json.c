@@ -175,6 +175,27 @@ static void reads_plain_json_with_its_refs(void **state)
   leave(&reading);
 }
 
+static void gives_its_refs_in_any_order(void **state)
+{
+  (void)state;
+  static const uint32_t orders[][3] = {{5, 6, 7}, {7, 6, 5}, {6, 5, 7}, {7, 5, 6}};
+  for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+    struct reading reading;
+    assert_int_equal(
+        read_message(&reading, "{\"id\":1,\"result\":[{\"ref\":5},{\"ref\":6},{\"ref\":7}]}", ANSWER_PLAIN),
+        JP_CLIENT_OK);
+    struct jp_answer *answer = reading.answers[0];
+    for (size_t j = 0; j < 3; j++) {
+      struct jp_json place = jp_json_at(jp_answer_json(answer), orders[i][j] - 5);
+      struct jp_ref *ref = jp_answer_take_ref(answer, place);
+      assert_int_equal(jp_ref_number(ref), orders[i][j]);
+      assert_null(jp_answer_take_ref(answer, place));
+      jp_ref_release(ref);
+    }
+    leave(&reading);
+  }
+}
+
 static void reads_the_elements_of_arrays(void **state)
 {
   (void)state;
@@ -395,6 +416,7 @@ int main(void)
       cmocka_unit_test(reads_objects),
       cmocka_unit_test(reads_batches_and_requests),
       cmocka_unit_test(reads_plain_json_with_its_refs),
+      cmocka_unit_test(gives_its_refs_in_any_order),
       cmocka_unit_test(reads_the_elements_of_arrays),
       cmocka_unit_test(takes_no_refs_out_of_documents),
       cmocka_unit_test(reads_errors_with_their_causes),
