@@ -1,6 +1,6 @@
 """The programs of docs/c-client.md that call libjpeer-client by foreign functions, from Node (koffi) and Ruby (fiddle).
 
-One line a program, and a closing line of counts. Where the language or its package cannot be had, the program is skipped.
+One line a program, and a closing line of counts. Where the language or its package cannot be had, the program is skipped; both must not be.
 """
 
 import shutil
@@ -49,7 +49,7 @@ def main():
             counts[verdict] += 1
             print(f"{verdict:8}{name}: {word}", flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()), flush=True)
-    return 1 if counts["failed"] else 0
+    return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
