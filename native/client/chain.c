@@ -100,7 +100,9 @@ static bool make_room(struct jp_chain *chain, void **items, size_t *capacity, si
 
 enum jp_client_status chain_check_epoch(const struct jp_chain *chain, struct jp_client_error *error)
 {
-  if (!chain->refs.are_named || chain->refs.epoch == ref_table_epoch(&chain->client->refs))
+  const uint64_t epoch = ref_table_epoch(&chain->client->refs);
+  if (!chain->refs.are_named || chain->refs.epoch == epoch ||
+      (epoch == EPOCH_UNKNOWN && chain->refs.may_adopt))
     return JP_CLIENT_OK;
   return client_fail(error, JP_CLIENT_STALE,
                      "the chain names objects of a peer that has ended, or of another session");
@@ -110,7 +112,7 @@ enum jp_client_status chain_check_epoch(const struct jp_chain *chain, struct jp_
 static void enter_epoch(struct jp_chain *chain)
 {
   if (chain_check_epoch(chain, &chain->fault) == JP_CLIENT_OK && !chain->refs.are_named)
-    chain->refs.epoch = ref_table_epoch(&chain->client->refs);
+    chain->refs = client_message_refs(chain->client);
 }
 
 /* ---- steps ---- */
@@ -175,7 +177,7 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
 {
   struct chain_names names = {.names = {note_name}, .chain = chain};
   struct chain_callbacks callbacks = {.callbacks = {keep_callback}, .chain = chain};
-  struct message_refs refs = {.epoch = chain->refs.epoch};
+  struct message_refs refs = chain->refs;
   const struct message_json how = {.id = TEXT(""),
                                    .peer_id = client_name_in_messages(chain->client),
                                    .is_dropped = name == NULL,
@@ -197,7 +199,7 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
     fail_step(chain, step.what, &error);
   if (!is_good(chain))
     return NULL;
-  chain->refs.are_named |= refs.are_named;
+  chain->refs = refs;
   chain->is_nested |= request->options != NULL && request->options->within != NULL;
   chain->steps[chain->step_count] = step;
   return &chain->steps[chain->step_count++];
@@ -303,9 +305,8 @@ void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, cons
     return;
   }
   enter_epoch(chain);
-  if (is_good(chain) && !message_may_name(ref, chain->refs.epoch))
+  if (is_good(chain) && !message_name_ref(&chain->refs, ref))
     (void)message_fail_stale(ref, &chain->fault);
-  chain->refs.are_named = true;
   const char *known = jp_ref_type(ref);
   bool may_be_named = *known != '\0' && strchr(known, '/') == NULL; /* that of a hidden class is no type */
   set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL || !may_be_named ? type : known);

@@ -62,7 +62,7 @@ static enum jp_client_status write_batch(struct exchange *exchange, uint64_t fir
   enum jp_client_status status = chain_check_epoch(chain, error);
   if (status != JP_CLIENT_OK)
     return status;
-  chain->client->named.are_named = chain->refs.are_named;
+  chain->client->named = chain->refs;
   for (size_t i = 0; i < chain->step_count; i++) {
     buffer_append_char(out, i == 0 ? '[' : ',');
     write_step(sending, i, first_id, out);

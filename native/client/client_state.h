@@ -238,6 +238,8 @@ void client_write_releases(struct jp_client *client, struct text within);
 void client_write_overdue_releases(struct jp_client *client);
 /* Lets go of all that answers have told, also of what there are handles of. */
 void client_write_all_tellings(struct jp_client *client);
+/* Of a message that is about to be written. Under the lock, or for a chain without it. */
+struct message_refs client_message_refs(const struct jp_client *client);
 /* Whether a message that names refs has their epoch as a member, as over ZeroMQ. */
 bool client_tells_epoch_in_messages(const struct jp_client *client);
 /* JP_CLIENT_REMOTE, or JP_CLIENT_STALE, of an answer that is an error. */

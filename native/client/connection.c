@@ -134,9 +134,15 @@ void client_break(struct jp_client *client, const struct jp_client_error *why)
 
 /* ---- reading and writing ---- */
 
+struct message_refs client_message_refs(const struct jp_client *client)
+{
+  return (struct message_refs){.epoch = ref_table_epoch(&client->refs),
+                               .may_adopt = client->url_kind->name_epoch != NULL};
+}
+
 struct buffer *client_begin_message(struct jp_client *client)
 {
-  client->named = (struct message_refs){.epoch = ref_table_epoch(&client->refs)};
+  client->named = client_message_refs(client);
   return client->kind->begin(client->transport);
 }
 

@@ -303,23 +303,33 @@ bool message_may_name(const struct jp_ref *ref, uint64_t epoch)
   return own == epoch || own == 0;
 }
 
-static bool is_stale(const struct argument_writer *writer, const struct jp_argument *argument)
+bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref)
 {
-  return writer->refs != NULL && argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL &&
-         !message_may_name(argument->as.ref, writer->refs->epoch);
+  if (refs->epoch == 0 && refs->may_adopt)
+    refs->epoch = message_ref_epoch(ref);
+  if (!message_may_name(ref, refs->epoch))
+    return false;
+  refs->are_named = true;
+  return true;
+}
+
+/* A number alone is of no epoch that is known. */
+static bool may_name(struct message_refs *refs, const struct jp_argument *argument)
+{
+  if (refs != NULL && argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL)
+    return message_name_ref(refs, argument->as.ref);
+  if (refs != NULL)
+    refs->are_named = true;
+  return true;
 }
 
 static void write_number_of_ref(struct argument_writer *writer, const struct jp_argument *argument,
                                 uint32_t number)
 {
-  if (is_stale(writer, argument)) {
-    if (writer->status == JP_CLIENT_OK)
-      writer->status = message_fail_stale(argument->as.ref, writer->error);
-    return;
-  }
-  if (writer->refs != NULL)
-    writer->refs->are_named = true;
-  json_write_integer(writer->out, number);
+  if (may_name(writer->refs, argument))
+    json_write_integer(writer->out, number);
+  else if (writer->status == JP_CLIENT_OK)
+    writer->status = message_fail_stale(argument->as.ref, writer->error);
 }
 
 /* The number of a ref, or what names a result. */

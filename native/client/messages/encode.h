@@ -23,6 +23,8 @@ struct message_release {
  * (docs/protocol.md, "Sessions over restarts"). */
 struct message_refs {
   uint64_t epoch;
+  bool
+      may_adopt; /* an epoch of 0 becomes that of the first ref: the peer, which is told it, compares it with its own */
   bool are_named; /* false before the message is written; who writes it sets it */
 };
 
@@ -30,6 +32,8 @@ struct message_refs {
 uint64_t message_ref_epoch(const struct jp_ref *ref);
 /* False: the ref is known to be of another epoch. */
 bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
+/* Notes that the message names the ref. False: it may not. */
+bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
 /* JP_CLIENT_STALE, with a line about the ref. */
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
 enum { MESSAGE_EPOCH_LENGTH = 16 };

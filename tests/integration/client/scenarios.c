@@ -579,6 +579,54 @@ static void run_restarts(void)
     run_restart(first, first % 2 == 0 ? NULL : "6f0b64be-5d4c-4d0c-9b7e-0a1b2c3d4e5f");
 }
 
+#define SIBLINGS "0b7c2f6e-9f3a-4f0e-8f25-6a5d4c3b2a19"
+
+/* The first request of a client: it names the object of another client of its session as a receiver, as an argument, or
+ * in a chain. */
+static enum jp_client_status begin_with(const struct jp_ref *ref, int place)
+{
+  const struct jp_client_config config = {.size = sizeof config, .peer_id = SIBLINGS};
+  struct jp_client *client = open_client(&config);
+  const struct jp_argument text = jp_string("x");
+  const struct jp_argument object = jp_object(ref);
+  struct jp_client_error error;
+  enum jp_client_status status;
+  if (place < 2) {
+    status = try_call(client,
+                      place == 0 ? add_text(ref, &text)
+                                 : jp_build_constructor_call("java.util.ArrayList", &object, 1),
+                      5000);
+  } else {
+    struct jp_chain *chain = jp_chain_create(client);
+    jp_chain_with_object(chain, ref, NULL);
+    jp_chain_call(chain, "a", "add", &text, 1);
+    status = jp_chain_send(chain, 5000, &error);
+    jp_chain_destroy(chain);
+  }
+  jp_client_close(client);
+  return status;
+}
+
+static void run_siblings(void)
+{
+  const struct jp_client_config config = {.size = sizeof config, .peer_id = SIBLINGS, .reconnects = true};
+  struct jp_client *client = open_client(&config);
+  struct jp_ref *old = make_list(client);
+  for (int place = 0; place < 3; place++)
+    CHECK(begin_with(old, place) == JP_CLIENT_OK, "place %d", place);
+  check_text(client, old, "[x, x]");
+  take_turns("restart");
+  ping_until_answered(client);
+  struct jp_ref *list = make_list(client);
+  CHECK(jp_ref_number(list) == jp_ref_number(old), "the numbers differ: %u", jp_ref_number(list));
+  for (int place = 0; place < 3; place++)
+    CHECK(begin_with(old, place) == JP_CLIENT_STALE, "place %d", place);
+  check_text(client, list, "[]");
+  jp_ref_release(old);
+  jp_ref_release(list);
+  jp_client_close(client);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -596,6 +644,7 @@ int main(int argc, char **argv)
       {"threads", run_threads},
       {"reconnects", run_reconnects},
       {"restarts", run_restarts},
+      {"siblings", run_siblings},
   };
   CHECK(argc == 3 || (argc == 4 && strcmp(argv[3], "binary") == 0), "URL SCENARIO [binary]");
   url = argv[1];

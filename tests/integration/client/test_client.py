@@ -158,6 +158,21 @@ class Restarts(unittest.TestCase):
                 finally:
                     peer.close()
 
+    def test_clients_of_one_session_name_its_objects_at_once(self):
+        for scheme in ("ws+unix", "http+unix", "shm", "ipc"):
+            with self.subTest(scheme=scheme), tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
+                peer = self.start(folder)
+                try:
+                    scenario = Scenario(url_of(peer, scheme), "siblings")
+                    scenario.await_word("restart")
+                    peer.process.kill()
+                    peer.close()
+                    peer = self.start(folder)
+                    scenario.go_on()
+                    scenario.end()
+                finally:
+                    peer.close()
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

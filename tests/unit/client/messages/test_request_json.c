@@ -227,6 +227,15 @@ static void writes_the_epoch_of_the_refs_that_it_names(void **state)
   assert_string_equal(error.text,
                       "argument 0: the object T, ref 7 is of a peer that has ended, or of another session");
   buffer_clear(&out);
+  refs = (struct message_refs){
+      .epoch = 0}; /* the peer tells none: an object of one that told an epoch is another's */
+  assert_int_equal(message_write_json(&request, &how, &out, &error), JP_CLIENT_STALE);
+  buffer_clear(&out);
+  refs = (struct message_refs){.epoch = 0, .may_adopt = true};
+  assert_int_equal(message_write_json(&request, &how, &out, &error), JP_CLIENT_OK);
+  assert_true(refs.are_named && refs.epoch == 0xabc);
+  buffer_clear(&out);
+  refs.are_named = false;
   const struct jp_request ping = jp_build_ping();
   assert_int_equal(message_write_json(&ping, &how, &out, &error), JP_CLIENT_OK);
   assert_false(refs.are_named);
