@@ -59,7 +59,11 @@ static bool convert_value(const struct jvm_request *request, const struct callba
   atomic_store_explicit(&type.class, atomic_load_explicit(&method->result.class, memory_order_relaxed),
                         memory_order_relaxed);
   putting.operation = &operation;
-  return resolve_value(&putting, &type, method->method->owner, out, failed);
+  bool is_container = value->kind == OP_LIST || value->kind == OP_MAP;
+  const struct element_types *elements =
+      is_container ? element_types_of_result(request->thread, method->method, method->given, request->arena)
+                   : NULL;
+  return resolve_value(&putting, &type, elements, method->method->owner, out, failed);
 }
 
 bool callback_answer_return(const struct jvm_request *request, const struct callback_method *method,

@@ -27,6 +27,26 @@ static jmethodID find_constructor(struct conversion *conversion, jclass made, st
   return NULL;
 }
 
+/* An EnumMap is made for the enum that its keys are declared to be, which runs the enum's values(). */
+static jobject make_enum_map(struct conversion *conversion, jclass made, struct text name,
+                             const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct element_types *elements = conversion->elements;
+  bool is_told = elements != NULL && elements->key.kind != 0;
+  struct jvm_class *key =
+      is_told ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
+  if (key == NULL || !key->is_enum) {
+    argument_fail(conversion, value, "the enum of its keys is not declared here: pass a ref to a %.*s",
+                  TEXT_ARGS(name));
+    return NULL;
+  }
+  if (!argument_ask(conversion, JVM_STATIC_METHOD, key->name, TEXT("values")))
+    return NULL;
+  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "(Ljava/lang/Class;)V");
+  return constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor, key->ref);
+}
+
 static jobject make_empty(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value)
 {
@@ -42,12 +62,31 @@ static jobject make_empty(struct conversion *conversion, struct jvm_class *class
   }
   if (!argument_ask_to_make(conversion, class->name) || !argument_ask_to_fill(conversion, class, made))
     return NULL;
-  jmethodID constructor = find_constructor(conversion, made, class->name, value);
-  jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
+  jobject object = NULL;
+  if (text_equal(class->name, TEXT("java.util.EnumMap"))) {
+    object = make_enum_map(conversion, made, class->name, value);
+  } else {
+    jmethodID constructor = find_constructor(conversion, made, class->name, value);
+    object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
+  }
   bool failed = argument_take(conversion);
   if (is_local)
     (*env)->DeleteLocalRef(env, made);
   return failed ? NULL : object;
+}
+
+/* What a class of an application binds itself, where the place of the value declares nothing: keys of a class that extends
+ * HashMap<Integer, String> are Integers for a parameter of any type. Those of the JDK bind nothing but Strings. */
+static const struct element_types *find_bound(struct conversion *conversion, struct jvm_class *class)
+{
+  if (class->is_of_jdk)
+    return NULL;
+  if (conversion->bound.class != class) {
+    conversion->bound.elements =
+        element_types_of_class(conversion->thread, class, conversion->request->arena);
+    conversion->bound.class = class;
+  }
+  return conversion->bound.elements;
 }
 
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
@@ -66,9 +105,13 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
                          is_list ? "array" : "object");
   if (!argument_open_level(conversion))
     return false;
+  const struct element_types *declared = conversion->elements;
+  if (declared == NULL)
+    conversion->elements = find_bound(conversion, class);
   jobject object = make_empty(conversion, class, value);
   bool filled = object != NULL && (is_list ? argument_fill_collection(conversion, value, object)
                                            : argument_fill_map(conversion, value, object));
+  conversion->elements = declared;
   *out = argument_close_level(conversion, filled ? object : NULL);
   return filled;
 }

@@ -90,8 +90,9 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
   struct text shown = describe_value(arena, value);
   if (place.data == NULL || shown.data == NULL)
     return argument_fail_memory(conversion);
-  outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %.*s: %s", TEXT_ARGS(place),
-               TEXT_ARGS(shown), told.text);
+  bool is_key = conversion->path != NULL && conversion->path->is_key;
+  outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %s%.*s: %s", TEXT_ARGS(place),
+               is_key ? "the key " : "", TEXT_ARGS(shown), told.text);
   conversion->outcome->is_misfit = conversion->is_put;
   return false;
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 enum {
-  LEVEL_REFERENCES = 13
-}; /* for a level's object, the arrays of the bulk copy, one element and its class */
+  LEVEL_REFERENCES = 17
+}; /* for a level's object, the arrays of the bulk copy, its set of keys, one element and its class */
 
 bool argument_open_level(struct conversion *conversion)
 {

@@ -19,6 +19,7 @@
 struct argument_path {
   const struct argument_path *outer; /* NULL: the argument itself */
   size_t index;
+  bool is_key; /* the key of this entry of a map */
 };
 
 struct conversion {
@@ -29,7 +30,11 @@ struct conversion {
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
   const struct element_types
-      *elements;  /* of the value that is being made; NULL: nothing is declared of them */
+      *elements; /* of the value that is being made; NULL: nothing is declared of them */
+  struct {
+    const struct jvm_class *class; /* NULL: none yet */
+    const struct element_types *elements;
+  } bound;        /* what the last class that was filled binds itself */
   jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
   /* its loader is asked first, else; may be NULL */
   const struct jvm_class *beside;

@@ -5,48 +5,57 @@
 /* A longer text becomes a String by itself: to copy it once more would gain nothing. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
+/* What is copied: the elements of a collection or array; or a map's values, or its keys. */
+struct column {
+  struct jvm_class *component; /* of an array, or declared; NULL: any object, or of keys a String */
+  jbyte *letters;
+  jlong *bits;
+  jbyteArray java_letters;
+  jlongArray java_bits;
+  jobjectArray java_objects; /* NULL: there have been none yet */
+};
+
 /* Elements on their way to Java, CHUNK in one call (jni/java: BulkCopy). The Java arrays are references of
  * the level's frame. */
 struct bulk_copy {
   struct conversion *conversion;
   jobject object; /* the one to fill */
   enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
-  struct jvm_class *component; /* of an array, or declared; NULL: any object may be an element */
   size_t capacity;
   size_t done; /* copied by earlier calls */
   size_t count;
-  jbyte *letters;
-  jlong *bits;
-  jlong *keys; /* of a map */
+  struct column elements;
+  struct column keys; /* FILLS_MAP */
+  jobject made_keys;  /* a Set of those that are no Strings; NULL: all are */
   uint16_t *units;
   size_t unit_count;
   size_t unit_room;
-  jbyteArray java_letters;
-  jlongArray java_bits;
-  jlongArray java_keys;
-  jobjectArray java_objects; /* NULL: there have been none yet */
 };
 
-static bool make_room(struct bulk_copy *copy)
-{
-  struct arena *arena = copy->conversion->request->arena;
-  size_t capacity = copy->capacity;
-  copy->letters = arena_alloc(arena, capacity * sizeof *copy->letters);
-  copy->bits = arena_alloc(arena, capacity * sizeof *copy->bits);
-  copy->keys = arena_alloc(arena, copy->kind == FILLS_MAP ? capacity * sizeof *copy->keys : 0);
-  return (copy->letters != NULL && copy->bits != NULL && copy->keys != NULL) ||
-         argument_fail_memory(copy->conversion);
-}
-
-static bool make_arrays(struct bulk_copy *copy)
+static bool make_column(struct bulk_copy *copy, struct column *column)
 {
   JNIEnv *env = copy->conversion->thread->env;
-  jsize capacity = (jsize)copy->capacity;
-  copy->java_letters = (*env)->NewByteArray(env, capacity);
-  if (copy->java_letters != NULL)
-    copy->java_bits = (*env)->NewLongArray(env, capacity);
-  if (copy->java_bits != NULL && copy->kind == FILLS_MAP)
-    copy->java_keys = (*env)->NewLongArray(env, capacity);
+  struct arena *arena = copy->conversion->request->arena;
+  column->letters = arena_alloc(arena, copy->capacity * sizeof *column->letters);
+  column->bits = arena_alloc(arena, copy->capacity * sizeof *column->bits);
+  if (column->letters == NULL || column->bits == NULL)
+    return argument_fail_memory(copy->conversion);
+  column->java_letters = (*env)->NewByteArray(env, (jsize)copy->capacity);
+  if (column->java_letters != NULL)
+    column->java_bits = (*env)->NewLongArray(env, (jsize)copy->capacity);
+  return !argument_take(copy->conversion);
+}
+
+static bool make_columns(struct bulk_copy *copy)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  const struct jvm *jvm = copy->conversion->thread->jvm;
+  if (!make_column(copy, &copy->elements) || (copy->kind == FILLS_MAP && !make_column(copy, &copy->keys)))
+    return false;
+  if (copy->keys.component == NULL)
+    return true;
+  copy->made_keys = (*env)->CallStaticObjectMethod(env, jvm->bulk_copy_class, jvm->bulk_copy_no_keys,
+                                                   copy->object, copy->keys.component->ref);
   return !argument_take(copy->conversion);
 }
 
@@ -79,15 +88,15 @@ static bool put_text(struct bulk_copy *copy, struct text text, jlong *where)
   return true;
 }
 
-static bool put_object(struct bulk_copy *copy, jobject object)
+static bool put_object(struct bulk_copy *copy, struct column *column, jobject object)
 {
   struct conversion *conversion = copy->conversion;
   JNIEnv *env = conversion->thread->env;
-  if (copy->java_objects == NULL)
-    copy->java_objects =
+  if (column->java_objects == NULL)
+    column->java_objects =
         (*env)->NewObjectArray(env, (jsize)copy->capacity, conversion->thread->jvm->known.class_object, NULL);
-  if (copy->java_objects != NULL)
-    (*env)->SetObjectArrayElement(env, copy->java_objects, (jsize)copy->count, object);
+  if (column->java_objects != NULL)
+    (*env)->SetObjectArrayElement(env, column->java_objects, (jsize)copy->count, object);
   (*env)->DeleteLocalRef(env, object);
   return !argument_take(conversion);
 }
@@ -118,74 +127,114 @@ static bool keeps_its_type(const struct bulk_copy *copy, const struct op_value *
   return copy->kind != FILLS_ARRAY && (value->type.data != NULL || value->kind == OP_REF);
 }
 
+static bool put_read(struct bulk_copy *copy, struct column *column, const struct argument_element *element)
+{
+  jlong *bits = &column->bits[copy->count];
+  column->letters[copy->count] = element->letter;
+  if (element->letter == 0)
+    return put_object(copy, column, element->object);
+  if (element->letter == ARGUMENT_TEXT)
+    return put_text(copy, element->text, bits);
+  *bits = bits_of(element->letter, &element->scalar);
+  return true;
+}
+
 static bool put_element(struct bulk_copy *copy, const struct op_value *value)
 {
   struct argument_element element;
-  struct jvm_class *component = keeps_its_type(copy, value) ? NULL : copy->component;
-  if (!argument_read_element(copy->conversion, component, value, TEXT_MAX, &element))
+  struct jvm_class *component = keeps_its_type(copy, value) ? NULL : copy->elements.component;
+  return argument_read_element(copy->conversion, component, value, TEXT_MAX, &element) &&
+         put_read(copy, &copy->elements, &element);
+}
+
+static bool put_key(struct bulk_copy *copy, struct text key, struct argument_path *path)
+{
+  const struct op_value value = {.kind = OP_TEXT, .text = key};
+  struct argument_element element;
+  path->is_key = true;
+  if (!argument_read_element(copy->conversion, copy->keys.component, &value, SIZE_MAX, &element) ||
+      !put_read(copy, &copy->keys, &element))
     return false;
-  copy->letters[copy->count] = element.letter;
-  if (element.letter == 0)
-    return put_object(copy, element.object);
-  jlong *bits = &copy->bits[copy->count];
-  if (element.letter == ARGUMENT_TEXT)
-    return put_text(copy, element.text, bits);
-  *bits = bits_of(element.letter, &element.scalar);
+  path->is_key = false;
   return true;
 }
 
 /* ---- all of them ---- */
 
-static void call_java(struct bulk_copy *copy, jcharArray units)
+/* Returns how many were copied: fewer than given only where a key equals an earlier one. */
+static jint call_java(struct bulk_copy *copy, jcharArray units)
 {
   JNIEnv *env = copy->conversion->thread->env;
   const struct jvm *jvm = copy->conversion->thread->jvm;
   jclass class = jvm->bulk_copy_class;
   jsize count = (jsize)copy->count;
-  jbyteArray letters = copy->java_letters;
-  jlongArray bits = copy->java_bits;
-  jobjectArray objects = copy->java_objects;
+  const struct column *elements = &copy->elements;
+  const struct column *keys = &copy->keys;
   switch (copy->kind) {
   case FILLS_COLLECTION:
-    (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_add, copy->object, count, letters, bits, units,
-                                 objects);
+    (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_add, copy->object, count, elements->java_letters,
+                                 elements->java_bits, units, elements->java_objects);
     break;
   case FILLS_MAP:
-    (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_put, copy->object, count, copy->java_keys,
-                                 letters, bits, units, objects);
-    break;
+    return (*env)->CallStaticIntMethod(env, class, jvm->bulk_copy_put, copy->object, copy->made_keys, count,
+                                       keys->java_letters, keys->java_bits, keys->java_objects,
+                                       elements->java_letters, elements->java_bits, units,
+                                       elements->java_objects);
   case FILLS_ARRAY:
     (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_set, copy->object, (jint)copy->done, count,
-                                 letters, bits, units, objects);
+                                 elements->java_letters, elements->java_bits, units, elements->java_objects);
     break;
   }
+  return count;
 }
 
-static bool copy_chunk(struct bulk_copy *copy)
+static void set_column(const struct bulk_copy *copy, const struct column *column)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  (*env)->SetByteArrayRegion(env, column->java_letters, 0, (jsize)copy->count, column->letters);
+  (*env)->SetLongArrayRegion(env, column->java_bits, 0, (jsize)copy->count, column->bits);
+}
+
+/* Texts that differ may be one key: "1" and "01" in a Map<Integer, ...>. */
+static bool fail_repeated_key(const struct bulk_copy *copy, const struct op_value *value, size_t at)
+{
+  struct argument_path path = {.outer = copy->conversion->path->outer, .index = at, .is_key = true};
+  const struct op_value key = {.kind = OP_TEXT, .text = value->map.entries[at].key};
+  copy->conversion->path = &path;
+  bool failed = argument_fail(copy->conversion, &key, "an earlier key is the same %.*s",
+                              TEXT_ARGS(copy->keys.component->name));
+  copy->conversion->path = path.outer;
+  return failed;
+}
+
+static bool copy_chunk(struct bulk_copy *copy, const struct op_value *value)
 {
   JNIEnv *env = copy->conversion->thread->env;
   jcharArray units = (*env)->NewCharArray(env, (jsize)copy->unit_count);
   if (units == NULL)
     return !argument_take(copy->conversion) && argument_fail_memory(copy->conversion);
   (*env)->SetCharArrayRegion(env, units, 0, (jsize)copy->unit_count, copy->units);
-  (*env)->SetByteArrayRegion(env, copy->java_letters, 0, (jsize)copy->count, copy->letters);
-  (*env)->SetLongArrayRegion(env, copy->java_bits, 0, (jsize)copy->count, copy->bits);
+  set_column(copy, &copy->elements);
   if (copy->kind == FILLS_MAP)
-    (*env)->SetLongArrayRegion(env, copy->java_keys, 0, (jsize)copy->count, copy->keys);
-  call_java(copy, units);
+    set_column(copy, &copy->keys);
+  jint copied = call_java(copy, units);
   (*env)->DeleteLocalRef(env, units);
+  if (argument_take(copy->conversion))
+    return false;
+  if ((size_t)copied < copy->count)
+    return fail_repeated_key(copy, value, copy->done + (size_t)copied);
   copy->done += copy->count;
   copy->count = 0;
   copy->unit_count = 0;
-  return !argument_take(copy->conversion);
+  return true;
 }
 
-static bool put_at(struct bulk_copy *copy, const struct op_value *value, size_t i)
+static bool put_at(struct bulk_copy *copy, const struct op_value *value, struct argument_path *path)
 {
   if (copy->kind != FILLS_MAP)
-    return put_element(copy, &value->list.items[i]);
-  const struct op_entry *entry = &value->map.entries[i];
-  return put_element(copy, &entry->value) && put_text(copy, entry->key, &copy->keys[copy->count]);
+    return put_element(copy, &value->list.items[path->index]);
+  const struct op_entry *entry = &value->map.entries[path->index];
+  return put_element(copy, &entry->value) && put_key(copy, entry->key, path);
 }
 
 static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t count)
@@ -196,20 +245,20 @@ static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t
   conversion->path = &path;
   conversion->elements = elements == NULL ? NULL : elements->inside;
   for (; path.index < count; path.index++) {
-    if (!put_at(copy, value, path.index) || (++copy->count == copy->capacity && !copy_chunk(copy)))
+    if (!put_at(copy, value, &path) || (++copy->count == copy->capacity && !copy_chunk(copy, value)))
       return false;
   }
+  if (copy->count > 0 && !copy_chunk(copy, value))
+    return false;
   conversion->path = path.outer;
   conversion->elements = elements;
-  return copy->count == 0 || copy_chunk(copy);
+  return true;
 }
 
 static bool copy_values(struct bulk_copy *copy, const struct op_value *value, size_t count)
 {
   copy->capacity = count < CHUNK ? count : CHUNK;
-  if (count == 0)
-    return true;
-  return make_room(copy) && make_arrays(copy) && put_all(copy, value, count);
+  return count == 0 || (make_columns(copy) && put_all(copy, value, count));
 }
 
 /* What the member declares of the elements. A class that cannot be loaded declares nothing. */
@@ -221,12 +270,31 @@ static struct jvm_class *declared_component(struct conversion *conversion)
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
 }
 
+/* Finds the class that keys are made of; NULL where they stay Strings, because a String is what is declared, or may be.
+ * False: no key can be made, as the outcome says. */
+static bool find_key_class(struct conversion *conversion, const struct op_value *value,
+                           struct jvm_class **found)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct element_types *elements = conversion->elements;
+  *found = NULL;
+  if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
+    return true;
+  struct jvm_class *class = jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key);
+  if (class == NULL)
+    return argument_fail(conversion, value, "the class %.*s of its keys cannot be loaded",
+                         TEXT_ARGS(elements->key.name));
+  if (!(*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref))
+    *found = class;
+  return true;
+}
+
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
   struct bulk_copy copy = {.conversion = conversion,
                            .object = collection,
                            .kind = FILLS_COLLECTION,
-                           .component = declared_component(conversion)};
+                           .elements = {.component = declared_component(conversion)}};
   return copy_values(&copy, value, value->list.count);
 }
 
@@ -235,8 +303,9 @@ bool argument_fill_map(struct conversion *conversion, const struct op_value *val
   struct bulk_copy copy = {.conversion = conversion,
                            .object = map,
                            .kind = FILLS_MAP,
-                           .component = declared_component(conversion)};
-  return copy_values(&copy, value, value->map.count);
+                           .elements = {.component = declared_component(conversion)}};
+  return find_key_class(conversion, value, &copy.keys.component) &&
+         copy_values(&copy, value, value->map.count);
 }
 
 bool argument_fill_array(struct conversion *conversion, const struct op_value *value,
@@ -244,6 +313,6 @@ bool argument_fill_array(struct conversion *conversion, const struct op_value *v
 {
   struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
   if (!text_equal(component->name, TEXT("java.lang.Object")))
-    copy.component = component;
+    copy.elements.component = component;
   return copy_values(&copy, value, value->list.count);
 }

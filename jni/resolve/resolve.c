@@ -199,8 +199,9 @@ struct jvm_class *resolve_named_class(const struct jvm_request *request, bool on
   return find_class(&resolution) ? resolution.named : NULL;
 }
 
-bool resolve_value(const struct jvm_request *request, struct jvm_type *type, const struct jvm_class *beside,
-                   jvalue *out, struct outcome *outcome)
+bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
+                   const struct element_types *elements, const struct jvm_class *beside, jvalue *out,
+                   struct outcome *outcome)
 {
   struct call_frame *frame = NULL;
   struct resolved_member none = {.named = NULL};
@@ -216,6 +217,7 @@ bool resolve_value(const struct jvm_request *request, struct jvm_type *type, con
     return false;
   struct argument_path path = {0};
   conversion->path = &path;
+  conversion->elements = elements;
   return argument_convert(conversion, &resolution.plans[0], &request->operation->args[0], frame->objects[0],
                           out);
 }

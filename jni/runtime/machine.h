@@ -54,6 +54,7 @@ struct jvm {
   jclass start_class;
   jclass bulk_copy_class;
   jmethodID bulk_copy_add;
+  jmethodID bulk_copy_no_keys;
   jmethodID bulk_copy_put;
   jmethodID bulk_copy_set;
   jclass cursor_class;

@@ -76,7 +76,10 @@ static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
   } rows[] = {
       {jvm->bulk_copy_class, &jvm->bulk_copy_add, "add",
        "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
-      {jvm->bulk_copy_class, &jvm->bulk_copy_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->bulk_copy_class, &jvm->bulk_copy_no_keys, "noKeys",
+       "(Ljava/util/Map;Ljava/lang/Class;)Ljava/util/Set;"},
+      {jvm->bulk_copy_class, &jvm->bulk_copy_put, "put",
+       "(Ljava/util/Map;Ljava/util/Set;I[B[J[Ljava/lang/Object;[B[J[C[Ljava/lang/Object;)I"},
       {jvm->bulk_copy_class, &jvm->bulk_copy_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
       {jvm->traces_class, &jvm->traces_describe, "describe", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
       {jvm->packages_class, &jvm->packages_has, "has", "(Ljava/lang/String;)Z"},

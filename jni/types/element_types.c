@@ -275,37 +275,52 @@ static struct text type_of_argument(struct text argument)
   return argument.data[0] == '+' ? text_slice(argument, 1, argument.len) : argument;
 }
 
-static const struct element_types *read_container(const struct finding *finding, struct text type,
-                                                  unsigned depth)
+/* Sets what a type argument declares; Object declares nothing. */
+static void set_declared(const struct finding *finding, struct text argument, struct jvm_type *type)
 {
-  struct class_type container;
+  struct text declared = type_of_argument(argument);
+  struct text name = declared.data == NULL ? TEXT_ABSENT : name_of(finding, declared);
+  if (name.data != NULL && !text_equal(name, TEXT("java.lang.Object")))
+    *type = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
+}
+
+/* Of a class whose type arguments are given. */
+static const struct element_types *read_container_of(const struct finding *finding, struct jvm_class *class,
+                                                     const struct text *arguments, size_t count,
+                                                     unsigned depth)
+{
   struct bindings bound;
-  if (!read_class_type(type, finding->arena, &container))
-    return NULL;
-  struct jvm_type found = {.kind = 'L', .name = container.name, .context = finding->context};
-  struct jvm_class *class = jvm_type_class(finding->thread, &found);
-  if (class == NULL)
-    return NULL;
   bool is_map = false;
-  bool is_found = find_binding(finding, class, container.arguments, container.count,
-                               &(struct target){.kind = TARGET_COLLECTION}, 0, &bound);
+  bool is_found =
+      find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_COLLECTION}, 0, &bound);
   if (!is_found) {
-    is_map = find_binding(finding, class, container.arguments, container.count,
-                          &(struct target){.kind = TARGET_MAP}, 0, &bound);
+    is_map = find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_MAP}, 0, &bound);
     is_found = is_map;
   }
   size_t wanted = is_map ? 2 : 1;
   if (!is_found || bound.count != wanted)
     return NULL;
-  struct text element = type_of_argument(bound.types[wanted - 1]);
-  struct text name = element.data == NULL ? TEXT_ABSENT : name_of(finding, element);
-  struct element_types *made = name.data == NULL ? NULL : arena_calloc(finding->arena, 1, sizeof *made);
+  struct element_types *made = arena_calloc(finding->arena, 1, sizeof *made);
   if (made == NULL)
     return NULL;
-  if (!text_equal(name, TEXT("java.lang.Object")))
-    made->element = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
-  made->inside = read_type(finding, element, depth + 1);
-  return made;
+  if (is_map)
+    set_declared(finding, bound.types[0], &made->key);
+  set_declared(finding, bound.types[wanted - 1], &made->element);
+  made->inside = read_type(finding, type_of_argument(bound.types[wanted - 1]), depth + 1);
+  bool is_known = made->key.kind != 0 || made->element.kind != 0 || made->inside != NULL;
+  return is_known ? made : NULL;
+}
+
+static const struct element_types *read_container(const struct finding *finding, struct text type,
+                                                  unsigned depth)
+{
+  struct class_type container;
+  if (!read_class_type(type, finding->arena, &container))
+    return NULL;
+  struct jvm_type found = {.kind = 'L', .name = container.name, .context = finding->context};
+  struct jvm_class *class = jvm_type_class(finding->thread, &found);
+  return class == NULL ? NULL
+                       : read_container_of(finding, class, container.arguments, container.count, depth);
 }
 
 static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth)
@@ -347,19 +362,27 @@ static const struct element_types *read_declared(const struct finding *finding, 
   return known.data == NULL ? NULL : read_type(finding, known, 0);
 }
 
+/* What follows the method's own type variables, from '(' on. Of length 0: it has no generic signature, or memory is short. */
+static struct text read_method_signature(const struct finding *finding, const struct jvm_method *method,
+                                         struct bindings *formals)
+{
+  jvmtiEnv *jvmti = finding->thread->jvmti;
+  char *generic = NULL;
+  if ((*jvmti)->GetMethodName(jvmti, method->id, NULL, NULL, &generic) != JVMTI_ERROR_NONE || generic == NULL)
+    return TEXT_ABSENT;
+  struct text signature = jvm_text_of_modified(finding->thread, generic, finding->arena);
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)generic);
+  return signature.data != NULL && take_formals(&signature, formals) ? signature : TEXT_ABSENT;
+}
+
 const struct element_types *element_types_of_parameter(struct jvm_thread *thread,
                                                        const struct jvm_method *method, size_t index,
                                                        struct jvm_class *receiver, struct arena *arena)
 {
-  jvmtiEnv *jvmti = thread->jvmti;
   const struct finding finding = {thread, arena, method->owner};
   struct bindings formals;
-  char *generic = NULL;
-  if ((*jvmti)->GetMethodName(jvmti, method->id, NULL, NULL, &generic) != JVMTI_ERROR_NONE || generic == NULL)
-    return NULL;
-  struct text signature = jvm_text_of_modified(thread, generic, arena);
-  (*jvmti)->Deallocate(jvmti, (unsigned char *)generic);
-  if (signature.data == NULL || !take_formals(&signature, &formals) || signature.len == 0)
+  struct text signature = read_method_signature(&finding, method, &formals);
+  if (signature.len == 0)
     return NULL;
   struct text types[UINT8_MAX];
   size_t count = 0;
@@ -376,6 +399,28 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
     return NULL;
   bool is_static = (method->modifiers & ACC_STATIC) != 0;
   return read_declared(&finding, is_static ? NULL : receiver, &formals, types[index - left_out]);
+}
+
+const struct element_types *element_types_of_result(struct jvm_thread *thread,
+                                                    const struct jvm_method *method,
+                                                    struct jvm_class *receiver, struct arena *arena)
+{
+  const struct finding finding = {thread, arena, method->owner};
+  struct bindings formals;
+  struct text signature = read_method_signature(&finding, method, &formals);
+  const char *end = signature.len == 0 ? NULL : memchr(signature.data, ')', signature.len);
+  if (end == NULL)
+    return NULL;
+  struct text rest = text_slice(signature, (size_t)(end + 1 - signature.data), signature.len);
+  struct text type = take_type(&rest);
+  return type.data == NULL ? NULL : read_declared(&finding, receiver, &formals, type);
+}
+
+const struct element_types *element_types_of_class(struct jvm_thread *thread, struct jvm_class *class,
+                                                   struct arena *arena)
+{
+  const struct finding finding = {thread, arena, class};
+  return read_container_of(&finding, class, NULL, 0, 0);
 }
 
 const struct element_types *element_types_of_field(struct jvm_thread *thread, const struct jvm_field *field,
@@ -395,18 +440,23 @@ const struct element_types *element_types_of_field(struct jvm_thread *thread, co
                                 : read_declared(&finding, is_static ? NULL : receiver, &none, signature);
 }
 
+/* False: memory is short. */
+static bool copy_type(const struct jvm_type *type, struct arena *arena, struct jvm_type *copy)
+{
+  if (type->kind == 0)
+    return true;
+  *copy =
+      (struct jvm_type){.kind = type->kind, .name = arena_text(arena, type->name), .context = type->context};
+  return copy->name.data != NULL;
+}
+
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena)
 {
   struct element_types *made = arena_calloc(arena, 1, sizeof *made);
-  if (made == NULL)
+  if (made == NULL || !copy_type(&types->key, arena, &made->key) ||
+      !copy_type(&types->element, arena, &made->element))
     return NULL;
-  if (types->element.kind != 0)
-    made->element = (struct jvm_type){.kind = types->element.kind,
-                                      .name = arena_text(arena, types->element.name),
-                                      .context = types->element.context};
   if (types->inside != NULL)
     made->inside = element_types_copy(types->inside, arena);
-  bool is_copied = (types->element.kind == 0 || made->element.name.data != NULL) &&
-                   (types->inside == NULL || made->inside != NULL);
-  return is_copied ? made : NULL;
+  return types->inside == NULL || made->inside != NULL ? made : NULL;
 }

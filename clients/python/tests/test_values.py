@@ -12,7 +12,7 @@ import uuid
 import zoneinfo
 
 import jpeer
-from support import launch
+from support import FIXTURES, launch
 
 try:
     import numpy
@@ -290,6 +290,25 @@ class Buffers(unittest.TestCase):
         for refused in (numpy.datetime64("2024-02-29T01:02:03.000004001"), numpy.complex128(1j), numpy.clongdouble(1j)):
             with self.assertRaises(TypeError):
                 there_and_back(refused)
+
+
+class Keys(unittest.TestCase):
+    """What the keys of a dict become in a map that declares them."""
+
+    def test_keys(self):
+        with launch(classpath=FIXTURES) as other:
+            keyed = other.fixtures.Keyed
+            self.assertEqual(keyed.find({5: "x"}, 5), "x")
+            self.assertEqual(keyed.find({"5": "x"}, 5), "x")
+            self.assertEqual(keyed.longs({"5": "x"}), "[Long:5=String:x]")
+            self.assertEqual(keyed.longs({jpeer.jlong(5): "x"}), "[Long:5=String:x]")
+            self.assertEqual(keyed.nested({"1": {"2": 3}}), "[Integer:1=[Long:2=Float:3.0]]")
+            self.assertEqual(keyed.any({5: "x"}), "[Integer:5=String:x]")
+            self.assertEqual(keyed.any({"5": "x"}), "[String:5=String:x]")
+            with self.assertRaisesRegex((TypeError, ValueError), 'the key "1.5"'):
+                keyed.integers({"1.5": "x"})
+            with self.assertRaisesRegex((TypeError, ValueError), 'the key "-0"'):
+                keyed.integers({"0": "x", "-0": "y"})
 
 
 def plain(value):

@@ -1,7 +1,11 @@
 package jpeer.peer;
 
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeSet;
 
 /**
  * Copies many elements into a collection, map or array in one call from C, because such a call costs as much as several
@@ -19,12 +23,27 @@ final class BulkCopy {
     }
   }
 
-  /** @param keys texts in units, as those of bits */
-  static void put(Map<Object, Object> map, int count, long[] keys, byte[] kinds, long[] bits, char[] units,
-      Object[] objects) {
+  /** An empty set in which two keys of the type are one where the map takes them for one: 1.0 and 1.00 in a TreeMap. */
+  static Set<Object> noKeys(Map<Object, Object> map, Class<?> type) {
+    return map instanceof SortedMap && Comparable.class.isAssignableFrom(type) ? new TreeSet<>() : new HashSet<>();
+  }
+
+  /**
+   * Puts entries until a key is there already, in which case that is the entry of the returned index. Returns count where
+   * there is no such entry. keyKinds, keyBits and keyObjects are as kinds, bits and objects.
+   *
+   * @param keys what was put before, as noKeys has made it; null: the keys are Strings that differ
+   */
+  static int put(Map<Object, Object> map, Set<Object> keys, int count, byte[] keyKinds, long[] keyBits,
+      Object[] keyObjects, byte[] kinds, long[] bits, char[] units, Object[] objects) {
     for (int i = 0; i < count; i++) {
-      map.put(text(keys[i], units), kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units));
+      Object key = keyKinds[i] == 0 ? keyObjects[i] : make(keyKinds[i], keyBits[i], units);
+      if (keys != null && !keys.add(key)) {
+        return i;
+      }
+      map.put(key, kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units));
     }
+    return count;
   }
 
   /** @param from index of the first element that is set */

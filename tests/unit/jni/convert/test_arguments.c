@@ -264,7 +264,7 @@ static void collections(void **state)
       TELL("any", "[{'type':'java.util.LinkedHashMap','value':{'b':1}}]",
            "java.lang.String LinkedHashMap{b=Integer:1 }"),
       TELL("any", "[{'type':'java.util.EnumMap','value':{}}]",
-           "-32602 argument 0: a JSON object: java.util.EnumMap has no public constructor without arguments"),
+           "-32602 argument 0: a JSON object: the enum of its keys is not declared here: pass a ref"),
       TELL("any", "[{'type':'java.util.Collections$EmptyList','value':[]}]",
            "-32602 argument 0: an array: java.util.Collections$EmptyList has no public constructor without"),
       TELL("any", "[{'type':'List','value':{}}]",
@@ -408,6 +408,12 @@ static void the_guard_is_asked_before_classes_load(void **state)
       {"secret.Thing", TELL("named", "['secret.Thing[]']", "-32001 forbidden")},
       {"jpeer.members.Conversions$Size", TELL("size", "['SMALL']", "-32001 forbidden")},
       {"jpeer.members.Conversions$Bag", TELL("bag", "[[1]]", "-32001 forbidden")},
+      {"java.util.concurrent.TimeUnit",
+       {"call", "{'type':'fixtures.Keyed','method':'units','args':[{'type':'Map','value':{'SECONDS':1}}]}",
+        "-32001 forbidden", NULL}},
+      {"java.util.concurrent.TimeUnit",
+       {"call", "{'type':'fixtures.Keyed','method':'enums','args':[{'type':'java.util.EnumMap','value':{}}]}",
+        "-32001 forbidden", NULL}},
       {"jpeer.members.Conversions$Size", TELL("named", "['int']", "java.lang.String int")},
   };
   session.guard.check = forbid;
@@ -492,6 +498,41 @@ static void long_maps_keep_their_entries(void **state)
   free(wanted);
 }
 
+/* ENTRIES of them, the entry `at` with another text. */
+static void check_keys(const char *method, const char *key_format, size_t at, const char *other,
+                       const char *wanted)
+{
+  enum { ENTRIES = 1200, EACH = 64, ROOM = ENTRIES * EACH + 200 };
+  char *params = malloc(ROOM);
+  assert_non_null(params);
+  size_t used = (size_t)snprintf(
+      params, ROOM, "{'type':'fixtures.Keyed','method':'%s','args':[{'type':'Map','value':{", method);
+  for (size_t i = 0; i < ENTRIES; i++) {
+    char key[EACH];
+    (void)snprintf(key, sizeof key, key_format, i);
+    used += (size_t)snprintf(params + used, ROOM - used, "%s'%s':%zu", i == 0 ? "" : ",",
+                             i == at ? other : key, i);
+  }
+  snprintf(params + used, ROOM - used, "}}]}");
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+  free(params);
+}
+
+/* Of wrappers, and of what is made as an object each, in more than one chunk. */
+static void long_maps_have_the_keys_that_are_declared(void **state)
+{
+  (void)state;
+  const char *uuid = "00000000-0000-0000-0000-%012zx";
+  check_keys("count", "%zu", SIZE_MAX, "", "int 1200");
+  check_keys("countUuids", uuid, SIZE_MAX, "", "int 1200");
+  check_keys("count", "%zu", 1100, "x", "-32602 argument 0[1100]: the key \"x\"");
+  check_keys("countUuids", uuid, 1100, "x", "-32602 argument 0[1100]: the key \"x\"");
+  check_keys("count", "%zu", 700, "-0", "-32602 argument 0[700]: the key \"-0\": an earlier key is the same");
+  check_keys("countUuids", uuid, 700, "0-0-0-0-5",
+             "-32602 argument 0[700]: the key \"0-0-0-0-5\": an earlier key is the same");
+}
+
 static void texts_of_any_length_are_elements(void **state)
 {
   (void)state;
@@ -574,6 +615,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(large_values_need_few_references),
       cmocka_unit_test(long_lists_keep_their_order),
       cmocka_unit_test(long_maps_keep_their_entries),
+      cmocka_unit_test(long_maps_have_the_keys_that_are_declared),
       cmocka_unit_test(texts_of_any_length_are_elements),
       cmocka_unit_test(many_arguments_have_room),
       cmocka_unit_test(values_may_be_deep),
