@@ -224,6 +224,9 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
 void jvm_throwable_want(struct jvm_thread *thread);
 void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome);
 
+/* Releases the String that arguments have shared. On any thread of the JVM, with or without a request. */
+void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text);
+
 /* Lets go of what the request's `result` and `stored` have kept for its answer. Before jvm_request_end. */
 void jvm_result_end(const struct jvm_request *request);
 

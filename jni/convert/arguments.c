@@ -89,9 +89,27 @@ static bool read_scalar(struct conversion *conversion, const struct op_value *va
   return fit == OP_SCALAR_FITS || argument_fail_fit(conversion, value, letter, fit);
 }
 
+/* A String does not change, so that the arguments that are one text are one object. */
+static bool make_shared_string(struct conversion *conversion, struct op_shared_text *shared, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  if (shared->string != NULL) {
+    *out = (*env)->NewLocalRef(env, shared->string);
+    return *out != NULL || argument_fail_memory(conversion);
+  }
+  *out = jvm_string_new(conversion->thread, shared->text);
+  if (*out == NULL)
+    return argument_take(conversion) ? false : argument_fail_memory(conversion);
+  shared->string =
+      (*env)->NewGlobalRef(env, *out); /* without memory for it the next argument is another object */
+  return true;
+}
+
 static bool make_string(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
   struct text text;
+  if (value->kind == OP_TEXT && value->shared != NULL)
+    return make_shared_string(conversion, value->shared, out);
   if (value->kind == OP_TEXT)
     text = value->text;
   else if (value->kind == OP_BOOLEAN)
@@ -352,6 +370,13 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
   if (to == NULL)
     return argument_fail(conversion, value, "the class %.*s cannot be loaded", TEXT_ARGS(plan->to->name));
   return check_instance(conversion, value, out->l, to);
+}
+
+void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
+{
+  if (text->string != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, text->string);
+  text->string = NULL;
 }
 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,

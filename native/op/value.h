@@ -58,6 +58,12 @@ struct op_callback {
   bool tells_origin;
 };
 
+/* A long text that several values are, with the String that jni has made of it for the first of them. */
+struct op_shared_text {
+  struct text text;
+  void *string; /* a global reference of jni's; NULL: none was made yet */
+};
+
 struct op_value {
   enum op_value_kind kind;
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
@@ -74,7 +80,11 @@ struct op_value {
     bool boolean;
     int64_t integer;
     double decimal;
-    struct text text;
+    struct {
+      struct text text;
+      struct op_shared_text
+          *shared; /* of an OP_TEXT: its text is this one; NULL: it is its own. Requests only */
+    };
     struct {
       uint32_t ref;
       uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */

@@ -71,16 +71,27 @@ static bool is_name(struct json_value json, struct text *id)
          !json_next_member(&cursor, &key, &other);
 }
 
-static enum jp_status find_result(struct filling *filling, struct text id, const struct batch_result **found)
+struct op_shared_text *batch_fill_find_shared(struct batch_results *results, struct json_value name)
 {
-  const struct batch_result *result = batch_results_find(filling->fill->results, id);
+  struct text id;
+  const struct batch_result *result = is_name(name, &id) ? batch_results_find(results, id) : NULL;
+  return result == NULL || result->kind != BATCH_RESULT_VALUE ? NULL : result->shared;
+}
+
+/* takes_text: the place of the name takes a text that is shared. */
+static enum jp_status find_result(struct filling *filling, struct text id, bool takes_text,
+                                  const struct batch_result **found)
+{
+  struct batch_result *result = batch_results_find(filling->fill->results, id);
   if (result == NULL)
     return fail_id(filling, id, "no earlier request of this batch has this id");
   switch (result->kind) {
   case BATCH_RESULT_VALUE:
+    *found = result;
+    if (takes_text && batch_results_share(filling->fill->results, result) != NULL)
+      return JP_OK;
     if (!batch_results_count_copy(filling->fill->results, result))
       return fail_copies(filling->fill);
-    *found = result;
     return JP_OK;
   case BATCH_RESULT_REF:
     *found = result;
@@ -119,6 +130,13 @@ static enum jp_status go_on_behind(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
+/* As members of an argument whose text is found by its name. */
+static void write_shared(struct buffer *out, struct json_value name)
+{
+  BUFFER_LITERAL(out, "\"type\":\"java.lang.String\",\"ref\":");
+  buffer_append_text(out, name.span);
+}
+
 /* As members of an argument: "ref":N or "type":T,"value":V, with an encoding where V has one. */
 static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
 {
@@ -142,7 +160,7 @@ static void write_members(struct buffer *out, const struct batch_result *result,
 static enum jp_status write_named(struct filling *filling, struct json_value name, struct text id)
 {
   const struct batch_result *result = NULL;
-  enum jp_status status = find_result(filling, id, &result);
+  enum jp_status status = find_result(filling, id, filling->fill->shares_texts, &result);
   if (status != JP_OK)
     return status;
   copy_up_to(filling, name.span.data);
@@ -150,22 +168,35 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
     json_write_integer(&filling->out, result->ref);
   } else {
     buffer_append_char(&filling->out, '{');
-    write_members(&filling->out, result, false);
+    if (filling->fill->shares_texts && result->shared != NULL)
+      write_shared(&filling->out, name);
+    else
+      write_members(&filling->out, result, false);
     buffer_append_char(&filling->out, '}');
   }
   return go_on_behind(filling, name.span.data + name.span.len);
 }
 
+/* What an argument declares beside a name: nothing; before it a type that any String is of, as it is; or another type. */
+enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
+
 /* In place of the member "ref": {"result": ID}. */
 static enum jp_status write_ref(struct filling *filling, struct text key, struct json_value ref,
-                                struct text id, bool has_type)
+                                struct text id, enum declared_type type)
 {
   const struct batch_result *result = NULL;
-  enum jp_status status = find_result(filling, id, &result);
+  bool takes_text = filling->fill->shares_texts && type != DECLARES_OTHER;
+  enum jp_status status = find_result(filling, id, takes_text, &result);
   if (status != JP_OK)
     return status;
+  bool is_shared = takes_text && result->shared != NULL;
+  if (is_shared && type == DECLARES_TEXT)
+    return JP_OK;                    /* as it stands */
   copy_up_to(filling, key.data - 1); /* with its quote */
-  write_members(&filling->out, result, has_type);
+  if (is_shared)
+    write_shared(&filling->out, ref);
+  else
+    write_members(&filling->out, result, type != DECLARES_NOTHING);
   return go_on_behind(filling, ref.span.data + ref.span.len);
 }
 
@@ -197,9 +228,23 @@ enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEM
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
+/* Types as which a String is taken as it is. Any other one reads the text, each time that it is named. */
+static bool is_text_type(struct json_value type)
+{
+  static const struct text types[] = {
+      TEXT("java.lang.String"),       TEXT("String"),       TEXT("java.lang.Object"),     TEXT("Object"),
+      TEXT("java.lang.CharSequence"), TEXT("CharSequence"), TEXT("java.lang.Comparable"), TEXT("Comparable"),
+      TEXT("java.io.Serializable")};
+  if (type.kind != JSON_KIND_STRING)
+    return false;
+  struct text written = text_slice(type.span, 1, type.span.len - 1);
+  return json_find_key(written, types, sizeof types / sizeof types[0]) >= 0;
+}
+
 static enum jp_status fill_argument(struct filling *filling, struct json_value argument, bool has_type)
 {
   enum jp_status status = JP_OK;
+  enum declared_type declared = has_type ? DECLARES_OTHER : DECLARES_NOTHING;
   struct json_cursor cursor = json_enter(argument);
   struct text key;
   struct text id;
@@ -208,8 +253,10 @@ static enum jp_status fill_argument(struct filling *filling, struct json_value a
     int member = json_find_key(key, argument_names, ARGUMENT_MEMBERS);
     if (member == ARGUMENT_VALUE)
       status = fill_contents(filling, value);
+    else if (member == ARGUMENT_TYPE && is_text_type(value))
+      declared = DECLARES_TEXT;
     else if (member == ARGUMENT_REF && is_name(value, &id))
-      status = write_ref(filling, key, value, id, has_type);
+      status = write_ref(filling, key, value, id, declared);
   }
   return status;
 }

@@ -19,6 +19,7 @@ struct batch_fill {
   struct json_limits limits;
   size_t max_size; /* of what comes of it */
   enum batch_fill_form form;
+  bool shares_texts; /* the names of long Strings stay, for batch_fill_find_shared */
   struct arena *arena;
   struct outcome *outcome; /* takes the errors */
 };
@@ -30,5 +31,8 @@ struct batch_fill {
  */
 enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *json,
                              const struct batch_result **failed) JP_MUST_CHECK;
+
+/* The text that {"result": ID} in a filled request is the name of; NULL: it is none. */
+struct op_shared_text *batch_fill_find_shared(struct batch_results *results, struct json_value name);
 
 #endif

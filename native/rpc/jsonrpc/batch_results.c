@@ -1,12 +1,15 @@
 #include "rpc/jsonrpc/batch_results.h"
 
+#include "op/value.h"
 #include "rpc/values/value_write.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 #include <string.h>
 
 enum {
   COPIES_OF_ROOM = 32, /* a batch may use a long value in many requests, but cannot take minutes with it */
+  LONG_TEXT = 1024,    /* bytes; a shorter one costs a request no more to copy than some names cost to read */
   BUCKETS = 1024,      /* as many as a batch has requests by default */
   /* The data of an error holds the data of the error that led to it: a chain in which each request depends on the
    * one before would grow by the square of its length. So from this depth on the first of these errors is told. */
@@ -15,8 +18,9 @@ enum {
 
 struct batch_results {
   struct arena *arena;
-  size_t room;        /* for values that are noted */
-  size_t copies_room; /* for their copies in requests */
+  size_t room;                 /* for values that are noted */
+  size_t copies_room;          /* for their copies in requests */
+  struct batch_result *shared; /* those that are, by next_shared */
   struct batch_result *buckets[BUCKETS];
 };
 
@@ -43,12 +47,36 @@ static struct batch_result **bucket_of(struct batch_results *results, struct tex
   return &results->buckets[text_hash(id) % BUCKETS];
 }
 
-const struct batch_result *batch_results_find(const struct batch_results *results, struct text id)
+struct batch_result *batch_results_find(const struct batch_results *results, struct text id)
 {
-  const struct batch_result *result = results->buckets[text_hash(id) % BUCKETS];
+  struct batch_result *result = results->buckets[text_hash(id) % BUCKETS];
   while (result != NULL && !text_equal(result->id, id))
     result = result->next;
   return result;
+}
+
+struct op_shared_text *batch_results_share(struct batch_results *results, struct batch_result *result)
+{
+  if (result->kind != BATCH_RESULT_VALUE || !result->is_long_text || result->shared != NULL)
+    return result->kind == BATCH_RESULT_VALUE ? result->shared : NULL;
+  struct op_shared_text *made = arena_calloc(results->arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  made->text = json_read_string(json_root(result->json), results->arena);
+  if (made->text.data == NULL)
+    return NULL;
+  result->shared = made;
+  result->next_shared = results->shared;
+  results->shared = result;
+  return made;
+}
+
+void batch_results_end(struct batch_results *results,
+                       void (*release)(void *context, struct op_shared_text *text), void *context)
+{
+  for (struct batch_result *result = results->shared; result != NULL; result = result->next_shared)
+    release(context, result->shared);
+  results->shared = NULL;
 }
 
 bool batch_results_count_copy(struct batch_results *results, const struct batch_result *result)
@@ -173,6 +201,9 @@ static void note_value(struct batch_results *results, struct batch_result *resul
   result->kind = is_kept ? BATCH_RESULT_VALUE : BATCH_RESULT_LARGE;
   if (needs_type(outcome))
     result->type = arena_text(results->arena, outcome->type);
+  result->is_long_text = result->kind == BATCH_RESULT_VALUE && !outcome->is_null &&
+                         outcome->value.kind == OP_TEXT && result->json.len > LONG_TEXT &&
+                         text_equal(result->type, TEXT("java.lang.String"));
   result->is_base64 =
       !outcome->is_null && outcome->value.kind == OP_PACKED && outcome->value.packed.form == OP_PACKED_BASE64;
 }

@@ -6,7 +6,8 @@
  * "Results of the same batch").
  *
  * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name is replaced by the ref or by the
- * value with its type. Whoever reads params knows nothing of it.
+ * value with its type. Whoever reads params knows nothing of it, except of long Strings: their names stay, with the type, and
+ * rpc/values finds the text by the name, so that naming one costs no copy of it.
  *
  * One message's, on the thread of that message. It lives in the arena that it was made in, which must outlive the
  * requests of the batch.
@@ -23,15 +24,20 @@ enum batch_result_kind {
   BATCH_RESULT_LARGE   /* it would not fit beside the values that were noted before */
 };
 
+struct op_shared_text;
+
 struct batch_result {
   struct text id; /* as written */
   enum batch_result_kind kind;
   uint32_t ref;
   struct text type;
   struct text json;
-  bool is_base64;    /* BATCH_RESULT_VALUE: json is the base64 of an array's elements */
+  bool is_base64;                /* BATCH_RESULT_VALUE: json is the base64 of an array's elements */
+  bool is_long_text;             /* BATCH_RESULT_VALUE: json is a long String, which arguments can share */
+  struct op_shared_text *shared; /* once it is one */
   unsigned failures; /* BATCH_RESULT_FAILED: how many failed requests led to it, one after the other */
   struct batch_result *next;
+  struct batch_result *next_shared;
 };
 
 struct batch_results;
@@ -53,7 +59,13 @@ void batch_results_note_failure(struct batch_results *results, struct text id, s
                                 const struct batch_result *cause);
 
 /* NULL: no earlier request has the id. */
-const struct batch_result *batch_results_find(const struct batch_results *results, struct text id);
+struct batch_result *batch_results_find(const struct batch_results *results, struct text id);
+
+/* Makes a result that is a long text one that arguments share. NULL: it is none, or memory is short. */
+struct op_shared_text *batch_results_share(struct batch_results *results, struct batch_result *result);
+/* Calls `release` for each Java String that sharing has made. Before the arena ends. */
+void batch_results_end(struct batch_results *results,
+                       void (*release)(void *context, struct op_shared_text *text), void *context);
 
 /* Counts a copy of the result's value in a request; false where the batch has no room for it. A short batch could
  * otherwise name a long value thousands of times, and take minutes. */

@@ -87,6 +87,7 @@ static enum jp_status read_receiver(struct params_reader *reader, struct json_va
   rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
                         reader->outcome);
   decoder.callbacks = reader->rules->callbacks;
+  decoder.shared = reader->rules->shared;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
 
@@ -117,6 +118,7 @@ static enum jp_status read_args(struct params_reader *reader)
                         reader->outcome);
   decoder.compat_pal = reader->is_compat;
   decoder.callbacks = reader->rules->callbacks;
+  decoder.shared = reader->rules->shared;
   return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -183,6 +185,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
                         reader->outcome);
   decoder.compat_pal = reader->is_compat;
   decoder.callbacks = reader->rules->callbacks;
+  decoder.shared = reader->rules->shared;
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)

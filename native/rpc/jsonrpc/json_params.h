@@ -17,6 +17,7 @@ struct rpc_params_rules {
   size_t digits_max;                          /* of one number, as it is written */
   size_t values_max;                          /* of rpc_value_reader_init */
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
+  const struct rpc_shared_texts *shared;      /* the same */
 };
 
 /* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */

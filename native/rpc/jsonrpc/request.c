@@ -75,14 +75,22 @@ static const struct rpc_callback_taker *choose_taker(const struct serving *servi
   return serving->run.client->push == NULL ? NULL : taker;
 }
 
+/* rpc_shared_texts.find, with the results of a batch */
+static struct op_shared_text *find_shared(void *context, struct json_value ref)
+{
+  return batch_fill_find_shared(context, ref);
+}
+
 static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
   const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_shared_texts shared = {serving->results, find_shared};
   const struct rpc_params_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
                                          .values_max = serving->peer->config.limits.values_max,
-                                         .callbacks = choose_taker(serving, &taker)};
+                                         .callbacks = choose_taker(serving, &taker),
+                                         .shared = serving->results == NULL ? NULL : &shared};
   if (!serving->peer->config.compat_pal)
     return rpc_params_decode(serving->request, &rules, arena, operation, outcome);
   enum jp_status status = rpc_params_decode_compat(serving->request, &rules, arena, operation, outcome);
@@ -110,9 +118,11 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
   const struct java_class_lookup lookup = {serving, look_up_class};
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
   const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_shared_texts shared = {serving->results, find_shared};
   const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
                                           .values_max = config->limits.values_max,
                                           .callbacks = choose_taker(serving, &taker),
+                                          .shared = serving->results == NULL ? NULL : &shared,
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
                                           .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
@@ -235,6 +245,16 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
           check_within(serving, outcome));
 }
 
+/* The arguments of Java members are read by rpc/values, which knows long texts by their names. */
+static bool takes_shared_texts(struct text method)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(method);
+  if (procedure == NULL)
+    return !rpc_is_own_name(method) && !rpc_is_bare_name(method);
+  return procedure->kind == RPC_PROCEDURE_OPERATION && (procedure->op == OP_NEW || procedure->op == OP_CALL ||
+                                                        procedure->op == OP_GET || procedure->op == OP_PUT);
+}
+
 static enum jp_status fill_one(struct serving *serving, enum batch_fill_form form, struct json_value *json,
                                struct outcome *outcome)
 {
@@ -242,6 +262,8 @@ static enum jp_status fill_one(struct serving *serving, enum batch_fill_form for
                                   .limits = rpc_jsonrpc_limits(serving->peer),
                                   .max_size = serving->peer->config.limits.message_max,
                                   .form = form,
+                                  .shares_texts = form != BATCH_FILL_OPTIONS &&
+                                                  takes_shared_texts(serving->request->method),
                                   .arena = &serving->run.runner->arena,
                                   .outcome = outcome};
   return batch_fill_in(&fill, json, &serving->cause);

@@ -43,11 +43,19 @@ static void end_given(const struct serving *serving)
     rpc_callbacks_settle(client->callbacks, given);
 }
 
+/* batch_results_end's release, with the thread */
+static void release_text(void *context, struct op_shared_text *text)
+{
+  jvm_release_text(context, text);
+}
+
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   unkept_results_drop(&serving->unkept, &serving->run);
   end_given(serving);
+  if (serving->results != NULL)
+    batch_results_end(serving->results, release_text, serving->worker->runner.thread);
   arena_fini(&serving->lasting);
   if (stream != NULL && handled == JSONRPC_STREAM) {
     stream->body = serving->stream;

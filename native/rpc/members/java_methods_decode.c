@@ -336,6 +336,7 @@ static enum jp_status read_receiver_value(struct reader *reader, struct json_val
   rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
                         reader->outcome);
   decoder.callbacks = reader->rules->callbacks;
+  decoder.shared = reader->rules->shared;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
 
@@ -391,6 +392,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
                         reader->outcome);
   decoder.compat_pal = reader->rules->compat_pal;
   decoder.callbacks = reader->rules->callbacks;
+  decoder.shared = reader->rules->shared;
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);

@@ -27,6 +27,7 @@ struct java_method_rules {
   size_t values_max;                          /* of rpc_value_reader_init */
   bool compat_pal;                            /* an instance is a ref alone */
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
+  const struct rpc_shared_texts *shared;      /* the same */
   uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */
   const struct java_class_lookup *lookup;     /* NULL: the catalog alone is */
 };

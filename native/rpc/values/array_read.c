@@ -103,6 +103,7 @@ static enum jp_status read_text(struct array_reader *reader, struct json_value j
 {
   struct number number;
   value->kind = OP_TEXT;
+  value->shared = NULL;
   value->text = json_read_string(json, reader->values->arena);
   if (value->text.data == NULL)
     return rpc_value_no_memory(reader->values);
@@ -182,6 +183,13 @@ static char find_primitive(const struct op_type *type)
   return type->base == 'L' ? primitive_unboxed(type->name) : type->base;
 }
 
+static enum jp_status fail_type(struct array_reader *reader, struct json_value json)
+{
+  struct text why = arena_printf(reader->values->arena, "its type does not become %s",
+                                 primitive_keyword(reader->type->base).data);
+  return why.data == NULL ? rpc_value_no_memory(reader->values) : fail_at_path(reader, json, why.data);
+}
+
 /* The type that the element declares, or the array's own. */
 static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
                                         const struct json_members *members, char *letter)
@@ -199,12 +207,14 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   if (op_type_parse_argument(written, &type, &error) != JP_OK)
     return fail_at_path(reader, json, error.text);
   *letter = find_primitive(&type);
-  if (!primitive_widens(*letter, reader->type->base)) {
-    struct text why = arena_printf(reader->values->arena, "its type does not become %s",
-                                   primitive_keyword(reader->type->base).data);
-    return why.data == NULL ? rpc_value_no_memory(reader->values) : fail_at_path(reader, json, why.data);
-  }
-  return JP_OK;
+  return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_type(reader, json);
+}
+
+/* The name of a long String, which stands in an argument as a ref. */
+static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
+{
+  const struct rpc_shared_texts *shared = reader->values->shared;
+  return shared != NULL && shared->find(shared->context, ref) != NULL;
 }
 
 static enum jp_status check_element(struct array_reader *reader, struct json_value json,
@@ -213,7 +223,9 @@ static enum jp_status check_element(struct array_reader *reader, struct json_val
   if (members->repeated >= 0)
     return fail_at_path(reader, json, "a member is given twice");
   if (members->has[ELEMENT_REF])
-    return fail_at_path(reader, json, "an object is no primitive");
+    return is_shared_text(reader, members->value[ELEMENT_REF])
+               ? fail_type(reader, json)
+               : fail_at_path(reader, json, "an object is no primitive");
   bool is_null = members->has[ELEMENT_TYPE] && reader->values->compat_pal;
   if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
     return fail_element(reader, json, reader->type->base, OP_SCALAR_NULL);

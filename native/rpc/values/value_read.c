@@ -84,6 +84,7 @@ static enum jp_status read_text(struct rpc_value_reader *reader, struct json_val
                                 struct op_value *value)
 {
   value->kind = OP_TEXT;
+  value->shared = NULL;
   value->text = json_read_string(json, reader->arena);
   return value->text.data == NULL ? rpc_value_no_memory(reader) : JP_OK;
 }
@@ -319,6 +320,14 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   struct json_value ref = members->value[ARGUMENT_REF];
   if (members->has[ARGUMENT_VALUE])
     return fail(reader, "has both 'value' and 'ref'");
+  struct op_shared_text *shared =
+      reader->shared == NULL ? NULL : reader->shared->find(reader->shared->context, ref);
+  if (shared != NULL) {
+    value->kind = OP_TEXT;
+    value->text = shared->text;
+    value->shared = shared;
+    return JP_OK;
+  }
   if (!reader->compat_pal && rpc_callback_is_meant(ref))
     return rpc_callback_read(reader, argument, ref, value);
   value->kind = OP_REF;

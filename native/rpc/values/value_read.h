@@ -28,6 +28,13 @@ struct rpc_callback_taker {
   enum jp_status (*take)(void *context, int64_t id, struct jp_error *error);
 };
 
+/* Finds the long texts that arguments name instead of having them. */
+struct rpc_shared_texts {
+  void *context;
+  /* ref: of {"type": T, "ref": ...}. NULL: it is no name of one. */
+  struct op_shared_text *(*find)(void *context, struct json_value ref);
+};
+
 struct rpc_value_reader {
   struct arena *arena;
   struct outcome *outcome; /* takes the errors */
@@ -39,8 +46,9 @@ struct rpc_value_reader {
   bool is_receiver;        /* errors speak of "instance" */
   bool is_result;          /* errors speak of "result" */
   const struct rpc_callback_taker
-      *callbacks;  /* NULL: a callback is an error, because who asks can only be answered */
-  size_t argument; /* index of the argument that is read */
+      *callbacks; /* NULL: a callback is an error, because who asks can only be answered */
+  const struct rpc_shared_texts *shared; /* NULL: there are none */
+  size_t argument;                       /* index of the argument that is read */
 };
 
 /* values_max 0: RPC_VALUES_MAX. */

@@ -402,6 +402,13 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
   result->is_global = result->object != NULL;
 }
 
+/* It makes no String of a text. */
+void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
+{
+  (void)thread;
+  (void)text;
+}
+
 void jvm_result_end(const struct jvm_request *request)
 {
   *request->result = (struct jvm_result){.object = NULL};

@@ -1,4 +1,5 @@
 /* Results of earlier requests in place of their names: each case is JSON in, JSON out. */
+#include "op/value.h"
 #include "rpc/jsonrpc/batch_fill.h"
 #include "tests/unit/unit.h"
 
@@ -137,6 +138,94 @@ static void test_names_become_results(void **state)
     assert_int_equal(fill(fills[i].form, 1000, &params, &outcome, &failed), JP_OK);
     unit_assert_text(params.span, text_of(fills[i].filled), __FILE__, __LINE__);
   }
+}
+
+/* ---- long texts ---- */
+
+enum { LONG_TEXT = 5000 };
+
+static void note_long_text(void)
+{
+  static char units[LONG_TEXT];
+  memset(units, 'x', sizeof units);
+  const struct op_value text = {.kind = OP_TEXT, .text = {units, sizeof units}};
+  const struct outcome string = {
+      .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
+  const struct outcome date = {
+      .kind = OUTCOME_VALUE, .type = TEXT("java.time.Year"), .has_value = true, .value = text};
+  note("\"long\"", &string, false);
+  note("\"year\"", &date, true);
+}
+
+static enum jp_status fill_sharing(const char *json, bool shares, struct json_value *params)
+{
+  struct outcome outcome;
+  const struct batch_result *failed;
+  *params = parse(text_of(json));
+  const struct batch_fill fill = {.results = results,
+                                  .limits = {16},
+                                  .max_size = 1000,
+                                  .form = BATCH_FILL_PROCEDURE,
+                                  .shares_texts = shares,
+                                  .arena = &arena,
+                                  .outcome = &outcome};
+  return batch_fill_in(&fill, params, &failed);
+}
+
+static void test_names_of_long_texts_stay(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *params;
+    const char *filled; /* NULL: it is copied, for which there is no room */
+  } cases[] = {
+      {"{\"args\":[{\"ref\":{\"result\":\"long\"}},[{\"ref\":{\"result\":\"long\"}}]]}",
+       "{\"args\":[{\"type\":\"java.lang.String\",\"ref\":{\"result\":\"long\"}},"
+       "[{\"type\":\"java.lang.String\",\"ref\":{\"result\":\"long\"}}]]}"},
+      {"{\"instance\":{\"result\":\"long\"}}",
+       "{\"instance\":{\"type\":\"java.lang.String\",\"ref\":{\"result\":\"long\"}}}"},
+      {"{\"args\":[{\"type\":\"Object\",\"ref\":{\"result\":\"long\"}}]}",
+       "{\"args\":[{\"type\":\"Object\",\"ref\":{\"result\":\"long\"}}]}"},
+      {"{\"args\":[{\"ref\":{\"result\":\"long\"},\"type\":\"Object\"}]}", NULL},
+      {"{\"args\":[{\"type\":\"int\",\"ref\":{\"result\":\"long\"}}]}", NULL},
+      {"{\"args\":[{\"type\":\"java.util.UUID\",\"ref\":{\"result\":\"long\"}}]}", NULL},
+      {"{\"args\":[{\"ref\":{\"result\":\"year\"}}]}", NULL},
+  };
+  note_long_text();
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct json_value params;
+    enum jp_status status = fill_sharing(cases[i].params, true, &params);
+    assert_int_equal(status, cases[i].filled == NULL ? JP_LIMIT : JP_OK);
+    if (cases[i].filled != NULL)
+      unit_assert_text(params.span, text_of(cases[i].filled), __FILE__, __LINE__);
+    assert_int_equal(fill_sharing(cases[i].params, false, &params), JP_LIMIT);
+  }
+}
+
+static void count_release(void *context, struct op_shared_text *text)
+{
+  assert_int_equal(text->text.len, LONG_TEXT);
+  ++*(int *)context;
+}
+
+static void test_a_long_text_is_found_by_its_name_and_released_once(void **state)
+{
+  (void)state;
+  struct json_value params;
+  struct json_value name = parse(TEXT("{\"result\":\"long\"}"));
+  int released = 0;
+  note_long_text();
+  assert_null(batch_fill_find_shared(results, name)); /* nobody has named it */
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(fill_sharing("{\"args\":[{\"ref\":{\"result\":\"long\"}}]}", true, &params), JP_OK);
+  struct op_shared_text *shared = batch_fill_find_shared(results, name);
+  assert_non_null(shared);
+  assert_int_equal(shared->text.len, LONG_TEXT);
+  assert_null(batch_fill_find_shared(results, parse(TEXT("{\"result\":\"s\"}"))));
+  assert_null(batch_fill_find_shared(results, parse(TEXT("{\"result\":\"none\"}"))));
+  assert_null(batch_fill_find_shared(results, parse(TEXT("7"))));
+  batch_results_end(results, count_release, &released);
+  assert_int_equal(released, 1);
 }
 
 /* ---- objects that are no names ---- */
@@ -298,6 +387,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_names_become_results, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_names_of_long_texts_stay, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_long_text_is_found_by_its_name_and_released_once, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_other_members_stay, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_ids_without_a_result_fail, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_id_that_was_given_twice_names_nothing, set_up, tear_down),
