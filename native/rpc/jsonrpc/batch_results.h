@@ -6,8 +6,8 @@
  * "Results of the same batch").
  *
  * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name is replaced by the ref or by the
- * value with its type. Whoever reads params knows nothing of it, except of long Strings: their names stay, with the type, and
- * rpc/values finds the text by the name, so that naming one costs no copy of it.
+ * value with its type. Whoever reads params knows nothing of it, except of long Strings: their names stay, with the type,
+ * and rpc/values finds the text by the name, so that naming one costs no copy of it.
  *
  * One message's, on the thread of that message. It lives in the arena that it was made in, which must outlive the
  * requests of the batch.
