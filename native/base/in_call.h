@@ -14,18 +14,21 @@
  *   end    INSIDE -> OUTSIDE                      leave  VISITED -> INSIDE
  *          VISITED: takes the lock, INSIDE -> OUTSIDE
  *
+ * A call can be shared: other threads may then get at the thing at any time, with the lock, and the owner takes the lock
+ * on its way out in any case (net/connection/connection_duplex.h). The owner or a visitor says so, with the lock:
+ *
+ *   share  INSIDE or VISITED -> SHARED            visit  SHARED stays
+ *   end    SHARED: takes the lock, SHARED -> OUTSIDE
+ *
  * `begin` and `leave` are releases, `visit` and `end` acquires, so that each of the two sees all that the other has
- * written. The owner that finds a visitor gets the lock when that has left. An owner whose connection other threads
- * may write to (net/connection/connection_duplex.h) holds the lock around begin and end, and so do they while they
- * ask. The call in which the duplex is made has begun without the lock, but the owner itself makes it under the lock,
- * before any other thread knows of it.
+ * written. The owner that finds a visitor, or a shared call, gets the lock when the other thread has left.
  *
  * The model check (tests/model/in_call.cc; relacy, which is C++98) compiles this file with a word and accesses of its own:
  * it defines IN_CALL_HAS_OWN_ATOMICS and the names below.
  */
 #include <stdbool.h>
 
-enum in_call_state { IN_CALL_OUTSIDE, IN_CALL_INSIDE, IN_CALL_VISITED };
+enum in_call_state { IN_CALL_OUTSIDE, IN_CALL_INSIDE, IN_CALL_VISITED, IN_CALL_SHARED };
 
 #ifndef IN_CALL_HAS_OWN_ATOMICS
 #include <stdatomic.h>
@@ -47,25 +50,36 @@ static inline void in_call_begin(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_BEGIN);
 }
-/* The owner's. False: somebody visits, and the owner takes the lock before it tries again. */
+/* The owner's. False: somebody visits, or the call is shared: the owner takes the lock, and then calls in_call_end_locked. */
 static inline bool in_call_end(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_OUTSIDE, IN_CALL_ORDER_END);
 }
+/* The owner's, with the lock, so that nobody visits. */
+static inline void in_call_end_locked(in_call_word *word)
+{
+  IN_CALL_STORE(word, IN_CALL_OUTSIDE, IN_CALL_ORDER_LEAVE);
+}
 /* Of a thread that holds the lock. False: the owner is not inside. */
 static inline bool in_call_visit(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
-  return IN_CALL_REPLACE(word, &expected, IN_CALL_VISITED, IN_CALL_ORDER_VISIT);
+  return IN_CALL_REPLACE(word, &expected, IN_CALL_VISITED, IN_CALL_ORDER_VISIT) || expected == IN_CALL_SHARED;
 }
 /* The visitor's, before it gives the lock back. */
 static inline void in_call_leave(in_call_word *word)
 {
-  IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_LEAVE);
+  if (IN_CALL_LOAD(word) == IN_CALL_VISITED)
+    IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_LEAVE);
 }
-/* True also for a visitor itself. It stays as it is for the owner and for a visitor, and where the connection has a
- * duplex, for who holds the lock; for others it may change at once. */
+/* Shares the call that the owner is inside of until its end: a visitor's, or the owner's with the lock. */
+static inline void in_call_share(in_call_word *word)
+{
+  IN_CALL_STORE(word, IN_CALL_SHARED, IN_CALL_ORDER_LEAVE);
+}
+/* True also for a visitor itself. It stays as it is for the owner and for a visitor, and where the call is shared, for
+ * whoever holds the lock; for others it may change at once. */
 static inline bool in_call_is_inside(const in_call_word *word)
 {
   return IN_CALL_LOAD(word) != IN_CALL_OUTSIDE;

@@ -35,21 +35,31 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_se
 static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                    struct jp_error *error)
 {
+  struct rpc_session *held = NULL;
+  enum jp_status status = JP_OK;
   if (rpc_channels[client->channel].span == RPC_SPAN_CONNECTION && client->key.length > 0)
-    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
-  client->session = rpc_session_find(peer->sessions, &client->key);
-  return JP_OK;
+    status = rpc_session_acquire(peer->sessions, &client->key, &client->maker, &held, error);
+  else
+    held = rpc_session_find(peer->sessions, &client->key);
+  atomic_init(&client->session, held);
+  return status;
 }
 
-enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
+enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error)
 {
-  if (client->spare == NULL)
-    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
-  rpc_session_resume(client->spare, &client->maker);
-  client->session = client->spare;
-  client->spare = NULL;
-  return JP_OK;
+  struct rpc_session *made = NULL;
+  struct rpc_session *none = NULL;
+  if (client->spare != NULL) { /* of one message, which one thread serves */
+    rpc_session_resume(client->spare, &client->maker);
+    atomic_store_explicit(&client->session, client->spare, memory_order_relaxed);
+    client->spare = NULL;
+    return JP_OK;
+  }
+  enum jp_status status = rpc_session_acquire(peer->sessions, &client->key, &client->maker, &made, error);
+  if (status == JP_OK && !atomic_compare_exchange_strong(&client->session, &none, made))
+    rpc_session_release(peer->sessions, made, NULL, clock_now_ms());
+  return status;
 }
 
 /* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own. Most
@@ -77,7 +87,7 @@ static bool become_spare(struct rpc_worker *worker, struct rpc_client *client)
     if (!rpc_session_set_aside(client->session))
       return false;
     client->spare = client->session;
-    client->session = NULL;
+    atomic_store_explicit(&client->session, NULL, memory_order_relaxed);
   }
   worker->spare = client;
   return true;

@@ -86,6 +86,10 @@ struct rpc_codec {
   /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
                                enum rpc_served *served);
+  /* Answers a message that need not wait while another one of its client is served: true for a single `control
+   * share_session`. False: it waits for its turn, and nothing was written. Any thread, no worker, while the client is open;
+   * Java does not run in it. NULL: all wait. */
+  bool (*serve_beside)(void *context, struct rpc_client *client, struct text message, struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
   enum rpc_lane (*lane)(void *context, struct text message);
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting

@@ -64,10 +64,10 @@ static void collect_garbage(struct rpc_run *run, struct outcome *outcome)
     outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "no thread for a collection: %s", error.text);
 }
 
-static void tell_text(struct rpc_run *run, struct text text, struct outcome *outcome)
+static void tell_text(struct arena *arena, struct text text, struct outcome *outcome)
 {
   if (text.data == NULL)
-    outcome_fail(outcome, &run->runner->arena, FAILURE_SERVER, NULL, "out of memory");
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "out of memory");
   else
     *outcome = (struct outcome){.kind = OUTCOME_VALUE,
                                 .type = TEXT("java.lang.String"),
@@ -88,7 +88,7 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   struct text text = arena_printf(&run->runner->arena,
                                   "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
                                   objects, sessions, calls);
-  tell_text(run, text, outcome);
+  tell_text(&run->runner->arena, text, outcome);
 }
 
 /* A session of one message alone has ended before anybody could share it. */
@@ -98,27 +98,43 @@ static bool is_of_message(const struct rpc_run *run)
          rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
 }
 
-static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
+                      struct outcome *outcome)
 {
-  (void)operation;
-  struct arena *arena = &run->runner->arena;
-  struct rpc_session *session;
   struct uuid peer_id;
   char name[UUID_TEXT_LENGTH + 1];
-  if (is_of_message(run)) {
-    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
-                 "'share_session' is for connections; over HTTP give the header peer-id");
-    return;
-  }
-  if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
-    return;
-  if (!rpc_session_share(run->runner->peer->sessions, session, &peer_id)) {
+  if (!rpc_session_share(sessions, session, &peer_id)) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
                  "'share_session': this session is that of a routing id; give the message a member peer-id");
     return;
   }
   uuid_format(&peer_id, name);
-  tell_text(run, arena_text(arena, text_of(name)), outcome);
+  tell_text(arena, arena_text(arena, text_of(name)), outcome);
+}
+
+static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  (void)operation;
+  struct arena *arena = &run->runner->arena;
+  struct rpc_session *session;
+  if (is_of_message(run)) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'share_session' is for connections; over HTTP give the header peer-id");
+    return;
+  }
+  if (rpc_run_find_session(run, true, &session, outcome) == JP_OK)
+    tell_name(run->runner->peer->sessions, session, arena, outcome);
+}
+
+bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
+                              struct outcome *outcome)
+{
+  struct jp_error error;
+  if (rpc_channels[client->channel].span != RPC_SPAN_CONNECTION ||
+      (client->session == NULL && rpc_client_hold_session(peer, client, &error) != JP_OK))
+    return false;
+  tell_name(peer->sessions, client->session, arena, outcome);
+  return true;
 }
 
 /* The epoch of the session that a request is about, whether it exists yet or not. */
@@ -137,7 +153,7 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
   struct arena *arena = &run->runner->arena;
   char epoch[RPC_EPOCH_LENGTH + 1];
   rpc_epoch_format(epoch_of(run), epoch);
-  tell_text(run,
+  tell_text(arena,
             arena_printf(arena,
                          "{\"epoch\":\"%s\",\"client\":%" PRIu64
                          ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",

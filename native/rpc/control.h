@@ -7,4 +7,9 @@
  * NULL if the method needs no runner. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
+/* Runs a `share_session` of a client whose request another thread may be serving: the name is that of the session in
+ * which that request runs. False: it has to wait for its turn, and *outcome stays. The client is open; any thread. */
+bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
+                              struct outcome *outcome);
+
 #endif

@@ -47,11 +47,12 @@ struct rpc_worker {
 struct rpc_client {
   enum op_channel channel;
   bool only_safe;
-  bool is_stale;               /* its message is meant for another epoch: nothing of it runs */
-  uint64_t number;             /* in the life of the peer */
-  uint64_t epoch;              /* of its session's name; 0: not computed yet */
-  struct rpc_session_key key;  /* empty: the session is this client's alone */
-  struct rpc_session *session; /* held; NULL until it is needed */
+  bool is_stale;              /* its message is meant for another epoch: nothing of it runs */
+  uint64_t number;            /* in the life of the peer */
+  uint64_t epoch;             /* of its session's name; 0: not computed yet */
+  struct rpc_session_key key; /* empty: the session is this client's alone */
+  /* Held; NULL until it is needed. Another thread may make it beside the one that serves (rpc_client_hold_session). */
+  struct rpc_session *_Atomic session;
   struct rpc_session_maker maker;
   uint64_t calls;                  /* that it has made */
   struct rpc_session *spare;       /* set aside, to be the session when one is needed; NULL: none */
@@ -93,8 +94,8 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
  * use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
-/* client.c: holds the client's session, made where there is none. JP_NO_MEMORY. */
-enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
+/* client.c: holds the client's session, made where there is none. JP_NO_MEMORY. Any thread, while the client is open. */
+enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -80,6 +80,14 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   return status;
 }
 
+/* A client without a key, whose session another thread may be making, finds none. */
+static void find_session(const struct rpc_peer *peer, struct rpc_client *client)
+{
+  struct rpc_session *found = rpc_session_find(peer->sessions, &client->key);
+  if (found != NULL)
+    atomic_store_explicit(&client->session, found, memory_order_relaxed);
+}
+
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome)
 {
@@ -92,7 +100,7 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
   if (client->session == NULL && make)
     status = rpc_client_hold_session(peer, client, &error);
   else if (client->session == NULL)
-    client->session = rpc_session_find(peer->sessions, &client->key);
+    find_session(peer, client);
   if (status != JP_OK)
     fail_to_hold(run, status, &error, outcome);
   *session = client->session;

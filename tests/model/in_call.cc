@@ -1,7 +1,8 @@
 // Model check of native/base/in_call.h: the header itself, with relacy's word and accesses in place of C11's.
 //
 // An owner goes in and out of the service twice, and writes the output between. A visitor comes twice, with the lock,
-// and writes the output if the owner is inside. relacy tells of two accesses of the output that nothing orders.
+// and writes the output if the owner is inside; it may share the call, so that it finds the owner inside again. relacy
+// tells of two accesses of the output that nothing orders.
 //
 // The protocol as it is has to pass. Then each order is weakened and each step is split or left out, one at a time,
 // and relacy has to find each of that.
@@ -54,8 +55,11 @@ static bool replace(in_call_word *word, int *expected, int value, const step &on
 {
   if (under_test.what == INTACT || under_test.what != one.split)
     return word->shared.compare_exchange_strong(*expected, value, order_of(one), $);
-  if (word->shared.load(one.order, $) != *expected)
+  int found = word->shared.load(one.order, $);
+  if (found != *expected) {
+    *expected = found;
     return false;
+  }
   word->shared.store(value, rl::mo_relaxed, $);
   return true;
 }
@@ -93,11 +97,9 @@ struct visited_owner : rl::test_suite<visited_owner, THREADS> {
     bool locks = under_test.what != LOCK_LEFT_OUT;
     if (locks)
       lock.lock($);
-    bool ended = in_call_end(&word);
-    if (locks) {
-      RL_ASSERT(ended);
+    in_call_end_locked(&word);
+    if (locks)
       lock.unlock($);
-    }
   }
   void serve()
   {
@@ -112,6 +114,8 @@ struct visited_owner : rl::test_suite<visited_owner, THREADS> {
     if (in_call_visit(&word)) {
       write();
       RL_ASSERT(in_call_is_inside(&word));
+      if (rl::rand(2) == 1)
+        in_call_share(&word);
       in_call_leave(&word);
     }
     lock.unlock($);

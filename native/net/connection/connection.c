@@ -271,6 +271,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     return STEP_DROPS;
   if (connection->duplex != NULL)
     connection_duplex_catch_up(connection, member);
+  if (connection->duplex != NULL && connection_duplex_is_over(connection))
+    connection_duplex_detach(connection);
   if (connection_unsent(connection) > connection_unsent_mark(connection))
     connection_flush(connection);
   if (connection_unsent(connection) > connection_unsent_mark(connection) && !must_read_on(connection))

@@ -8,7 +8,8 @@
  * they say otherwise. While the owner's thread is inside the service (base/in_call.h), the watcher may
  * visit the connection: it sends the output, or seizes the connection, or closes it because its client has left. The
  * owner then finds `seized`, or no descriptor, drops its answer and ends the connection. A connection whose client has
- * given callbacks is read during that time, too, and any thread may send (net/connection/connection_duplex.h).
+ * given callbacks, or whose request lasts, is read during that time, too, and any thread may send
+ * (net/connection/connection_duplex.h).
  *
  * Input: bytes that a connection has collected and not yet served count against a bound on the input of all
  * (net/admission/input_budget.h). Above three quarters of it, a connection without a licence pauses: it is
@@ -91,7 +92,9 @@ struct connection {
   struct rpc_client *client;
   struct rpc_address address;       /* the client's */
   struct connection_stream *stream; /* an answer of which a part is still to be made; NULL: none */
-  struct connection_duplex *duplex; /* from the client's first callback on; NULL: it has given none */
+  /* From the client's first callback on; before that, while input is read ahead. The owner writes it; in call, whoever
+   * holds the lock. NULL: the client is not read in call. */
+  struct connection_duplex *_Atomic duplex;
 
   /* Written by the protocol. */
   const struct connection_protocol *protocol;

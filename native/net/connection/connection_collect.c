@@ -8,7 +8,8 @@
 
 enum {
   COPIED_MAX =
-      16 * 1024 /* a message that waits has a buffer of its size; a longer one keeps the one it has */
+      16 * 1024,        /* a message that waits has a buffer of its size; a longer one keeps the one it has */
+  AHEAD_MAX = 64 * 1024 /* bytes that are read ahead, but for the last read */
 };
 
 /* --- the queue --- */
@@ -104,8 +105,8 @@ static void send_replies(struct connection *connection)
   buffer_fini(&duplex->replies);
 }
 
-/* Sends what answers a message that is not served. It may be empty. */
-static void send_refusal(struct connection *connection, const struct buffer *answer)
+/* Sends what answers a message that does not wait for its turn. It may be empty. */
+static void send_answer(struct connection *connection, const struct buffer *answer)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (answer->len > 0)
@@ -123,7 +124,7 @@ void connection_collect_refuse(struct connection *connection, struct text messag
   service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
-  send_refusal(connection, &answer);
+  send_answer(connection, &answer);
   buffer_fini(&answer);
 }
 
@@ -135,17 +136,19 @@ static void drop_message(struct connection *connection)
   buffer_trim(&connection->message, COPIED_MAX);
 }
 
+/* What is read ahead has room, because no more is read where it has not. */
 static void wait_or_refuse(struct connection *connection)
 {
   const struct input_budget *input = connection->table->input;
   size_t length = connection->message.len;
+  bool is_urgent = connection_duplex_is_urgent(connection);
   char reason[160];
-  if (is_full(connection, length))
+  if (is_urgent && is_full(connection, length))
     snprintf(reason, sizeof reason,
              "busy: %zu requests of %zu bytes wait behind one that is inside Java (at most %d, of "
              "message-max bytes)",
              connection->duplex->queued, connection->duplex->queued_bytes, (int)DUPLEX_QUEUE_MAX);
-  else if (length >= INPUT_SMALL && input_budget_is_short(input))
+  else if (is_urgent && length >= INPUT_SMALL && input_budget_is_short(input))
     snprintf(reason, sizeof reason, "busy: too much input is under way (input-max-total): try again later");
   else if (!connection_collect_queue(connection, false))
     snprintf(reason, sizeof reason, "busy: out of memory");
@@ -159,22 +162,43 @@ static void wait_or_refuse(struct connection *connection)
 static bool offer_message(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
+  struct rpc_callbacks *callbacks = connection->duplex->callbacks;
   struct buffer answer;
+  if (callbacks == NULL)
+    return false;
   buffer_init(&answer);
-  enum rpc_taken taken =
-      service->take(service->context, connection->duplex->callbacks, &connection->message, &answer);
+  enum rpc_taken taken = service->take(service->context, callbacks, &connection->message, &answer);
   if (taken == RPC_TAKEN) {
-    send_refusal(connection, &answer);
+    send_answer(connection, &answer);
     drop_message(connection);
   }
   buffer_fini(&answer);
   return taken == RPC_TAKEN;
 }
 
+/* True if the message was answered, although it comes behind one that is served. */
+static bool answer_beside(struct connection *connection)
+{
+  const struct rpc_codec *codec = connection_codec(connection);
+  const struct rpc_service *service = connection_service(connection);
+  struct buffer answer;
+  if (codec->serve_beside == NULL)
+    return false;
+  buffer_init(&answer);
+  bool is_answered =
+      codec->serve_beside(service->context, connection->client, buffer_text(&connection->message), &answer);
+  if (is_answered) {
+    send_answer(connection, &answer);
+    drop_message(connection);
+  }
+  buffer_fini(&answer);
+  return is_answered;
+}
+
 static void hand_over(struct connection *connection)
 {
   connection->has_message = false;
-  if (!offer_message(connection))
+  if (!offer_message(connection) && !answer_beside(connection))
     wait_or_refuse(connection);
 }
 
@@ -204,12 +228,12 @@ static enum collected end_input(struct connection *connection, enum step last)
   return COLLECTED_END;
 }
 
-/* A connection whose request is inside Java cannot pause, because an answer may be on its way. So it gives way where all
+/* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it gives way where all
  * input together is too much. */
 static bool must_give_way(struct connection *connection)
 {
-  return in_call_is_inside(&connection->in_call) && connection_must_pause(connection) &&
-         input_budget_is_full(connection->table->input);
+  return in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
+         connection_must_pause(connection) && input_budget_is_full(connection->table->input);
 }
 
 static enum collected give_way(struct connection *connection)
@@ -246,15 +270,16 @@ static enum collected collect_input(struct connection *connection)
   return connection->at_end ? end_input(connection, STEP_ENDS) : COLLECTED_ALL;
 }
 
-/* Sends first: a client that has gone shows then. */
+/* Sends first: a client that has gone shows then. One that has an open call is read as long as there is room, because its
+ * answer may be on the way; others are not read while they leave much output. */
 static enum collected look_at_output(struct connection *connection)
 {
+  bool may_block = !connection_duplex_is_urgent(connection) || is_full(connection, 0);
   pthread_mutex_lock(&connection->lock);
   if (connection_holds_back(connection))
     connection_flush(connection);
-  bool is_blocked =
-      is_full(connection, 0) && connection_unsent(connection) > connection_unsent_mark(connection);
-  bool is_broken = connection->is_broken;
+  bool is_blocked = may_block && connection_unsent(connection) > connection_unsent_mark(connection);
+  bool is_broken = connection->is_broken || connection->seized;
   connection->duplex->has_unsent = connection_unsent(connection) > 0;
   pthread_mutex_unlock(&connection->lock);
   connection->duplex->is_blocked = is_blocked && !is_broken;
@@ -263,7 +288,16 @@ static enum collected look_at_output(struct connection *connection)
   return is_blocked ? COLLECTED_BLOCKED : COLLECTED;
 }
 
-enum collected connection_collect(struct connection *connection, struct crew_member *member)
+/* No more is read before the request in hand has ended: the socket, or the ring, holds the client back. */
+static bool is_ahead_full(struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return !connection_duplex_is_urgent(connection) &&
+         (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
+          connection_must_pause(connection));
+}
+
+static enum collected collect_part(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->has_ended)
@@ -271,6 +305,8 @@ enum collected connection_collect(struct connection *connection, struct crew_mem
   enum collected output = look_at_output(connection);
   if (output != COLLECTED)
     return output;
+  if (is_ahead_full(connection))
+    return COLLECTED_FULL;
   enum step step = connection->protocol->collect(connection, member, &duplex->replies);
   if (step == STEP_ENDS || step == STEP_DROPS)
     return end_input(connection, step);
@@ -280,4 +316,13 @@ enum collected connection_collect(struct connection *connection, struct crew_mem
   if (connection->has_message)
     hand_over(connection);
   return COLLECTED;
+}
+
+enum collected connection_collect(struct connection *connection, struct crew_member *member)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  enum collected collected = collect_part(connection, member);
+  duplex->is_exhausted = collected == COLLECTED_ALL;
+  atomic_store_explicit(&duplex->is_full, collected == COLLECTED_FULL, memory_order_relaxed);
+  return collected;
 }

@@ -1,15 +1,17 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 #define JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 /*
- * Reading a connection with a duplex without serving: answers and nested requests go to the service at once, ordinary
- * messages into the queue. Called by the thread that has the input side, without the connection's lock.
+ * Reading a connection with a duplex without serving: answers, nested requests and what may be answered beside the request
+ * in hand go to the service at once, other messages into the queue. Called by the thread that has the input side, without
+ * the connection's lock.
  */
 #include "net/connection/connection_duplex.h"
 
 enum collected {
   COLLECTED,         /* something was taken: there may be more */
   COLLECTED_ALL,     /* nothing has come */
-  COLLECTED_BLOCKED, /* the queue is full, and the client does not read */
+  COLLECTED_BLOCKED, /* the client must read first */
+  COLLECTED_FULL,    /* as much was read ahead as may be */
   COLLECTED_END      /* nothing more will come */
 };
 

@@ -17,6 +17,20 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
+struct connection_duplex *connection_duplex_make(struct connection *connection,
+                                                 struct rpc_callbacks *callbacks)
+{
+  struct connection_duplex *duplex = calloc(1, sizeof *duplex);
+  if (duplex == NULL)
+    return NULL;
+  pthread_mutex_init(&duplex->lock, NULL);
+  pthread_cond_init(&duplex->given_back, NULL);
+  duplex->connection = connection;
+  atomic_init(&duplex->callbacks, callbacks);
+  atomic_init(&duplex->holders, callbacks == NULL ? 1 : 2);
+  return duplex;
+}
+
 void connection_duplex_release(struct connection_duplex *duplex)
 {
   if (atomic_fetch_sub(&duplex->holders, 1) > 1)
@@ -62,8 +76,10 @@ void connection_duplex_close(struct connection *connection)
   duplex->is_closed = true;
   buffer_fini(&duplex->pushed); /* nothing follows a close frame */
   atomic_store(&duplex->has_pushed, false);
+  struct rpc_callbacks *callbacks = duplex->callbacks;
   pthread_mutex_unlock(&connection->lock);
-  service->client_gone(service->context, duplex->callbacks, atomic_load(&connection->table->is_draining));
+  if (callbacks != NULL)
+    service->client_gone(service->context, callbacks, atomic_load(&connection->table->is_draining));
 }
 
 /* --- events --- */
@@ -72,6 +88,8 @@ void connection_duplex_close(struct connection *connection)
 static bool has_buffered(const struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
+  if (connection->duplex->is_exhausted)
+    return false;
   if (carrier != NULL)
     return carrier->has_untaken(connection);
   return connection_input(connection).len > 0 || connection->held > 0;
@@ -81,6 +99,8 @@ void connection_duplex_watch(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
   const struct connection_carrier *carrier = connection->protocol->carrier;
+  if (connection_has_left(connection))
+    return;
   bool for_room = connection_holds_back(connection) || atomic_load(&duplex->wants_room);
   bool is_ready = for_input && in_call_is_inside(&connection->in_call) && has_buffered(connection);
   uint32_t events = carrier != NULL ? EPOLLIN : (for_input ? EPOLLIN : 0) | (for_room ? EPOLLOUT : 0);
@@ -97,6 +117,14 @@ static void arm_for_others(struct connection *connection, bool for_input)
 {
   connection->duplex->reader = DUPLEX_ARMED;
   connection_duplex_watch(connection, for_input);
+}
+
+/* Somebody has to read while the request in hand runs. Under the lock, while nobody reads. */
+static bool wants_input(const struct connection_duplex *duplex)
+{
+  bool reads = atomic_load(&duplex->open_calls) > 0 ||
+               (atomic_load(&duplex->reads_ahead) && !atomic_load(&duplex->is_full));
+  return reads && !duplex->has_ended;
 }
 
 /* --- output --- */
@@ -164,6 +192,12 @@ bool connection_duplex_has_more(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
   return duplex->first_queued != NULL || duplex->has_ended || atomic_load(&duplex->has_pushed);
+}
+
+bool connection_duplex_is_over(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return duplex->callbacks == NULL && !connection_duplex_has_more(connection) && duplex->collected.len == 0;
 }
 
 bool connection_duplex_end_turn(struct connection *connection, struct crew_member *member, enum step *last)
@@ -235,7 +269,9 @@ void connection_duplex_begin_call(struct connection *connection)
   connection->has_message = false;
   duplex->own_calls = 0;
   duplex->awaits_member = false;
-  if (atomic_load(&duplex->open_calls) > 0 && !duplex->has_ended)
+  duplex->is_exhausted = false;
+  in_call_share(&connection->in_call);
+  if (wants_input(duplex))
     arm_for_others(connection, true);
 }
 
@@ -281,6 +317,8 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
 {
   struct connection_duplex *duplex = connection->duplex;
   take_input_back(connection);
+  atomic_store(&duplex->reads_ahead, false);
+  atomic_store(&duplex->is_full, false);
   if (!was_served) {
     put_back(connection); /* only the watcher's message waits: it was not in hand */
     return;
@@ -308,11 +346,12 @@ struct text connection_message_in_hand(const struct connection *connection)
 static void begin_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
-  struct connection_duplex *duplex = connection->duplex;
-  if (duplex == NULL)
-    return;
+  if (connection->duplex == NULL)
+    return; /* one that is made meanwhile is read by others */
   pthread_mutex_lock(&connection->lock);
-  if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker) {
+  struct connection_duplex *duplex = connection->duplex;
+  if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker &&
+      !connection_has_left(connection)) {
     take_input_back(connection);
     duplex->reader = DUPLEX_WAITER;
     duplex->waiter = member;
@@ -376,7 +415,8 @@ static bool look_while_waiting(struct crew_source *source, struct crew_member *m
     return false;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   const struct connection_duplex *duplex = connection->duplex;
-  bool must_try = carrier == NULL || duplex->has_unsent || duplex->is_blocked || duplex->has_ended;
+  bool must_try = carrier == NULL || duplex->has_unsent || duplex->is_blocked || duplex->has_ended ||
+                  atomic_load(&duplex->is_full);
   return must_try ? take_while_waiting(source, member) : carrier->look(connection);
 }
 
@@ -386,15 +426,20 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
   if (!is_waiting(connection) || connection->duplex->has_ended)
     return true;
   const struct connection_carrier *carrier = connection->protocol->carrier;
+  struct connection_duplex *duplex = connection->duplex;
+  bool is_full = atomic_load(&duplex->is_full);
   pthread_mutex_lock(&connection->lock);
   bool for_room = connection_holds_back(connection);
-  bool sleeps = carrier == NULL || carrier->sleep(connection, true, for_room);
+  bool sleeps = carrier == NULL || carrier->sleep(connection, !is_full, for_room);
   pthread_mutex_unlock(&connection->lock);
-  connection->duplex->has_slept = true;
+  bool reads = !is_full && !duplex->is_blocked;
+  duplex->has_slept = true;
   *fd = connection->fd;
   *events = POLLIN;
-  if (carrier == NULL && for_room)
-    *events = connection->duplex->is_blocked ? POLLOUT : POLLIN | POLLOUT;
+  if (carrier == NULL)
+    *events = (short)((reads || !for_room ? POLLIN : 0) | (for_room ? POLLOUT : 0));
+  if (is_full && !for_room)
+    *fd = -1;
   return sleeps;
 }
 
@@ -403,7 +448,8 @@ const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
                                                     .take = take_while_waiting,
                                                     .look = look_while_waiting,
                                                     .sleep = sleep_while_waiting,
-                                                    .look_after = connection_look_after};
+                                                    .look_after = connection_look_after,
+                                                    .read_ahead = connection_duplex_read_ahead};
 
 /* --- others --- */
 
@@ -412,7 +458,8 @@ static bool take_role(struct connection *connection)
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
   bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) &&
-                  duplex->reader == DUPLEX_ARMED && !atomic_load(&duplex->is_wanted);
+                  duplex->reader == DUPLEX_ARMED && !atomic_load(&duplex->is_wanted) &&
+                  !connection_has_left(connection);
   if (is_taken) {
     duplex->reader = DUPLEX_MEMBER;
     duplex->awaits_member = false;
@@ -426,8 +473,9 @@ static void give_role_back(struct connection *connection, enum collected last)
 {
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
-  bool must_read = atomic_load(&duplex->open_calls) > 0 && last != COLLECTED_END;
-  bool must_write = connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room);
+  bool must_read = wants_input(duplex);
+  bool must_write =
+      !connection->is_broken && (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
   bool is_blocked = last == COLLECTED_BLOCKED && connection_unsent(connection) > 0;
   duplex->reader = DUPLEX_NOBODY;
   if (!atomic_load(&duplex->is_wanted) && (must_read || must_write))
@@ -451,7 +499,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   return collected;
 }
 
-/* Without an open call nothing is read, so that requests wait where they are. */
+/* Requests wait where they are. */
 static enum collected flush_in_turn(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
@@ -466,13 +514,35 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
   if (!take_role(connection))
     return;
   wake_carrier(connection, member);
-  bool reads = connection_duplex_is_urgent(connection);
+  bool reads = connection_duplex_is_urgent(connection) || atomic_load(&connection->duplex->reads_ahead);
   enum collected collected = reads ? collect_in_turn(connection, member) : flush_in_turn(connection);
   tell_of_room(connection);
   give_role_back(connection, collected);
 }
 
 /* --- the watcher --- */
+
+static bool may_read_ahead(const struct connection *connection)
+{
+  return connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
+         !connection->seized && !connection->is_broken && !connection_has_left(connection);
+}
+
+/* Without memory the input waits, as it does behind a short call. */
+static void begin_reading_ahead(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex == NULL) {
+    duplex = connection_duplex_make(connection, NULL);
+    if (duplex == NULL)
+      return;
+    connection->duplex = duplex;
+    connection_duplex_begin_call(connection);
+  }
+  atomic_store(&duplex->reads_ahead, true);
+  if (duplex->reader == DUPLEX_NOBODY && wants_input(duplex))
+    arm_for_others(connection, true);
+}
 
 /* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex)
@@ -500,11 +570,26 @@ int64_t connection_duplex_look(struct connection *connection)
   bool has_moved = connection->has_sent; /* since the last look */
   connection->has_sent = false;
   connection_flush(connection);
+  if (duplex->callbacks == NULL)
+    return INT64_MAX; /* what is left leaves with the next answer, or by an event */
   look_for_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
   if (duplex->reader == DUPLEX_NOBODY && has_others && !duplex->has_ended)
     arm_for_others(connection, true);
   return connection_unsent(connection) > 0 && !duplex->is_closed ? CONNECTION_FLUSH_SOON : INT64_MAX;
+}
+
+/* A request that has just come may have put the connection in call: it is only read earlier than it need be. */
+void connection_duplex_read_ahead(struct crew_source *source)
+{
+  struct connection *connection = connection_of(source);
+  pthread_mutex_lock(&connection->lock);
+  if (in_call_visit(&connection->in_call)) {
+    if (may_read_ahead(connection))
+      begin_reading_ahead(connection);
+    in_call_leave(&connection->in_call);
+  }
+  pthread_mutex_unlock(&connection->lock);
 }
 
 void connection_duplex_begin_upcall(struct connection *connection)
@@ -517,13 +602,14 @@ void connection_duplex_end_upcall(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   const struct rpc_service *service = connection_service(connection);
   pthread_mutex_lock(&connection->lock);
-  bool is_closed = duplex->is_closed;
+  struct rpc_callbacks *callbacks = duplex->callbacks;
+  bool is_closed = duplex->is_closed && callbacks != NULL;
   bool has_room = has_found_room(connection);
   pthread_mutex_unlock(&connection->lock);
   if (is_closed)
-    service->client_gone(service->context, duplex->callbacks, atomic_load(&connection->table->is_draining));
+    service->client_gone(service->context, callbacks, atomic_load(&connection->table->is_draining));
   if (has_room)
-    service->has_room(service->context, duplex->callbacks);
+    service->has_room(service->context, callbacks);
   pthread_mutex_lock(&connection->lock);
   duplex->upcalls--;
   pthread_cond_signal(&duplex->given_back);

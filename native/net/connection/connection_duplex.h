@@ -3,7 +3,8 @@
 /*
  * A connection has a duplex from its client's first callback on: it is read while its request is inside Java, and any
  * thread may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection without
- * callbacks has none (connection->duplex is NULL), and nothing here touches it.
+ * callbacks has one while its request lasts, and until what was read during that time is served; before and afterwards it
+ * has none (connection->duplex is NULL), and nothing here touches it.
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
  * protocol_state, at_end, is_drained, began_ms, counted. The output: out, out_sent, unshown, has_sent, stalled_ms. The
@@ -13,9 +14,10 @@
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
  * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
- * else by an event.
+ * else by an event. While none is, input is read ahead, once the request in hand has lasted for a while: the watcher sees
+ * to that (connection_duplex_read_ahead).
  *   DUPLEX_NOBODY  no call is open, or only those of the owner's thread, which runs a nested request and looks when it waits
- *                  again
+ *                  again; and nothing is read ahead
  *   DUPLEX_ARMED   the member (or the watcher) that gets the event takes the role
  *   DUPLEX_MEMBER  a thread reads, and gives the role back soon; an owner that comes back waits for that
  *   DUPLEX_WAITER  the owner's thread waits in a callback, of whatever connection, and reads (crew_wait)
@@ -26,7 +28,8 @@
  * Queue: ordinary messages that come while they cannot be served wait in order, DUPLEX_QUEUE_MAX of them and message_max
  * bytes at most; beyond, and above INPUT_SMALL where the bound on all input is short, each is refused at once. They count
  * in that bound. While calls are open the owner, too, takes all input into the queue before it serves the next message,
- * so that no answer stays behind one that has to wait.
+ * so that no answer stays behind one that has to wait. What is read ahead while none is open is never refused: at
+ * DUPLEX_QUEUE_MAX messages or 64 KiB, and where the client leaves its answers, no more is read.
  *
  * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far as
  * the client takes it. While somebody owns it and is not in call, it waits in `pushed`, which the owner appends to `out`
@@ -49,8 +52,8 @@ struct duplex_message {
 struct connection_duplex {
   pthread_mutex_t lock; /* guards connection */
   struct connection *connection;
-  struct rpc_callbacks *callbacks;
-  _Atomic unsigned holders; /* the connection, and those that have opened it */
+  struct rpc_callbacks *_Atomic callbacks; /* NULL: none was given; set under the connection's lock */
+  _Atomic unsigned holders;                /* the connection, and those that have opened it */
 
   /* Under the connection's lock: */
   enum duplex_reader reader;
@@ -69,6 +72,7 @@ struct connection_duplex {
   _Atomic bool wants_room;    /* a send found none; read without the lock */
   _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */
   bool is_closed;             /* nothing more is sent */
+  _Atomic bool reads_ahead;   /* in this call; who reads asks without the lock */
 
   /* Of the input side: */
   enum step last_step;
@@ -81,11 +85,13 @@ struct connection_duplex {
   struct buffer replies;    /* pongs and refusals, framed, on their way to `out` */
   struct buffer last_words; /* a close frame, which follows the answers */
   bool is_in_hand;
-  bool is_offered; /* the message that is to be served was shown to the service */
-  bool has_ended;  /* nothing more is read: last_step is due when the queue is served */
-  bool is_blocked; /* the queue is full, and the client does not read */
-  bool has_unsent; /* output was left when it was last sent */
-  bool is_cut;     /* because all input together has reached its bound */
+  bool is_offered;      /* the message that is to be served was shown to the service */
+  bool has_ended;       /* nothing more is read: last_step is due when the queue is served */
+  bool is_blocked;      /* the client must read first */
+  bool is_exhausted;    /* what lies in its buffers is no whole message: only an event brings more */
+  _Atomic bool is_full; /* as much was read ahead as may be; a thread that sends asks, too */
+  bool has_unsent;      /* output was left when it was last sent */
+  bool is_cut;          /* because all input together has reached its bound */
 
   /* The thread's that has the role DUPLEX_WAITER alone: */
   bool is_waiting; /* it has */
@@ -94,6 +100,9 @@ struct connection_duplex {
 
 /* rpc_push, of connections whose protocol can collect (connection_push.c). */
 extern const struct rpc_push connection_push;
+/* Makes a duplex that the connection holds. callbacks: NULL, or the client's, which hold it as well. NULL: no memory. */
+struct connection_duplex *connection_duplex_make(struct connection *connection,
+                                                 struct rpc_callbacks *callbacks);
 /* For a member of the crew that waits inside the service of a connection (crew_wait). */
 extern const struct crew_meanwhile connection_meanwhile;
 
@@ -117,8 +126,9 @@ size_t connection_duplex_held(const struct connection_duplex *duplex);
 
 /* Shows the message that is to be served to the service; true: that has taken it. */
 bool connection_duplex_offer(struct connection *connection);
-/* Around a message that is served. begin: under the lock, inside the service. end: under the lock, before the
- * owner leaves it, and waits for a thread that reads; was_served: else the message is put back to wait. */
+/* Around a message that is served. begin: under the lock, inside the service; the call is shared from then on. end: under
+ * the lock, before the owner leaves it, and waits for a thread that reads; was_served: else the message is put back to
+ * wait. */
 void connection_duplex_begin_call(struct connection *connection);
 void connection_duplex_end_call(struct connection *connection, bool was_served);
 
@@ -132,6 +142,8 @@ bool connection_duplex_must_tell(const struct connection *connection);
 bool connection_duplex_reads_on(const struct connection *connection);
 /* Only `out` is still sent, and calls end. Without the lock. */
 void connection_duplex_close(struct connection *connection);
+/* True where the client has given no callback, and all that was read ahead is served: it can be detached. */
+bool connection_duplex_is_over(const struct connection *connection);
 /* The connection lets go of it, and drops what is queued. */
 void connection_duplex_detach(struct connection *connection);
 
@@ -141,6 +153,8 @@ void connection_duplex_detach(struct connection *connection);
 void connection_duplex_read(struct connection *connection, struct crew_member *member);
 /* The watcher's look at a connection in call, under the lock: sends. Returns when it has to look again. */
 int64_t connection_duplex_look(struct connection *connection);
+/* crew_meanwhile.read_ahead */
+void connection_duplex_read_ahead(struct crew_source *source);
 /* The watcher's calls of the service: begin under the lock, end without it. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);

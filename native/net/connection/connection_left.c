@@ -59,10 +59,12 @@ static void probe(struct connection *connection)
 
 static void close_early(struct connection *connection)
 {
-  /* The duplex may still be given messages: their ring stays. */
-  if (connection->duplex != NULL)
-    connection->duplex->is_closed = true;
-  else if (connection->protocol->carrier != NULL)
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex != NULL)
+    duplex->is_closed = true;
+  /* Who calls the client back may still look at the ring. */
+  bool keeps_ring = duplex != NULL && duplex->callbacks != NULL;
+  if (connection->protocol->carrier != NULL && !keeps_ring)
     connection->protocol->carrier->close(connection);
   connection->is_broken = true;
   close(connection->fd);

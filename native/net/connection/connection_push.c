@@ -3,7 +3,6 @@
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_table.h"
 
-#include <stdlib.h>
 #include <sys/epoll.h>
 
 enum {
@@ -192,6 +191,8 @@ static void count_call(const struct push *push)
     duplex->own_calls++;
   } else if (in_call_is_inside(&push->connection->in_call) && duplex->reader == DUPLEX_NOBODY) {
     arm(push, true);
+  } else if (duplex->reader == DUPLEX_WAITER && atomic_load(&duplex->is_full)) {
+    crew_wake(duplex->waiter); /* it has stopped reading ahead */
   }
 }
 
@@ -274,29 +275,23 @@ static size_t find_reply_max(struct rpc_duplex *line)
   return unsent < max ? max - unsent : 1;
 }
 
-static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
-{
-  struct connection_duplex *duplex = calloc(1, sizeof *duplex);
-  if (duplex == NULL)
-    return NULL;
-  pthread_mutex_init(&duplex->lock, NULL);
-  pthread_cond_init(&duplex->given_back, NULL);
-  duplex->connection = connection;
-  duplex->callbacks = callbacks;
-  atomic_init(&duplex->holders, 2);
-  return duplex;
-}
-
 /* The message that is being served stays where its bytes are. */
 static struct rpc_duplex *open_duplex(void *context, struct rpc_callbacks *callbacks)
 {
   struct connection *connection = context;
-  struct connection_duplex *duplex = make_duplex(connection, callbacks);
-  if (duplex == NULL)
-    return NULL;
   pthread_mutex_lock(&connection->lock);
-  connection->duplex = duplex;
-  connection_duplex_begin_call(connection);
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex != NULL) { /* input is read ahead */
+    atomic_fetch_add(&duplex->holders, 1);
+    duplex->callbacks = callbacks;
+  } else {
+    duplex = connection_duplex_make(connection, callbacks);
+    connection->duplex = duplex;
+    if (duplex != NULL)
+      connection_duplex_begin_call(connection);
+  }
+  if (duplex != NULL)
+    duplex->is_closed |= connection_has_left(connection);
   pthread_mutex_unlock(&connection->lock);
   return (struct rpc_duplex *)(void *)duplex;
 }

@@ -75,20 +75,30 @@ static void enter_service(struct connection *connection, struct crew_member *mem
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* The client's first callback may have come meanwhile. True: it was seized. */
+/* It may have got a duplex meanwhile: the call is shared then. True: it was seized. */
 static bool leave_service(struct connection *connection, enum crew_served served)
 {
-  bool is_alone = connection->duplex == NULL;
-  if (is_alone && (connection->worker == NULL || in_call_end(&connection->in_call)))
+  bool has_worker = connection->worker != NULL;
+  if (has_worker ? in_call_end(&connection->in_call) : connection->duplex == NULL)
     return connection->seized;
   pthread_mutex_lock(&connection->lock);
-  if (!is_alone)
+  if (connection->duplex != NULL)
     connection_duplex_end_call(connection, served != CREW_WAIT);
-  if (connection->worker != NULL)
-    (void)in_call_end(&connection->in_call); /* nobody visits without the lock */
+  if (has_worker)
+    in_call_end_locked(&connection->in_call);
   bool seized = connection->seized;
   pthread_mutex_unlock(&connection->lock);
   return seized;
+}
+
+/* The message waits in front of the queue, so that the input behind it can be read. */
+static void put_back(struct connection *connection)
+{
+  if (connection->duplex == NULL)
+    return;
+  pthread_mutex_lock(&connection->lock);
+  connection_duplex_end_call(connection, false);
+  pthread_mutex_unlock(&connection->lock);
 }
 
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
@@ -112,6 +122,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 
   if (crew_leaves_to_others(member, &message)) {
+    put_back(connection);
     *served = CREW_WAIT;
     return true;
   }

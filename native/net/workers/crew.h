@@ -27,7 +27,8 @@
  * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also
  * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
  *
- * A message that has been inside the service for long_call_ms is looked after, four times a second (crew_calls.c): its
+ * While a message has been inside the service for 30 ms, its source reads ahead (crew_calls.c). One that has been there
+ * for long_call_ms is looked after, four times a second: its
  * source closes what a client that has left holds, and the thread that is reserved for control names the member's
  * thread, because the JVM may keep who does that waiting. Where all of threads_max are inside Java, and a caller was refused or
  * a call is older than report_ms, the log gets a line with the members that are served, at most one in report_ms.
@@ -83,6 +84,10 @@ struct crew_meanwhile {
   /* A turn of the source has been inside the service for long, and may still be. Looks whether its client has left, and
    * closes what nobody needs then; true: it has left. The watcher's thread, again and again. */
   bool (*look_after)(struct crew_source *source);
+  /* A turn of the source has been inside the service for a while, and may still be. Has the input read from now on by
+   * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again.
+   * NULL: nothing can be answered. */
+  void (*read_ahead)(struct crew_source *source);
 };
 
 /* What the watcher knows of the message that a member serves. Its own. */
@@ -90,6 +95,7 @@ struct crew_call {
   uint64_t steps;   /* of the member, when it last looked */
   int64_t since_ms; /* when it first saw them */
   bool has_left;    /* the client */
+  bool is_read_ahead;
 };
 
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */

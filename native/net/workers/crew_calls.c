@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-  GROUPS_MAX = 8, /* members that the log's line names */
+  READ_AHEAD_MS = 30, /* less than the watcher's looks before it sleeps take together */
+  GROUPS_MAX = 8,     /* members that the log's line names */
   NAME_SIZE = 160,
   LINE_SIZE = 1900 /* below what a line of the log has room for */
 };
@@ -44,6 +45,21 @@ static void look_for_client(struct crew_member *member)
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   if (source != NULL && source->meanwhile != NULL && source->meanwhile->look_after != NULL)
     member->call.has_left = source->meanwhile->look_after(source);
+}
+
+/* A source that gives up reading, because its thread waits for its client, is asked again. */
+static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
+{
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
+        (member->call.is_read_ahead && !again))
+      continue;
+    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    if (source != NULL && source->meanwhile != NULL && source->meanwhile->read_ahead != NULL)
+      source->meanwhile->read_ahead(source);
+    member->call.is_read_ahead = true;
+  }
 }
 
 /* --- the line in the log --- */
@@ -191,7 +207,9 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
 
 void crew_look_after_calls(struct crew *crew, int64_t now_ms)
 {
-  if (now_ms - crew->calls_looked_ms < CREW_CALLS_LOOK_MS)
+  bool is_due = now_ms - crew->calls_looked_ms >= CREW_CALLS_LOOK_MS;
+  have_read_ahead(crew, now_ms, is_due);
+  if (!is_due)
     return;
   crew->calls_looked_ms = now_ms;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {

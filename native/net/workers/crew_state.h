@@ -112,7 +112,8 @@ enum { CREW_CALLS_LOOK_MS = 250 };
 
 /* Notes which members have moved. Returns the sum of their steps. *has_call: one of them is inside the service. */
 uint64_t crew_note_calls(struct crew *crew, int64_t now_ms, bool *has_call);
-/* Looks after calls that last, and writes the log's line where it is due: once in CREW_CALLS_LOOK_MS. */
+/* Has the input of calls that last for a while read. Looks after those that last for long, and writes the log's line
+ * where it is due: once in CREW_CALLS_LOOK_MS. */
 void crew_look_after_calls(struct crew *crew, int64_t now_ms);
 
 /* --- the others --- */

@@ -39,6 +39,8 @@ enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, stru
 enum rpc_lane rpc_jsonrpc_lane(void *context, struct text message);
 bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct buffer *out,
                                       enum rpc_served *served);
+bool rpc_jsonrpc_serve_beside(void *context, struct rpc_client *client, struct text message,
+                              struct buffer *out);
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason,
                                    struct buffer *out);
 /* Of a message that is meant for another epoch of its client's session. */

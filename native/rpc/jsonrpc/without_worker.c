@@ -58,8 +58,9 @@ struct workerless_call {
   struct arena arena;
   int code; /* of a refusal */
   const char *reason;
-  bool is_ping;
+  bool is_answered; /* a ping, or a request beside another one */
   enum rpc_lane lane;
+  struct rpc_client *client; /* of rpc_codec.serve_beside */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -171,10 +172,11 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
   const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  call->is_ping = !has_wrong_extras(request, &call->arena) && text_equal(request->method, TEXT("control")) &&
-                  rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
-                  op_control_methods[operation.command].needs_no_runner;
-  if (!call->is_ping)
+  call->is_answered = !has_wrong_extras(request, &call->arena) &&
+                      text_equal(request->method, TEXT("control")) &&
+                      rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
+                      op_control_methods[operation.command].needs_no_runner;
+  if (!call->is_answered)
     return;
   const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
   rpc_control_run(NULL, &operation, &outcome);
@@ -198,9 +200,51 @@ bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct
     return false;
   enum jsonrpc_handled handled = handle_without_worker(&call, message, out, handle_ping);
   *served = rpc_jsonrpc_served(handled);
-  if (!call.is_ping)
+  if (!call.is_answered)
     buffer_truncate(out, start);
-  return call.is_ping;
+  return call.is_answered;
+}
+
+/* ---- beside a request of the same client ---- */
+
+/* An epoch, and options, are checked in the request's turn, and so is all that is wrong. */
+static void handle_beside(void *context, const struct jsonrpc_request *request,
+                          struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  const struct rpc_answer answer = {.request_id = request->id};
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  call->is_answered = !request->is_notification && !request->has_options && request->epoch.data == NULL &&
+                      text_equal(request->method, TEXT("control")) &&
+                      rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
+                      operation.command == OP_SHARE_SESSION &&
+                      rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
+                      outcome.kind != OUTCOME_ERROR;
+  if (call->is_answered)
+    rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+}
+
+/* A message that calls Java is not read twice: a method that is written with escapes is looked at, too. */
+static bool may_be_control(struct text message)
+{
+  static const char method[] = "control";
+  return message.len <= PING_MAX && (memmem(message.data, message.len, method, sizeof method - 1) != NULL ||
+                                     memchr(message.data, '\\', message.len) != NULL);
+}
+
+bool rpc_jsonrpc_serve_beside(void *context, struct rpc_client *client, struct text message,
+                              struct buffer *out)
+{
+  struct workerless_call call = {.peer = context, .client = client};
+  size_t start = out->len;
+  if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
+    return false;
+  (void)handle_without_worker(&call, message, out, handle_beside);
+  if (!call.is_answered)
+    buffer_truncate(out, start);
+  return call.is_answered;
 }
 
 /* ---- the lane of a message ---- */

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,6 +258,75 @@ static void run_shared_session(void)
   jp_ref_release(held); /* after its client */
   jp_ref_release(kept);
   jp_client_close(one);
+}
+
+/* ---- the name of a session whose call lasts ---- */
+
+enum { SHARE_MS = 20000 };
+#define FUTURE "\"type\":\"java.util.concurrent.CompletableFuture\""
+
+static struct jp_answer *call_json(struct jp_client *client, int timeout_ms, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static struct jp_answer *call_json(struct jp_client *client, int timeout_ms, const char *format, ...)
+{
+  struct jp_client_error error;
+  struct jp_answer *answer = NULL;
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  CHECK(length > 0 && (size_t)length < sizeof text, "the request is too long");
+  enum jp_client_status status =
+      jp_client_call_json(client, text, (size_t)length, timeout_ms, &answer, &error);
+  CHECK(status == JP_CLIENT_OK, "%s: %s", text, error.text);
+  return answer;
+}
+
+struct getting {
+  struct jp_client *client;
+  uint32_t future;
+  uint32_t got;
+};
+
+static void *get_result(void *context)
+{
+  struct getting *getting = context;
+  struct jp_answer *answer = call_json(
+      getting->client, JP_FOREVER,
+      "{\"method\":\"call\",\"params\":{" FUTURE ",\"method\":\"get\",\"instance\":%u}}", getting->future);
+  getting->got = jp_ref_number(jp_answer_ref(answer));
+  jp_answer_free(answer);
+  return NULL;
+}
+
+/* While one thread is in a call, another one asks for the session's name, by which a second client ends that call. */
+static void run_shared_beside(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct jp_answer *made = call_json(client, JP_FOREVER, "{\"method\":\"new\",\"params\":{" FUTURE "}}");
+  struct getting getting = {.client = client, .future = jp_ref_number(jp_answer_ref(made))};
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, get_result, &getting) == 0, "pthread_create");
+  for (int i = 0; i < POLLS_MAX && jp_client_pending(client) == 0; i++)
+    usleep(1000);
+  struct jp_answer *name =
+      call_json(client, SHARE_MS, "{\"method\":\"control\",\"params\":{\"method\":\"share_session\"}}");
+  const struct jp_client_config config = {.size = sizeof config, .peer_id = jp_answer_text_of(name, NULL)};
+  struct jp_client *other = open_client(&config);
+  struct jp_ref *list = make_list(other);
+  jp_answer_free(call_json(other, JP_FOREVER,
+                           "{\"method\":\"call\",\"params\":{" FUTURE
+                           ",\"method\":\"complete\",\"instance\":%u,\"args\":[{\"ref\":%u}]}}",
+                           getting.future, jp_ref_number(list)));
+  pthread_join(thread, NULL);
+  CHECK(getting.got == jp_ref_number(list), "ref %u in place of %u", getting.got, jp_ref_number(list));
+  jp_ref_release(list);
+  jp_answer_free(name);
+  jp_answer_free(made);
+  jp_client_close(other);
+  jp_client_close(client);
 }
 
 /* ---- late answers ---- */
@@ -638,6 +708,7 @@ int main(int argc, char **argv)
       {"refs", run_refs},
       {"overdue", run_overdue},
       {"shared-session", run_shared_session},
+      {"shared-beside", run_shared_beside},
       {"late", run_late},
       {"killed", run_killed},
       {"stopped", run_stopped},

@@ -93,6 +93,11 @@ class Client(unittest.TestCase):
     def test_a_shared_session_loses_what_its_client_held(self):
         self.each_url("shared-session")
 
+    def test_a_session_is_shared_while_its_call_lasts(self):
+        for url in self.urls(("ws", "ws+unix", "shm")):
+            with self.subTest(url=url):
+                Scenario(url, "shared-beside").end()
+
     def test_a_late_answer_leaves_nothing_behind(self):
         self.each_url("late")
 

@@ -289,6 +289,10 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
   } else if (sscanf(text, "call %u", &count) == 1) {
     open_duplex(caller->callbacks);
     run_calls(caller, count, out);
+  } else if (strcmp(text, "leave and call") == 0) {
+    AWAIT(atomic_load(&s->may_leave));
+    open_duplex(caller->callbacks);
+    run_calls(caller, 1, out);
   } else if (strcmp(text, "call briefly") == 0) {
     call_client(caller, clock_now_ms() + TIMEOUT_MS, answer);
     buffer_printf(out, "%s", answer[0] == '!' ? answer + 1 : answer);
@@ -310,6 +314,11 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);
     BUFFER_LITERAL(out, "spraying");
+  } else if (strcmp(text, "nap") == 0) {
+    usleep(32000);
+    BUFFER_LITERAL(out, "nap");
+  } else if (strcmp(text, "name") == 0) {
+    BUFFER_LITERAL(out, "named");
   } else {
     buffer_printf(out, "%s", text);
   }
@@ -324,8 +333,20 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   struct caller caller = {.callbacks = client->callbacks, .worker = worker, .waits = waits};
   char text[256];
   snprintf(text, sizeof text, "%.*s", TEXT_ARGS(message));
+  if (strcmp(text, "block") == 0 || strcmp(text, "wait") == 0)
+    return stub_codecs[RPC_CODEC_JSONRPC]->serve(&service_of(&caller)->stub, worker, NULL, message, out, 0,
+                                                 NULL);
   serve_text(&caller, text, out);
   return RPC_REPLY;
+}
+
+static bool serve_beside(void *context, struct rpc_client *client, struct text message, struct buffer *out)
+{
+  (void)context, (void)client;
+  if (!text_equal(message, TEXT("name")))
+    return false;
+  BUFFER_LITERAL(out, "named");
+  return true;
 }
 
 /* Under the lock. */
@@ -461,6 +482,7 @@ static void reject(void *context, enum rpc_rejection rejection, struct text begi
 static const struct rpc_codec CODEC = {.name = "duplex",
                                        .serve = serve,
                                        .serve_without_worker = serve_without_worker,
+                                       .serve_beside = serve_beside,
                                        .refuse = refuse,
                                        .reject = reject};
 static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &CODEC};

@@ -7,10 +7,15 @@
  *   open          gives a callback, so that the connection has a duplex; "opened"
  *   call N        calls the client N times, one call after the other, on the thread that serves; "got TEXT" of the last,
  *                 "gone", or after 50 ms "timeout"
+ *   leave and call  waits until requests may leave, and then calls as "call 1"
  *   spawn         a thread that is none of the crew calls the client; "spawned"
  *   join          waits for all such threads as Java would, in no callback; "joined" and the text of the last answer
  *   events N      sends N events on the thread that serves; "sent"
  *   spray N       a thread that is none of the crew sends N events; "spraying"
+ *   block         blocks until the test lets go; "block"
+ *   wait          the same, in a wait that no callback is the reason of; "wait"
+ *   nap           takes about as long as it takes until input is read ahead; "nap"
+ *   name          "named", also beside a request that is served
  *   #N TEXT       the answer to call N
  *   @N TEXT       a request that is nested in call N; "nested TEXT", and so much deeper for "@N call"
  * All else comes back. A call is "call N", an event "event N" with numbers of its thread. Where a send finds no room its

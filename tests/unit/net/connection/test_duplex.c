@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Longer than any thread is kept from its processor: a member that has just answered is not taken for one that is inside. */
@@ -387,6 +388,266 @@ static void a_ping_is_answered_meanwhile(void **state)
   close_fixture(f);
 }
 
+/* --- reading ahead, behind a request that lasts --- */
+
+static int begin_block(struct duplex_fixture *f, const char *text)
+{
+  int fd = duplex_connect(f);
+  duplex_send(fd, text);
+  stub_wait_inside(&f->s.stub, 1);
+  return fd;
+}
+
+static size_t count_input(struct duplex_fixture *f)
+{
+  return atomic_load(&f->input.total);
+}
+
+/* By another member or, where there is none, by the watcher; of a connection with a duplex, too. */
+static void a_name_is_told_beside_a_request_that_lasts(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct duplex_fixture *f =
+        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
+    int fd = begin_block(f, "block");
+    duplex_send(fd, "name");
+    duplex_expect(fd, "named");
+    const char *const together[] = {"first", "name", "second", "name", "open", NULL};
+    duplex_send_together(fd, together);
+    duplex_expect(fd, "named");
+    duplex_expect(fd, "named");
+    stub_let_go(&f->s.stub);
+    duplex_expect(fd, "block");
+    duplex_expect(fd, "first");
+    duplex_expect(fd, "second");
+    duplex_expect(fd, "opened");
+    duplex_send(fd, "call 1");
+    duplex_answer(fd, duplex_expect_call(fd), "x");
+    duplex_expect(fd, "got x");
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* What came with the request brings no event. */
+static void a_name_that_came_with_the_request_is_told(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect(f);
+  const char *const together[] = {"zero", "block", "first", "name", NULL};
+  duplex_send_together(fd, together);
+  duplex_expect(fd, "zero");
+  duplex_expect(fd, "named");
+  stub_let_go(&f->s.stub);
+  duplex_expect(fd, "block");
+  duplex_expect(fd, "first");
+  close(fd);
+  close_fixture(f);
+}
+
+enum { TOGETHER = 20 };
+
+/* In one write, so that a socket that nobody reads takes many. */
+static void send_numbers(int fd, int first)
+{
+  char texts[TOGETHER][100];
+  const char *together[TOGETHER + 1] = {NULL};
+  for (int i = 0; i < TOGETHER; i++) {
+    snprintf(texts[i], sizeof texts[i], "%d %080d", first + i, 0);
+    together[i] = texts[i];
+  }
+  duplex_send_together(fd, together);
+}
+
+/* Its thread waits inside the service, for another client. It reads ahead itself where the request before has left
+ * something to do. */
+static void a_name_is_told_while_the_thread_waits_for_another_client(void **state)
+{
+  (void)state;
+  enum { MANY = 1000 }; /* requests: more than are read ahead */
+  for (int reads = 0; reads < 2; reads++) {
+    struct duplex_fixture *f = open_fixture(SOME_THREADS);
+    int fd = duplex_connect(f);
+    if (reads) {
+      atomic_store(&f->s.may_leave, false);
+      const char *const together[] = {"stay 0", "wait", "name", NULL};
+      duplex_send_together(fd, together);
+      duplex_expect(fd, "named");
+      atomic_store(&f->s.may_leave, true);
+      duplex_expect(fd, "left");
+    } else {
+      duplex_send(fd, "wait");
+    }
+    stub_wait_inside(&f->s.stub, 1);
+    for (int i = 0; i < 20; i++) {
+      duplex_send(fd, "name");
+      duplex_expect(fd, "named");
+    }
+    for (int i = 0; i < MANY; i += TOGETHER)
+      send_numbers(fd, i);
+    AWAIT(count_input(f) >= 60 * 1024);
+    clock_t before = clock();
+    usleep(200000);
+    assert_true((double)(clock() - before) / CLOCKS_PER_SEC < 0.15); /* nobody looks again and again */
+    stub_let_go(&f->s.stub);
+    duplex_expect(fd, "wait");
+    for (int i = 0; i < MANY; i++) {
+      char text[256];
+      assert_true(duplex_receive(fd, text));
+      assert_int_equal(strtol(text, NULL, 10), i);
+    }
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* The first callback of a client that is read ahead. */
+static void a_call_opens_while_input_is_read_ahead(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct duplex_fixture *f =
+        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
+    int fd = duplex_connect(f);
+    atomic_store(&f->s.may_leave, false);
+    duplex_send(fd, "leave and call");
+    duplex_send(fd, "name");
+    duplex_expect(fd, "named");
+    duplex_send(fd, "echo");
+    atomic_store(&f->s.may_leave, true);
+    unsigned number = duplex_expect_call(fd);
+    char nested[40];
+    snprintf(nested, sizeof nested, "@%u deep", number);
+    duplex_send(fd, nested);
+    duplex_expect(fd, "nested deep");
+    duplex_send(fd, "name");
+    duplex_expect(fd, "named");
+    duplex_answer(fd, number, "it");
+    duplex_expect(fd, "got it");
+    duplex_expect(fd, "echo");
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+enum { FLOOD = 4000 };
+
+/* Nothing is refused, and nothing lost: the socket holds the client back. */
+static void *send_flood(void *argument)
+{
+  const int *fd = argument;
+  for (int i = 0; i < FLOOD; i++) {
+    char text[100];
+    snprintf(text, sizeof text, "%d %080d", i, 0);
+    duplex_send(*fd, text);
+  }
+  return NULL;
+}
+
+static void a_client_that_sends_too_much_is_held_back(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = begin_block(f, "block");
+  pthread_t sender;
+  assert_int_equal(pthread_create(&sender, NULL, send_flood, &fd), 0);
+  AWAIT(count_input(f) >= 60 * 1024);
+  usleep(100000);
+  assert_true(count_input(f) < 256 * 1024);
+  stub_let_go(&f->s.stub);
+  duplex_expect(fd, "block");
+  for (int i = 0; i < FLOOD; i++) {
+    char text[256];
+    assert_true(duplex_receive(fd, text));
+    assert_int_equal(strtol(text, NULL, 10), i);
+  }
+  pthread_join(sender, NULL);
+  assert_int_equal(atomic_load(&f->s.stub.refused), 0);
+  close(fd);
+  close_fixture(f);
+}
+
+/* Whatever comes, at whatever time: requests come and go while they are read ahead. */
+static void *ask_often(void *argument)
+{
+  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
+  static const char *const in_order[] = {"nap", "echo", "nap", "last"};
+  struct duplex_fixture *f = argument;
+  for (int round = 0; round < 10; round++) {
+    int fd = duplex_connect(f);
+    unsigned names = 0;
+    unsigned others = 0;
+    duplex_send_together(fd, together);
+    while (round % 3 != 0 && names + others < 6) {
+      char text[256];
+      assert_true(duplex_receive(fd, text));
+      if (strcmp(text, "named") == 0)
+        names++;
+      else
+        assert_string_equal(text, in_order[others++]);
+    }
+    close(fd);
+  }
+  return NULL;
+}
+
+static void requests_come_and_go_while_they_are_read_ahead(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
+  pthread_t threads[4];
+  for (unsigned i = 0; i < 4; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, ask_often, f), 0);
+  for (unsigned i = 0; i < 4; i++)
+    pthread_join(threads[i], NULL);
+  close_fixture(f);
+}
+
+/* A half frame is looked at once, and a close frame and the end are answered in their turn. */
+static void what_ends_the_input_behind_a_request_waits_for_it(void **state)
+{
+  (void)state;
+  static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
+  static const unsigned char half_frame[] = {0x81, 0x85, 0, 0, 0, 0, 'h', 'a'};
+  for (int i = 0; i < 3; i++) {
+    struct duplex_fixture *f = open_fixture(SOME_THREADS);
+    int fd = begin_block(f, "block");
+    const char *const together[] = {"first", "name", NULL};
+    duplex_send_together(fd, together);
+    if (i == 0)
+      assert_int_equal(send(fd, close_frame, sizeof close_frame, 0), (ssize_t)sizeof close_frame);
+    else if (i == 1)
+      assert_int_equal(send(fd, half_frame, sizeof half_frame, 0), (ssize_t)sizeof half_frame);
+    if (i > 0)
+      shutdown(fd, SHUT_WR);
+    duplex_expect(fd, "named");
+    usleep(50000);
+    stub_let_go(&f->s.stub);
+    duplex_expect(fd, "block");
+    duplex_expect(fd, "first");
+    duplex_expect_end(fd);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+static void a_request_that_lasts_ends_with_the_peer(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = begin_block(f, "block");
+  const char *const together[] = {"first", "name", NULL};
+  duplex_send_together(fd, together);
+  duplex_expect(fd, "named");
+  duplex_fixture_drain(f, 0);
+  duplex_expect(fd, "the peer is shutting down");
+  duplex_expect_end(fd);
+  close(fd);
+  close_fixture(f);
+}
+
 /* --- the end of the peer --- */
 
 static void an_open_call_has_the_grace_time(void **state)
@@ -648,6 +909,14 @@ int main(void)
       cmocka_unit_test(a_close_frame_ends_calls_and_follows_the_answers),
       cmocka_unit_test(a_frame_that_is_none_ends_calls),
       cmocka_unit_test(a_ping_is_answered_meanwhile),
+      cmocka_unit_test(a_name_is_told_beside_a_request_that_lasts),
+      cmocka_unit_test(a_name_that_came_with_the_request_is_told),
+      cmocka_unit_test(a_name_is_told_while_the_thread_waits_for_another_client),
+      cmocka_unit_test(a_call_opens_while_input_is_read_ahead),
+      cmocka_unit_test(a_client_that_sends_too_much_is_held_back),
+      cmocka_unit_test(requests_come_and_go_while_they_are_read_ahead),
+      cmocka_unit_test(what_ends_the_input_behind_a_request_waits_for_it),
+      cmocka_unit_test(a_request_that_lasts_ends_with_the_peer),
       cmocka_unit_test(an_open_call_has_the_grace_time),
       cmocka_unit_test(calls_end_with_the_grace_time),
       cmocka_unit_test(any_thread_may_send_while_turns_run),

@@ -267,6 +267,46 @@ static void a_client_that_never_reads_is_given_up(void **state)
   }
 }
 
+/* The client of a ring that is read ahead is told when nobody looks, so that it rings. */
+static void a_name_is_told_beside_a_request_that_lasts(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct pair *pair = open_pair((struct duplex_options){.threads = threads, .threads_max = threads});
+    say(pair, "block");
+    stub_wait_inside(&pair->server.s.stub, 1);
+    for (int i = 0; i < 20; i++) {
+      say(pair, "name");
+      expect(pair, "named");
+      say(pair, "echo");
+    }
+    stub_let_go(&pair->server.s.stub);
+    expect(pair, "block");
+    for (int i = 0; i < 20; i++)
+      expect(pair, "echo");
+    say(pair, "last");
+    expect(pair, "last");
+    close_pair(pair);
+  }
+}
+
+/* Its ring goes with its descriptor; the request that comes back finds neither. */
+static void a_client_that_leaves_while_it_is_read_ahead_takes_its_ring(void **state)
+{
+  (void)state;
+  struct pair *pair = open_pair((struct duplex_options){.threads = 2, .threads_max = 2});
+  say(pair, "block");
+  stub_wait_inside(&pair->server.s.stub, 1);
+  say(pair, "name");
+  expect(pair, "named");
+  close(pair->client.fd);
+  pair->client.fd = -1;
+  AWAIT(atomic_load(&pair->server.pool.total) == 0);
+  stub_let_go(&pair->server.s.stub);
+  AWAIT(atomic_load(&pair->server.s.stub.clients) == 0);
+  close_pair(pair);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -280,6 +320,8 @@ int main(void)
       cmocka_unit_test(a_sender_waits_for_room),
       cmocka_unit_test(events_come_between_answers),
       cmocka_unit_test(a_client_that_never_reads_is_given_up),
+      cmocka_unit_test(a_name_is_told_beside_a_request_that_lasts),
+      cmocka_unit_test(a_client_that_leaves_while_it_is_read_ahead_takes_its_ring),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,11 +211,55 @@ static void threads_are_named_by_the_one_that_is_reserved_for_control(void **sta
   AWAIT(atomic_load(&held) == MEMBERS && atomic_load(&named) == MEMBERS / 2);
 }
 
+/* --- reading ahead --- */
+
+static _Atomic int asked; /* how often a source was asked to read ahead */
+static _Atomic int64_t first_asked_ms;
+
+static void note_asked(struct crew_source *source)
+{
+  assert_ptr_equal(&jobs[0].source, source);
+  if (atomic_fetch_add(&asked, 1) == 0)
+    atomic_store(&first_asked_ms, clock_now_ms());
+}
+
+/* Soon, and again and again, also while the watcher sleeps between two looks. */
+static void a_call_that_lasts_has_its_input_read_ahead(void **state)
+{
+  (void)state;
+  static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
+  atomic_store(&asked, 0);
+  jobs[0] = (struct job){.source = {.turn = job_turn, .meanwhile = &meanwhile}, .message = "block"};
+  int64_t began_ms = clock_now_ms();
+  crew_submit(crew, &jobs[0].source);
+  stub_wait_inside(&stub, 1);
+  AWAIT(atomic_load(&asked) >= 3);
+  assert_true(atomic_load(&first_asked_ms) >= began_ms + 30);
+  stub_let_go(&stub);
+  AWAIT(atomic_load(&stub.served) == 1);
+}
+
+static void a_call_that_is_short_has_nothing_read_ahead(void **state)
+{
+  (void)state;
+  static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
+  atomic_store(&asked, 0);
+  for (int i = 0; i < 100; i++) {
+    jobs[0] = (struct job){.source = {.turn = job_turn, .meanwhile = &meanwhile}, .message = "echo"};
+    crew_submit(crew, &jobs[0].source);
+    AWAIT(atomic_load(&stub.served) == i + 1);
+  }
+  usleep(100000);
+  assert_int_equal(0, atomic_load(&asked));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_crew_with_an_idle_member_is_told_of_by_nobody, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down),
       cmocka_unit_test_setup_teardown(threads_are_named_by_the_one_that_is_reserved_for_control, set_up,
                                       tear_down),
   };

@@ -1,0 +1,522 @@
+"""`control share_session` is answered while a call of its connection runs; all else keeps its order."""
+
+import itertools
+import json
+import os
+import re
+import socket
+import struct
+import time
+import unittest
+import uuid
+
+from support.callback_client import CallbackClient, ShmCallbackClient
+from support.clients import HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient, plain, ref
+from support.peer import Peer, environment
+
+SECONDS = 60
+FUTURE = "java.util.concurrent.CompletableFuture"
+LIST = "java.util.ArrayList"
+TRANSPORTS = (WebSocketClient, UnixWebSocketClient, ShmClient)
+ONE_THREAD = ("--rpc-threads", "1", "--rpc-threads-max", "1")
+TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+
+
+def request(number, method, params, **envelope):
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params, **envelope})
+
+
+def control(number, method, **envelope):
+    return request(number, "control", {"method": method}, **envelope)
+
+
+def call(number, type_name, method, *args, on=None):
+    instance = {} if on is None else {"instance": on}
+    return request(number, "call", {"type": type_name, "method": method, "args": list(args), **instance})
+
+
+def wait_for(number, future):
+    return call(number, FUTURE, "get", on=future)
+
+
+def eventually(condition, what):
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def receive_name(client, number="share"):
+    answer = json.loads(client.receive())
+    assert answer["id"] == number, answer
+    return str(uuid.UUID(plain(answer["result"]["value"])))
+
+
+class RawWebSocket:
+    """Frames by hand, over a Unix socket, whose buffers are small."""
+
+    def __init__(self, peer):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(SECONDS)
+        self.socket.connect(str(peer.socket_path("ws+unix")))
+        self.socket.sendall(b"GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
+        self.bytes = b""
+        while b"\r\n\r\n" not in self.bytes:
+            self._more()
+        self.bytes = self.bytes.partition(b"\r\n\r\n")[2]
+
+    def _more(self):
+        data = self.socket.recv(1 << 16)
+        if data == b"":
+            raise EOFError
+        self.bytes += data
+
+    def _exactly(self, count):
+        while len(self.bytes) < count:
+            self._more()
+        taken, self.bytes = self.bytes[:count], self.bytes[count:]
+        return taken
+
+    @staticmethod
+    def frame(payload, opcode=TEXT, length=None):
+        payload = payload.encode() if isinstance(payload, str) else payload
+        size = len(payload) if length is None else length
+        head = bytes([0x80 | opcode])
+        head += bytes([0x80 | size]) if size < 126 else \
+            struct.pack(">BH", 0xfe, size) if size < 65536 else struct.pack(">BQ", 0xff, size)
+        return head + bytes(4) + payload
+
+    def send(self, payload, opcode=TEXT):
+        self.socket.sendall(self.frame(payload, opcode))
+
+    def receive_frame(self):
+        first, second = self._exactly(2)
+        size = second
+        if second == 126:
+            size, = struct.unpack(">H", self._exactly(2))
+        elif second == 127:
+            size, = struct.unpack(">Q", self._exactly(8))
+        return first & 15, self._exactly(size)
+
+    def receive(self):
+        opcode, payload = self.receive_frame()
+        assert opcode == TEXT, (opcode, payload)
+        return payload.decode()
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Steering:
+    """Sees the calls of PASS, and ends them."""
+
+    def __init__(self, peer):
+        self.client = WebSocketClient(peer)
+
+    def pass_all(self):
+        self.client.call("fixtures.Blockers", "open")
+
+    def await_running(self, count=1):
+        eventually(lambda: self.client.call("fixtures.Blockers", "running") == str(count), "the call does not run")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.close()
+
+
+PASS = call("pass", "fixtures.Blockers", "pass")
+
+
+def begin_callback(client):
+    """A thread of the application calls the client: that call, and the task whose result its answer is."""
+    client.send(request(1, "new", {"type": "java.util.concurrent.FutureTask", "args": [{"ref": {"callback": 1}}]}))
+    task = json.loads(client.receive())["result"]["value"]["ref"]
+    client.send(request(2, "new", {"type": "java.lang.Thread", "args": [{"ref": task}]}))
+    thread = json.loads(client.receive())["result"]["value"]["ref"]
+    client.send(call(3, "java.lang.Thread", "start", on=thread))
+    received = [json.loads(client.receive()) for _ in range(2)]
+    return next(message for message in received if "method" in message), task
+
+
+class TheName(unittest.TestCase):
+    def test_it_is_told_while_a_call_runs_and_other_connections_go_on_in_its_session(self):
+        for threads in ((), ONE_THREAD):
+            for make in TRANSPORTS:
+                with self.subTest(make.name, threads=threads), Peer(*threads, sockets=True) as peer, \
+                        make(peer) as client:
+                    future = client.new(FUTURE)
+                    sleep = call("sleep", "fixtures.Blockers", "sleep", 1000)
+                    client.send(sleep if threads else wait_for("get", future))
+                    client.send(control("share", "share_session"))
+                    with make(peer, {"peer-id": receive_name(client)}) as other:
+                        made = other.new(LIST)  # with one thread, after the sleep
+                        self.assertEqual("true", other.call(FUTURE, "complete", ref(made), on=future))
+                        answer = json.loads(client.receive())
+                        if threads:
+                            self.assertEqual({"id": "sleep", "result": {"void": True}, "jsonrpc": "2.0"}, answer)
+                            self.assertEqual(made, client.call(FUTURE, "get", on=future))
+                        else:
+                            self.assertEqual(made, answer["result"]["value"]["ref"])
+                        client.close()
+                        self.assertEqual("0", other.call(LIST, "size", on=made))
+
+    def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
+        """What such a call returns is seen by the other connection, and what that has made by the first."""
+        for make in TRANSPORTS:
+            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+                client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
+                client.send(control("share", "share_session"))
+                name = receive_name(client)
+                with make(peer, {"peer-id": name}) as other:
+                    early = other.new(LIST)
+                    steering.await_running()
+                    steering.pass_all()
+                    passed, made = json.loads(client.receive())
+                    self.assertEqual(("pass", "new"), (passed["id"], made["id"]))
+                    late = made["result"]["value"]["ref"]
+                    self.assertNotEqual(early, late)
+                    self.assertEqual("true", other.call(LIST, "add", ref(early), on=late))
+                    self.assertEqual("[[]]", client.call(LIST, "toString", on=late).strip('"'))
+                self.assertEqual(name, plain(client.control("share_session")))
+
+    def test_a_named_session_tells_its_own_name(self):
+        session = str(uuid.uuid4())
+        with Peer() as peer, Steering(peer) as steering, WebSocketClient(peer, {"peer-id": session}) as client:
+            client.send(PASS)
+            client.send(control("share", "share_session"))
+            self.assertEqual(session, receive_name(client))
+            steering.pass_all()
+
+    def test_it_is_told_behind_a_request_that_is_waiting_in_a_callback_or_nested_in_one(self):
+        for make in (CallbackClient, ShmCallbackClient):
+            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+                # a client that has a callback, none of which is called
+                kept = client.new("java.util.concurrent.FutureTask", client.give())
+                client.send(PASS)
+                client.send(control("share", "share_session"))
+                name = receive_name(client)
+                steering.await_running()
+                steering.pass_all()
+                self.assertEqual("pass", json.loads(client.receive())["id"])
+                self.assertGreater(kept, 0)
+                # one whose callback is called, and has not answered
+                client.send(call("run", "java.util.concurrent.FutureTask", "run", on=kept))
+                asked = json.loads(client.receive())
+                self.assertEqual("call", asked["params"]["method"])
+                client.send(control("share", "share_session"))
+                self.assertEqual(name, receive_name(client))
+                # one whose nested request runs
+                client.send(json.dumps({**json.loads(PASS), "options": {"within": asked["id"]}}))
+                steering.await_running()
+                client.send(control("share", "share_session"))
+                self.assertEqual(name, receive_name(client))
+                steering.pass_all()
+                self.assertEqual("pass", json.loads(client.receive())["id"])
+                client.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": None}))
+                self.assertEqual("run", json.loads(client.receive())["id"])
+
+    def test_http_and_zeromq_have_names_of_their_own(self):
+        session = str(uuid.uuid4())
+        with Peer() as peer, HttpClient(peer, session) as http, ZmqClient(peer) as zmq:
+            self.assertEqual(session, plain(http.control("share_session")))
+            with self.assertRaisesRegex(RpcError, "routing id"):
+                zmq.control("share_session")
+
+
+class TheOrder(unittest.TestCase):
+    def test_only_single_well_formed_requests_for_the_name_pass_a_call(self):
+        for make in TRANSPORTS:
+            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+                epoch = json.loads(plain(client.control("session")))["epoch"]
+                client.send(PASS)
+                client.send(control(1, "ping"))
+                client.send(control(2, "stats"))
+                client.send('{"jsonrpc":"2.0","id":3,"method":')
+                client.send(json.dumps([json.loads(control(4, "share_session"))]))
+                client.send('{"jsonrpc":"2.0","method":"control","params":{"method":"share_session"}}')
+                client.send(request(5, "control", {"method": "share_session", "args": [1]}))
+                client.send(control(6, "share_session", epoch=epoch))
+                client.send(control(7, "share_session", epoch="0" * 16))
+                client.send(control(8, "share_session", options={"keep": True}))
+                client.send(request(9, "control", {"method": "share_session", "args": ["x" * 5000]}))
+                client.send(call(10, "fixtures.Calculator", "add", 1, 2))
+                client.send(control("upper", "SHARE_Session"))
+                client.send(control("share", "share_session").replace("control", "c\\u006fntrol"))
+                names = [receive_name(client, "upper"), receive_name(client)]
+                steering.await_running()
+                client.send(control("share", "share_session"))
+                names.append(receive_name(client))
+                self.assertEqual(1, len(set(names)))
+                steering.pass_all()
+                answers = [json.loads(client.receive()) for _ in range(11)]
+                self.assertEqual(["pass", 1, 2], [answer["id"] for answer in answers[:3]])
+                self.assertEqual(-32700, answers[3]["error"]["code"])
+                self.assertEqual(names[0], plain(answers[4][0]["result"]["value"]))
+                self.assertIn("takes no arguments", answers[5]["error"]["data"]["message"])
+                self.assertEqual((6, names[0]), (answers[6]["id"], plain(answers[6]["result"]["value"])))
+                self.assertEqual("stale", answers[7]["error"]["data"]["reason"])
+                self.assertEqual([8, 9, 10], [answer["id"] for answer in answers[8:]])
+                self.assertEqual("3", plain(answers[10]["result"]["value"]))
+
+    def test_with_compat_pal_there_is_no_such_method(self):
+        with Peer("--compat", "pal") as peer, Steering(peer) as steering, WebSocketClient(peer) as client:
+            client.send(PASS)
+            client.send(control("share", "share_session"))
+            time.sleep(0.2)
+            steering.pass_all()
+            self.assertEqual("pass", json.loads(client.receive())["id"])
+            self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
+
+    def test_what_was_read_meanwhile_keeps_its_order_where_a_reserved_thread_takes_a_part_of_it(self):
+        """The only thread goes on to a call of another connection: `stats` is served, the call behind it refused."""
+        for make in (WebSocketClient, ShmClient):
+            with self.subTest(make.name), Peer(*ONE_THREAD, "--busy-timeout", "500ms", sockets=True) as peer, \
+                    make(peer) as client:
+                other = WebSocketClient(peer)
+                client.send(call(0, "fixtures.Blockers", "sleep", 500))
+                for number in range(1, 40):
+                    client.send(call(number, "fixtures.Calculator", "add", 1, number) if number % 2 == 0 else
+                                control(number, "stats"))
+                client.send(control("share", "share_session"))
+                receive_name(client)
+                other.send(call("other", "fixtures.Blockers", "sleep", 20000))
+                answers = [json.loads(client.receive()) for _ in range(40)]
+                self.assertEqual(list(range(40)), [answer["id"] for answer in answers])
+                for number in range(2, 40, 2):
+                    if "error" in answers[number]:
+                        self.assertIn("busy", answers[number]["error"]["data"]["message"])
+                    else:
+                        self.assertEqual(str(1 + number), plain(answers[number]["result"]["value"]))
+                client.close()
+                peer.process.kill()
+                peer.process.wait()
+
+    def test_a_call_behind_stats_is_not_lost_while_a_callback_is_open(self):
+        for make in (CallbackClient, ShmCallbackClient):
+            with self.subTest(make.name), Peer(*ONE_THREAD, "--busy-timeout", "300ms", sockets=True) as peer, \
+                    make(peer) as client:
+                other = WebSocketClient(peer)
+                begin_callback(client)
+                other.send(PASS)
+                time.sleep(0.2)
+                for number in range(10, 20):
+                    add = call(number, "fixtures.Calculator", "add", 1, 2)
+                    client.send(add if number % 2 else control(number, "stats"))
+                answers = [json.loads(client.receive()) for _ in range(10)]
+                self.assertEqual(list(range(10, 20)), [answer["id"] for answer in answers])
+                self.assertEqual([number % 2 == 1 for number in range(10)], ["error" in answer for answer in answers])
+                client.close()
+                peer.process.kill()
+                peer.process.wait()
+
+
+class BadInput(unittest.TestCase):
+    def test_ten_thousand_requests_for_the_name(self):
+        """Read as they come, or only at the end: each is answered once, in order, and before the call."""
+        count = 10000
+        for make in (WebSocketClient, ShmClient):
+            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+                client.send(PASS)
+                name = None
+                for first in range(0, count, 100):
+                    for number in range(first, first + 100):
+                        client.send(control(number, "share_session"))
+                    for number in range(first, first + 100):
+                        told = receive_name(client, number)
+                        name = name or told
+                        self.assertEqual(name, told)
+                steering.pass_all()
+                self.assertEqual("pass", json.loads(client.receive())["id"])
+
+    def test_a_client_that_leaves_the_names_unread_is_not_read(self):
+        self.check_backpressure(lambda number: control(number, "share_session"), sent_max=64 << 20)
+
+    def test_a_client_that_sends_requests_behind_a_call_is_not_read(self):
+        self.check_backpressure(lambda number: call(number, "fixtures.Calculator", "add", 1, 2), sent_max=4 << 20)
+
+    def test_a_client_that_sends_long_requests_behind_a_call_is_not_read(self):
+        self.check_backpressure(lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000),
+                                sent_max=4 << 20)
+
+    def check_backpressure(self, make_request, sent_max):
+        """Sends until the socket takes no more; then all are answered in order."""
+        env = environment()
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
+        with Peer(sockets=True, env=env) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+            client.send(PASS)
+            steering.await_running()
+            before = peer.resident_kib()
+            sent = bytes_sent = 0
+            client.socket.settimeout(2)
+            rest = b""
+            for number in itertools.count():
+                data = client.frame(make_request(number))
+                try:
+                    while data:
+                        taken = client.socket.send(data)
+                        bytes_sent += taken
+                        data = data[taken:]
+                except TimeoutError:
+                    rest = data
+                    break
+                sent = number + 1
+                self.assertLess(bytes_sent, sent_max, "the client is read without end")
+            self.assertLess(peer.resident_kib() - before, 16 << 10)
+            client.socket.settimeout(SECONDS)
+            steering.pass_all()
+            ids = []
+            is_rest_sent = False
+            while len(ids) < sent + 2:
+                ids.append(json.loads(client.receive())["id"])
+                if not is_rest_sent:
+                    client.socket.sendall(rest)
+                    is_rest_sent = True
+            ids.remove("pass")
+            self.assertEqual(list(range(sent + 1)), ids)
+
+    def test_half_a_frame_behind_a_call(self):
+        """It waits for its other half without costing time, and the name can be asked for when that has come."""
+        for cut in (1, 5, 40):
+            with self.subTest(cut=cut), Peer(sockets=True) as peer, Steering(peer) as steering, \
+                    RawWebSocket(peer) as client:
+                client.send(PASS)
+                frame = client.frame(call("add", "fixtures.Calculator", "add", 1, 2))
+                client.socket.sendall(frame[:cut])
+                steering.await_running()
+                time.sleep(0.3)
+                before = cpu_seconds(peer.pid)
+                time.sleep(1)
+                self.assertLess(cpu_seconds(peer.pid) - before, 0.3, "the peer looks again and again")
+                client.socket.sendall(frame[cut:] + client.frame(control("share", "share_session")))
+                receive_name(client)
+                steering.pass_all()
+                self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
+
+    def test_half_a_frame_while_a_callback_of_another_thread_is_open(self):
+        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+            asked, task = begin_callback(client)
+            client.send(PASS)
+            steering.await_running()
+            frame = client.frame(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": "done"}))
+            client.socket.sendall(frame[:1])
+            time.sleep(0.3)
+            before = cpu_seconds(peer.pid)
+            time.sleep(1)
+            self.assertLess(cpu_seconds(peer.pid) - before, 0.3, "the peer looks again and again")
+            client.socket.sendall(frame[1:])
+            steering.pass_all()
+            message = json.loads(client.receive())
+            if message.get("method") == "callback_released":
+                message = json.loads(client.receive())
+            self.assertEqual("pass", message["id"])
+            client.send(call(4, "java.util.concurrent.FutureTask", "get", on=task))
+            self.assertEqual("done", plain(json.loads(client.receive())["result"]["value"]))
+
+    def test_a_ping_frame_behind_a_call_is_answered(self):
+        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+            client.send(PASS)
+            client.send(b"here", PING)
+            self.assertEqual((PONG, b"here"), client.receive_frame())
+            steering.pass_all()
+            self.assertEqual("pass", json.loads(client.receive())["id"])
+
+    def check_last(self, last, code):
+        """What ends the input ends the connection after the answers to what came before."""
+        with Peer("--message-max", "1m", sockets=True) as peer, Steering(peer) as steering, \
+                RawWebSocket(peer) as client:
+            client.send(PASS)
+            client.send(call("add", "fixtures.Calculator", "add", 1, 2))
+            client.send(control("share", "share_session"))
+            receive_name(client)
+            client.socket.sendall(last + client.frame(control("late", "share_session")))
+            steering.await_running()
+            time.sleep(0.3)
+            steering.pass_all()
+            self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
+            opcode, payload = client.receive_frame()
+            self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
+
+    def test_a_close_frame_behind_a_call(self):
+        self.check_last(RawWebSocket.frame(struct.pack(">H", 1000), CLOSE), 1000)
+
+    def test_a_message_that_is_too_long_behind_a_call(self):
+        self.check_last(RawWebSocket.frame(b"x" * 100, length=(1 << 20) + 1), 1009)
+
+    def test_a_frame_without_a_mask_behind_a_call(self):
+        self.check_last(b"\x81\x01x", 1002)
+
+    def test_the_end_behind_a_call(self):
+        """A client that sends no more, and reads."""
+        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+            client.send(PASS)
+            client.send(call("add", "fixtures.Calculator", "add", 1, 2))
+            client.send(control("share", "share_session"))
+            client.socket.shutdown(socket.SHUT_WR)
+            receive_name(client)
+            steering.await_running()
+            time.sleep(0.3)
+            before = cpu_seconds(peer.pid)
+            time.sleep(1)
+            self.assertLess(cpu_seconds(peer.pid) - before, 0.3, "the peer looks again and again")
+            steering.pass_all()
+            self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
+
+    def test_a_connection_that_is_closed_in_the_call_holds_nothing(self):
+        """Descriptors and rings go although the calls do not end; the sessions with the last of their clients."""
+        for make in (RawWebSocket, ShmClient):
+            with self.subTest(make.__name__), Peer(sockets=True) as peer, Steering(peer) as steering:
+                before = len(os.listdir(f"/proc/{peer.pid}/fd"))
+                names = []
+                for _ in range(8):
+                    client = make(peer)
+                    client.send(PASS)
+                    client.send(control("share", "share_session"))
+                    names.append(receive_name(client))
+                    client.close()
+                steering.await_running(8)
+                eventually(lambda: len(os.listdir(f"/proc/{peer.pid}/fd")) <= before + 8, "descriptors are held")
+                eventually(lambda: count_rings(peer) == 0, "rings are held")
+                with WebSocketClient(peer, {"peer-id": names[0]}) as other:
+                    made = other.new(LIST)
+                    steering.pass_all()
+                    steering.await_running(0)
+                    self.assertEqual("0", other.call(LIST, "size", on=made))
+                with WebSocketClient(peer, {"peer-id": names[0]}) as after:
+                    with self.assertRaisesRegex(RpcError, "No object found"):
+                        after.call(LIST, "size", on=made)
+
+    def test_the_stop_of_a_peer_whose_calls_last(self):
+        for make in TRANSPORTS:
+            with self.subTest(make.name), Peer("--grace", "300ms", sockets=True) as peer:
+                client = make(peer)
+                client.send(PASS)
+                client.send(control(1, "ping"))
+                client.send(control("share", "share_session"))
+                receive_name(client)
+                peer.process.terminate()
+                self.assertIn("the peer is shutting down", client.receive())
+                peer.process.wait(SECONDS)
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def count_rings(peer):
+    with open(f"/proc/{peer.pid}/maps", encoding="utf-8") as file:
+        return len(re.findall(r"memfd:", file.read()))
+
+
+if __name__ == "__main__":
+    unittest.main()
