@@ -1,5 +1,5 @@
 """`type` left out beside an instance: the object's own class is meant, whatever request of the same form came before
-(docs/protocol.md, "call, get, put")."""
+(docs/protocol.md, "new, call, get, put")."""
 
 import json
 import unittest
