@@ -54,7 +54,8 @@ def ctest(preset, *selection):
 # tools/test-release alone.
 WITHOUT_JNI = {"test_allow.py", "test_descriptions.py", "test_docs_links.py", "test_extension_attacks.py", "test_idle.py",
                "test_java_line.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py", "test_parent.py",
-               "test_policy.py", "test_policy_reload.py", "test_readiness.py", "test_shm.py", "test_unix_sockets.py"}
+               "test_policy.py", "test_policy_reload.py", "test_readiness.py", "test_share_beside.py", "test_shm.py",
+               "test_unix_sockets.py"}
 
 
 # Long tests of code that one thread runs: under TSan they cost minutes, and it has nothing to see.
