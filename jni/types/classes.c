@@ -95,10 +95,33 @@ static struct text element_name(struct text name)
   return primitive_keyword(name.data[at]);
 }
 
-enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_JDK };
+/* LOADER_ADDED: that of the boot loader's classes which -Xbootclasspath/a or an agent has added: these are in no module. */
+enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
+/* Asked by the package, which runs no Java code: that could fail where the stack is short. */
+static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
+{
+  struct arena arena;
+  arena_init(&arena);
+  size_t dot = text_find_last(class_name, '.');
+  char *package = arena_alloc(&arena, class_name.len + 1);
+  jobject module = NULL;
+  if (package != NULL) {
+    size_t length = dot == SIZE_MAX ? 0 : dot;
+    for (size_t i = 0; i < length; i++)
+      package[i] = (char)(class_name.data[i] == '.' ? '/' : class_name.data[i]);
+    package[length] = '\0';
+    if ((*thread->jvmti)->GetNamedModule(thread->jvmti, loader, package, &module) != JVMTI_ERROR_NONE)
+      module = NULL;
+  }
+  (*thread->env)->DeleteLocalRef(thread->env, module);
+  arena_fini(&arena);
+  return module != NULL;
+}
+
+/* element_name: of an array its element class or primitive keyword; else the class's name. */
 static enum loader_kind find_loader_kind(struct jvm_thread *thread, const struct jvm_classes *table,
-                                         jclass class)
+                                         jclass class, struct text element_name)
 {
   JNIEnv *env = thread->env;
   jobject loader = NULL;
@@ -106,7 +129,9 @@ static enum loader_kind find_loader_kind(struct jvm_thread *thread, const struct
   if ((*thread->jvmti)->GetClassLoader(thread->jvmti, class, &loader) != JVMTI_ERROR_NONE)
     return LOADER_OTHER;
   if (loader == NULL || (*env)->IsSameObject(env, loader, table->platform_loader))
-    kind = LOADER_JDK;
+    kind = primitive_is_keyword(element_name) || has_named_module(thread, loader, element_name)
+               ? LOADER_JDK
+               : LOADER_ADDED;
   else if ((*env)->IsSameObject(env, loader, thread->jvm->class_loader))
     kind = LOADER_APPLICATION;
   (*env)->DeleteLocalRef(env, loader);
@@ -162,6 +187,38 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->text = entry->is_enum ? CLASS_TEXT_NAME : class_text_find(name);
 }
 
+/* The class of the elements, of arrays of any number of dimensions. A local reference; NULL: it failed. */
+static jclass find_element_class(struct jvm_thread *thread, const struct jvm_class *array, jclass class)
+{
+  JNIEnv *env = thread->env;
+  jclass element = (*env)->NewLocalRef(env, class);
+  for (size_t i = 0; element != NULL && array->name.data[i] == '['; i++) {
+    jclass component =
+        (*env)->CallObjectMethod(env, element, thread->jvm->known.method_class_get_component_type);
+    (*env)->DeleteLocalRef(env, element);
+    element = throwable_take(thread, NULL) ? NULL : component;
+  }
+  return element;
+}
+
+/* What a proxy does is up to whoever has made it. False: it cannot be found out. */
+static bool find_is_of_jdk(struct jvm_thread *thread, struct jvm_class *entry, jclass class,
+                           enum loader_kind loader)
+{
+  entry->is_of_jdk = loader == LOADER_JDK;
+  if (!entry->is_of_jdk)
+    return true;
+  if (entry->component == 0) {
+    entry->is_of_jdk = !is_direct_subclass(thread, class, TEXT("java.lang.reflect.Proxy"));
+    return true;
+  }
+  jclass element = find_element_class(thread, entry, class);
+  const struct jvm_class *known = element == NULL ? NULL : jvm_class_of(thread, element);
+  (*thread->env)->DeleteLocalRef(thread->env, element);
+  entry->is_of_jdk = known != NULL && known->is_of_jdk;
+  return known != NULL;
+}
+
 static void free_entry(JNIEnv *env, struct jvm_class *entry)
 {
   if (entry == NULL)
@@ -186,12 +243,11 @@ static struct jvm_class *make_entry(struct jvm_thread *thread, struct jvm_classe
   if (entry->name.data == NULL)
     goto out;
   describe_class(thread, entry, class);
-  enum loader_kind loader = find_loader_kind(thread, table, class);
+  enum loader_kind loader = find_loader_kind(thread, table, class, entry->element_name);
   /* Whether a class is never unloaded. */
   entry->permanent = !entry->is_hidden && loader != LOADER_OTHER;
-  /* What a proxy does is up to whoever has made it. */
-  entry->is_of_jdk =
-      loader == LOADER_JDK && !is_direct_subclass(thread, class, TEXT("java.lang.reflect.Proxy"));
+  if (!find_is_of_jdk(thread, entry, class, loader))
+    goto out;
   entry->ref = entry->permanent ? (*env)->NewGlobalRef(env, class) : (*env)->NewWeakGlobalRef(env, class);
   (void)throwable_take(thread, NULL);
   if (entry->ref != NULL)

@@ -56,8 +56,9 @@ struct jvm_class {
   jint hash;
   jclass ref; /* global or weak global */
   bool permanent;
-  bool
-      is_of_jdk; /* its loader is the boot or the platform loader, and it is no proxy; an array: its element class */
+  /* Its loader is the boot or the platform loader, it is in a named module, and it is no proxy; an array: its element
+   * class. */
+  bool is_of_jdk;
   struct text name;         /* Class.getName() */
   struct text element_name; /* of an array its element class or primitive keyword; else name */
   char component; /* of an array the first letter of its component's descriptor: Z ... L [; else 0 */

@@ -8,7 +8,7 @@ from support import colfer
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
-from support.peer import Peer
+from support.peer import FIXTURES, Peer
 from test_policy import own_name, policy_file
 
 VALUES = "fixtures.values.Values"
@@ -183,6 +183,24 @@ class Values(unittest.TestCase):
                        "  - {class: java.util.Collection, action: ALLOW}\n") as peer:
             with WebSocketClient(peer) as client:  # by a supertype, as jpeer.fetch would
                 self.assertEqual(own_name(client, VALUES + ".proxy"), ["SECRET0", "SECRET1"])
+
+    def test_an_array_of_proxies_is_none_of_the_jdks_own(self):
+        with self.peer(MAKER) as peer:
+            with WebSocketClient(peer) as client:
+                for what in ("proxies", "arraysOfProxies"):
+                    self.assertEqual(list(own_name(client, f"{VALUES}.{what}")), ["ref"])
+                    reply = client.request("call", {"type": VALUES, "method": what}, options={"elements": True})
+                    self.assertEqual(set(reply["result"]["value"]), {"type", "null", "ref"})
+                    self.assert_denied(lambda w=what: self.fetch(client, client.call(VALUES, w)))
+
+    def test_classes_that_are_added_to_the_boot_loader_are_none_of_the_jdks_own(self):
+        with self.peer(MAKER, "-J", f"-Xbootclasspath/a:{FIXTURES}") as peer:
+            with WebSocketClient(peer) as client:
+                loader = client.request("call", {"type": VALUES, "method": "isOfBootLoader"})
+                self.assertEqual(loader["result"]["value"]["value"], "true")
+                for what in DENIED:
+                    self.assertEqual(list(own_name(client, f"{VALUES}.{what}")), ["ref"], what)
+                self.assertEqual(own_name(client, VALUES + ".open"), JDK)
 
     def test_elements_of_an_array(self):
         """options.elements tells what a range and jpeer.fetch tell."""
