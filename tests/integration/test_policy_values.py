@@ -1,6 +1,8 @@
 """Results by value hold what the policy lets the client read, and nothing else (docs/policy.md, "Results by value")."""
 
+import itertools
 import json
+import signal
 import time
 import unittest
 
@@ -22,6 +24,7 @@ DENIED = ("list", "map", "mapOfSecretEntry", "mapOfEntries", "mapOfSecretSet", "
 HOLDERS = {"inList": '["open",REF]', "inMap": '{"open":REF}', "inArray": '["open",REF]',
            "deep": '{"open":[{"in":[REF,REF]}]}', "secretEntryInList": '["open",REF]',
            "secretIteratorInList": '["open",REF]'}
+SMALL_ANSWERS = ("--message-max", "262144", "--send-buffer-max", "262144")
 JDK = {"list": [1, "a", [True]], "array": [1, ["b"], [2]], "set": ["c"]}
 
 
@@ -288,6 +291,45 @@ class Values(unittest.TestCase):
                     self.assertLess(time.monotonic(), deadline, "the old policy is in force 20 s after the change")
                     time.sleep(0.02)
                 self.assertEqual(list(own_name(client, VALUES + ".list")), ["ref"])
+
+    def test_a_reload_counts_for_entries_that_have_been_read_before(self):
+        """What one fetch has read, and its answer had no room for, is judged again by the next."""
+        count, length = 60, 20_000  # more than an answer has room for
+        denied = f'  - {{class: "{VALUES}$LongEntry", action: DENY}}\n  - {{class: {VALUES}, method: texts, action: DENY}}\n'
+        for options in ({}, {"types": True}):
+            with self.subTest(options), self.peer(EVERY, *SMALL_ANSWERS) as peer, WebSocketClient(peer) as client:
+                held = client.call(VALUES, "longEntries", count, length)
+                first = self.fetch_entries(client, held, options)
+                self.assertEqual([each[0] for each in first], list(range(len(first))))
+                self.assertLess(len(first), count)
+                self.assertEqual(own_name(client, VALUES + ".runs"), count)  # all have been read
+                with open(self.file.name, "w", encoding="utf-8") as file:
+                    file.write("version: 1\nrules:\n" + denied + EVERY)
+                peer.process.send_signal(signal.SIGHUP)
+                deadline = time.monotonic() + 20
+                while "error" not in client.request("call", {"type": VALUES, "method": "texts"}):
+                    self.assertLess(time.monotonic(), deadline, "the old policy is in force 20 s after the change")
+                    time.sleep(0.02)
+                rest = self.fetch_entries(client, held, options)
+                self.assertEqual([set(each) - {"type"} for each in rest], [{"ref"}] * (count - len(first)))
+
+    def fetch_entries(self, client, number, options):
+        reply = client.request("jpeer.fetch", {"instance": {"ref": number}, "max": 1000}, options=options)
+        self.assertIn("result", reply)
+        return reply["result"]["elements"]
+
+    def test_entries_are_read_once(self):
+        """Those that wait for a next answer are told as they were, with and without their types."""
+        count, length = 60, 20_000
+        with self.peer(EVERY, *SMALL_ANSWERS) as peer, WebSocketClient(peer) as client:
+            held = client.call(VALUES, "longEntries", count, length)
+            told = []
+            for options in itertools.cycle(({}, {"types": True})):
+                told += self.fetch_entries(client, held, options)
+                if len(told) >= count:
+                    break
+            self.assertEqual(told, [[i, "S" * length] for i in range(count)])
+            self.assertEqual(own_name(client, VALUES + ".runs"), count)
 
     def test_a_batch_that_names_such_a_result(self):
         with self.peer(MAKER + "  - {class: java.lang.String, method: valueOf, action: ALLOW}\n") as peer:

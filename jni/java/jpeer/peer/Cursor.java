@@ -17,7 +17,9 @@ import java.util.concurrent.TimeUnit;
 final class Cursor {
   private static final long PATIENCE_SECONDS = 5;
   private static final Object[] NOTHING = {};
-  private static final int MARK = 2; // its index in a pair
+  /* The indexes of what a pair has behind key and value: this cursor, and while it waits the entry that it is of. */
+  private static final int MARK = 2;
+  private static final int ENTRY = 3;
 
   /* The array that take gives has one of these behind the elements. */
   private static final Object MORE = null;
@@ -34,6 +36,7 @@ final class Cursor {
   private boolean hasCurrent;
   private Throwable thrown;
   private int given; // how many elements the last take gave
+  private Object[] entries; // those of the pairs that it gave, at the same indexes; null: it gave none
 
   private Cursor() {
   }
@@ -44,20 +47,27 @@ final class Cursor {
   }
 
   /**
-   * Ends the turn. elements: those from `from` to `to` were given and have not been told; null: all have been. True
-   * where the peer itself made the iterator.
+   * Ends the turn. elements: those from `from` to `to` were given by the last take and have not been told; null: all have
+   * been. True where the peer itself made the iterator.
    */
   private boolean end(Object[] elements, int from, int to) {
     try {
       if (elements != null) {
         int untold = to - from;
         Object[] all = Arrays.copyOfRange(elements, from, to + waiting.length - nextWaiting);
+        for (int i = 0; entries != null && i < untold; i++) {
+          if (entries[from + i] != null) {
+            Object[] pair = (Object[]) all[i];
+            all[i] = new Object[] {pair[0], pair[1], this, entries[from + i]};
+          }
+        }
         System.arraycopy(waiting, nextWaiting, all, untold, waiting.length - nextWaiting);
         waiting = all;
         nextWaiting = 0;
       }
       return isOwn;
     } finally {
+      entries = null;
       turn.release();
     }
   }
@@ -80,13 +90,15 @@ final class Cursor {
   /**
    * The next elements, at most max, and behind them what comes next: MORE, END, STOP, an exception or a class. The class
    * is that of a Map.Entry, of which the caller has to say first whether it may be read: entries of the class `readable`
-   * become arrays of key and value, those of the class `opaque` stay what they are. With `marks` this cursor is the third
-   * element of such an array, which no other array is. An exception is given once, without elements, and only to a caller
-   * that wants it.
+   * become arrays of key and value, those of the class `opaque` stay what they are. That goes for entries, too, that were
+   * read for an earlier request: this one may be another caller's, or the policy another one. With `marks` this cursor is
+   * the third element of such an array, which no other array is. An exception is given once, without elements, and only
+   * to a caller that wants it.
    */
   private Object[] take(int max, boolean wantsThrown, boolean marks, Class<?> readable, Class<?> opaque) {
     Object[] taken = new Object[max + 1];
     int count = 0;
+    entries = null;
     Object next = MORE;
     Class<?> plain = null; // of the last element that was no entry: mostly the next one's, and quickly compared
     try {
@@ -95,15 +107,22 @@ final class Cursor {
           next = END;
           break;
         }
-        Object element = claim(marks);
-        Class<?> its = element == null ? plain : element.getClass();
+        boolean hasWaited = hasCurrent || nextWaiting < waiting.length;
+        Object element = claim();
+        Object[] pair = hasWaited && isPair(element) ? (Object[]) element : null;
+        Object own = pair == null ? element : pair[ENTRY];
+        Class<?> its = own == null ? plain : own.getClass();
         if (its == plain || its == opaque) {
-          taken[count++] = element;
-        } else if (!(element instanceof Map.Entry)) {
+          taken[count++] = own;
+        } else if (!(own instanceof Map.Entry)) {
           plain = its;
-          taken[count++] = element;
+          taken[count++] = own;
         } else if (its == readable) {
-          Object pair = pairOf((Map.Entry<?, ?>) element, marks);
+          if (entries == null) {
+            entries = new Object[max];
+          }
+          pair = pair == null ? pairOf((Map.Entry<?, ?>) own, marks) : Arrays.copyOf(pair, marks ? MARK + 1 : MARK);
+          entries[count] = own;
           taken[count++] = pair;
         } else {
           current = element;
@@ -141,7 +160,7 @@ final class Cursor {
   }
 
   /** The next element, where there is one. */
-  private Object claim(boolean marks) {
+  private Object claim() {
     if (hasCurrent) {
       Object element = current;
       current = null;
@@ -151,21 +170,21 @@ final class Cursor {
     if (nextWaiting < waiting.length) {
       Object element = waiting[nextWaiting];
       waiting[nextWaiting++] = null;
-      return marks || !isMarked(element) ? element : Arrays.copyOf((Object[]) element, MARK);
+      return element;
     }
     return source instanceof Iterator ? ((Iterator<?>) source).next() : ((Enumeration<?>) source).nextElement();
   }
 
-  private Object pairOf(Map.Entry<?, ?> entry, boolean marks) {
+  private Object[] pairOf(Map.Entry<?, ?> entry, boolean marks) {
     return marks
         ? new Object[] {entry.getKey(), entry.getValue(), this}
         : new Object[] {entry.getKey(), entry.getValue()};
   }
 
-  /* One that was taken for a request that wants marks. */
-  private boolean isMarked(Object element) {
+  /* A pair that waits. Those that are given have no entry. */
+  private boolean isPair(Object element) {
     return element instanceof Object[]
-        && ((Object[]) element).length == MARK + 1
+        && ((Object[]) element).length == ENTRY + 1
         && ((Object[]) element)[MARK] == this;
   }
 }
