@@ -161,34 +161,25 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
   return elements;
 }
 
-static bool fill_collection(struct walk *walk, const struct level *level, struct op_value *out)
-{
-  jobjectArray elements = copy_collection(walk, level->object);
-  return elements != NULL && fill_list(walk, level, elements, out);
-}
-
 /* ---- what the policy lets the answer have ---- */
 
 /* jpeer.fetch would read the collection by its iterator, whose class counts as well. One that the JDK makes for its own
- * collection is not asked for. Where there is none, the collection's own members alone are judged. */
-static bool may_iterate(struct walk *walk, jobject collection)
+ * collection is not asked for. Where there is none, the collection's own members alone are judged. Asked behind toArray: a
+ * collection whose elements can be had once must not lose them to a question. */
+static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobject collection)
 {
   struct jvm_thread *thread = walk->request->thread;
+  if (walk->request->guard == NULL || class->is_of_jdk)
+    return true;
   jobject iterator =
       (*walk->env)->CallObjectMethod(walk->env, collection, thread->jvm->known.method_iterable_iterator);
   if (throwable_take(thread, NULL) || iterator == NULL)
     return true;
   /* The JVM's verifier takes any object for an interface. */
   bool is_iterator = (*walk->env)->IsInstanceOf(walk->env, iterator, thread->jvm->known.class_iterator);
-  struct jvm_class *class = jvm_class_of_object(thread, iterator);
+  struct jvm_class *its_class = jvm_class_of_object(thread, iterator);
   (*walk->env)->DeleteLocalRef(walk->env, iterator);
-  return !is_iterator || (class != NULL && judge_reading(walk->request, class, READING_ITERATOR));
-}
-
-static bool may_read_collection(struct walk *walk, struct jvm_class *class, jobject collection)
-{
-  return walk->request->guard == NULL || (judge_reading(walk->request, class, READING_COLLECTION) &&
-                                          (class->is_of_jdk || may_iterate(walk, collection)));
+  return !is_iterator || (its_class != NULL && judge_reading(walk->request, its_class, READING_ITERATOR));
 }
 
 enum container { CONTAINER_NONE, CONTAINER_ARRAY, CONTAINER_MAP, CONTAINER_COLLECTION };
@@ -204,7 +195,7 @@ static enum container find_container(const struct walk *walk, const struct jvm_c
                                                                                 : CONTAINER_NONE;
 }
 
-static bool may_read(struct walk *walk, enum container container, struct jvm_class *class, jobject object)
+static bool may_read(const struct walk *walk, enum container container, struct jvm_class *class)
 {
   switch (container) {
   case CONTAINER_ARRAY:
@@ -212,11 +203,21 @@ static bool may_read(struct walk *walk, enum container container, struct jvm_cla
   case CONTAINER_MAP:
     return judge_reading(walk->request, class, READING_MAP);
   case CONTAINER_COLLECTION:
-    return may_read_collection(walk, class, object);
+    return judge_reading(walk->request, class, READING_COLLECTION);
   case CONTAINER_NONE:
     break;
   }
   return false;
+}
+
+static bool fill_collection(struct walk *walk, const struct level *level, const struct jvm_class *class,
+                            struct op_value *out)
+{
+  jobjectArray elements = copy_collection(walk, level->object);
+  if (elements == NULL)
+    return false;
+  return may_iterate(walk, class, level->object) ? fill_list(walk, level, elements, out)
+                                                 : fill_ref(walk, class, level->object, out);
 }
 
 /* ---- maps ---- */
@@ -345,23 +346,28 @@ static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, s
   return kind;
 }
 
-/* KEY_TEXT: a map's entrySet gave a collection that may be read. */
-static enum key check_set(struct walk *walk, jobject set)
+/* KEY_TEXT: *pairs has what is in a map's entrySet, which is a collection that may be read. */
+static enum key copy_set(struct walk *walk, jobject set, jobjectArray *pairs)
 {
+  *pairs = NULL;
   if (set == NULL)
     return fail_key(walk, "a map's entrySet gave null");
-  if (is_exactly(walk, set, walk->set_class))
-    return KEY_TEXT;
-  /* The JVM's verifier takes any object for an interface. */
-  if (!(*walk->env)->IsInstanceOf(walk->env, set, walk->request->thread->jvm->known.class_collection))
-    return fail_key(walk, "a map's entrySet gave what is no collection");
-  struct jvm_class *class = jvm_class_of_object(walk->request->thread, set);
-  if (class == NULL)
-    return fail_key(walk, "out of memory");
-  if (!may_read_collection(walk, class, set))
-    return KEY_UNFIT;
-  walk->set_class = class->is_of_jdk && class->permanent ? class : NULL;
-  return KEY_TEXT;
+  struct jvm_class *class = NULL;
+  if (!is_exactly(walk, set, walk->set_class)) {
+    /* The JVM's verifier takes any object for an interface. */
+    if (!(*walk->env)->IsInstanceOf(walk->env, set, walk->request->thread->jvm->known.class_collection))
+      return fail_key(walk, "a map's entrySet gave what is no collection");
+    class = jvm_class_of_object(walk->request->thread, set);
+    if (class == NULL)
+      return fail_key(walk, "out of memory");
+    if (!judge_reading(walk->request, class, READING_COLLECTION))
+      return KEY_UNFIT;
+    walk->set_class = class->is_of_jdk && class->permanent ? class : NULL;
+  }
+  *pairs = copy_collection(walk, set);
+  if (*pairs == NULL)
+    return KEY_FAILED;
+  return class == NULL || may_iterate(walk, class, set) ? KEY_TEXT : KEY_UNFIT;
 }
 
 static bool fill_map(struct walk *walk, const struct level *level, const struct jvm_class *class,
@@ -371,12 +377,10 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
   jobject set = (*walk->env)->CallObjectMethod(walk->env, level->object, known->method_map_entry_set);
   if (take_exception(walk))
     return false;
-  enum key fit = check_set(walk, set);
+  jobjectArray pairs;
+  enum key fit = copy_set(walk, set, &pairs);
   if (fit != KEY_TEXT)
     return fit == KEY_UNFIT && fill_ref(walk, class, level->object, out);
-  jobjectArray pairs = copy_collection(walk, set);
-  if (pairs == NULL)
-    return false;
   size_t count = (size_t)(*walk->env)->GetArrayLength(walk->env, pairs);
   if (!count_elements(walk, count))
     return false;
@@ -427,7 +431,7 @@ static bool fill_container(struct walk *walk, const struct level *level, const s
   else if (container == CONTAINER_MAP)
     filled = fill_map(walk, level, class, out);
   else
-    filled = fill_collection(walk, level, out);
+    filled = fill_collection(walk, level, class, out);
   (*walk->env)->PopLocalFrame(walk->env, NULL);
   return filled;
 }
@@ -462,7 +466,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
   if (result_has_text(walk->request, class))
     return fill_text(walk, class, object, out);
   enum container container = walk->is_flat ? CONTAINER_NONE : find_container(walk, class, object);
-  if (!may_read(walk, container, class, object))
+  if (!may_read(walk, container, class))
     return fill_ref(walk, class, object, out);
   const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};
   return fill_container(walk, &level, class, container, out);

@@ -331,6 +331,12 @@ class Values(unittest.TestCase):
             self.assertEqual(told, [[i, "S" * length] for i in range(count)])
             self.assertEqual(own_name(client, VALUES + ".runs"), count)
 
+    def test_elements_that_can_be_had_once_are_not_lost_to_the_policys_question(self):
+        for rules in (EVERY, MAKER + f'  - {{class: "{VALUES}$*", action: ALLOW}}\n  - {{class: java.util.Iterator, action: ALLOW}}\n'):
+            with self.subTest(rules), self.peer(rules) as peer, WebSocketClient(peer) as client:
+                self.assertEqual(own_name(client, VALUES + ".oneShot"), ["a", "b"])
+                self.assertEqual(own_name(client, VALUES + ".mapOfOneShot"), {"a": 1, "b": 2})
+
     def test_a_batch_that_names_such_a_result(self):
         with self.peer(MAKER + "  - {class: java.lang.String, method: valueOf, action: ALLOW}\n") as peer:
             with WebSocketClient(peer) as client:
