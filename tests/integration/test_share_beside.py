@@ -494,6 +494,29 @@ class BadInput(unittest.TestCase):
                     with self.assertRaisesRegex(RpcError, "No object found"):
                         after.call(LIST, "size", on=made)
 
+    def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call_behind(self):
+        """The watcher opens the way back, to tell that the callback is not used. It is in no call."""
+        for make in (CallbackClient, ShmCallbackClient):
+            for leaves in (False, True):
+                with self.subTest(make.name, leaves=leaves), \
+                        Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
+                    other = WebSocketClient(peer)
+                    client = make(peer)
+                    other.send(call("other", "fixtures.Blockers", "sleep", 1000))
+                    time.sleep(0.1)
+                    number = client.begin("new", {"type": "java.util.concurrent.FutureTask", "args": [client.give()]})
+                    self.assertIn("busy", client.reply(number)["error"]["data"]["message"])
+                    if leaves:
+                        client.close()
+                    self.assertEqual("other", json.loads(other.receive())["id"])
+                    before = time.monotonic()
+                    peer.process.terminate()
+                    peer.process.wait(SECONDS)
+                    self.assertLess(time.monotonic() - before, 30, "the peer waits for a call that is none")
+                    other.close()
+                    if not leaves:
+                        client.close()
+
     def test_the_stop_of_a_peer_whose_calls_last(self):
         for make in TRANSPORTS:
             with self.subTest(make.name), Peer("--grace", "300ms", sockets=True) as peer:

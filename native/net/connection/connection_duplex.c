@@ -257,7 +257,8 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes stay where they are: the service reads them. */
+/* The bytes stay where they are: the service reads them. The watcher, which is told of a callback in a message that it has
+ * refused, is in no call: a call that it shared would never end. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -270,6 +271,8 @@ void connection_duplex_begin_call(struct connection *connection)
   duplex->own_calls = 0;
   duplex->awaits_member = false;
   duplex->is_exhausted = false;
+  if (!in_call_is_inside(&connection->in_call))
+    return;
   in_call_share(&connection->in_call);
   if (wants_input(duplex))
     arm_for_others(connection, true);

@@ -180,6 +180,16 @@ static void requests_that_are_too_many_are_refused_at_once(void **state)
   close_fixture(f);
 }
 
+/* Connections that others take for ones in call, of the first places. None is served when it is asked. */
+static unsigned count_calls(struct duplex_fixture *f)
+{
+  enum { PLACES = 4 };
+  unsigned count = 0;
+  for (size_t i = 0; i < PLACES; i++)
+    count += in_call_is_inside(&connection_table_place(&f->table, i)->in_call);
+  return count;
+}
+
 /* By the watcher, because the only member is inside the service for another client; then by a member. */
 static void the_service_hears_of_messages_that_are_refused(void **state)
 {
@@ -198,6 +208,7 @@ static void the_service_hears_of_messages_that_are_refused(void **state)
   assert_int_equal(atomic_load(&f->s.unread), 1);
   duplex_answer(fd, number, "x");
   duplex_expect(fd, "joined x");
+  assert_int_equal(count_calls(f), 0);
   duplex_send(other, "call 1");
   duplex_answer(other, duplex_expect_call(other), "y");
   duplex_expect(other, "got y");
