@@ -433,7 +433,9 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
   bool is_full = atomic_load(&duplex->is_full);
   pthread_mutex_lock(&connection->lock);
   bool for_room = connection_holds_back(connection);
-  bool sleeps = carrier == NULL || carrier->sleep(connection, !is_full, for_room);
+  /* A call that others have sent while this thread found no room: its answer may lie in the buffers. */
+  bool reads_on = is_full && connection_duplex_is_urgent(connection);
+  bool sleeps = !reads_on && (carrier == NULL || carrier->sleep(connection, !is_full, for_room));
   pthread_mutex_unlock(&connection->lock);
   bool reads = !is_full && !duplex->is_blocked;
   duplex->has_slept = true;

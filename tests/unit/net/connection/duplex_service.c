@@ -2,6 +2,7 @@
 #include "tests/unit/await.h"
 
 #include "base/clock.h"
+#include "net/connection/connection_duplex.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -258,6 +259,45 @@ void duplex_service_join(struct duplex_service *s)
     pthread_join(joined[i], NULL);
 }
 
+/* --- a thread that waits for another client --- */
+
+struct ahead_wait {
+  struct caller *caller;
+  bool is_done;
+  bool sleeps; /* although a call is open */
+};
+
+static bool has_read_ahead(const struct connection *connection)
+{
+  return connection->duplex->is_waiting && atomic_load(&connection->duplex->is_full);
+}
+
+/* The call is sent between the look for input and the sleep. What it has to read may be in the connection's buffers. */
+static bool has_asked_to_sleep(void *state)
+{
+  struct ahead_wait *wait = state;
+  struct rpc_callbacks *callbacks = wait->caller->callbacks;
+  struct connection *connection = callbacks->connection;
+  int fd = -1;
+  short events = 0;
+  if (!has_read_ahead(connection))
+    return false;
+  assert_int_equal(callbacks->push->send(callbacks->duplex, NULL, RPC_PUSH_CALL, TEXT("call")), RPC_PUSHED);
+  wait->sleeps = connection_meanwhile.sleep(&connection->source, &fd, &events);
+  wait->is_done = true;
+  callbacks->push->settle(callbacks->duplex, NULL);
+  return true;
+}
+
+static void wait_and_call(struct caller *caller, struct buffer *out)
+{
+  struct ahead_wait wait = {.caller = caller};
+  const int64_t end_ms = clock_now_ms() + PATIENCE_MS;
+  while (!wait.is_done && clock_now_ms() < end_ms)
+    caller->waits->wait(caller->waits->thread, has_asked_to_sleep, &wait, clock_now_ms() + TIMEOUT_MS);
+  buffer_printf(out, "%s", !wait.is_done ? "timeout" : wait.sleeps ? "deaf" : "reads");
+}
+
 /* --- the service --- */
 
 static void open_duplex(struct rpc_callbacks *callbacks)
@@ -314,6 +354,8 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);
     BUFFER_LITERAL(out, "spraying");
+  } else if (strcmp(text, "wait and call") == 0) {
+    wait_and_call(caller, out);
   } else if (strcmp(text, "nap") == 0) {
     usleep(32000);
     BUFFER_LITERAL(out, "nap");

@@ -14,6 +14,8 @@
  *   spray N       a thread that is none of the crew sends N events; "spraying"
  *   block         blocks until the test lets go; "block"
  *   wait          the same, in a wait that no callback is the reason of; "wait"
+ *   wait and call  the same, until input was read ahead up to the bound; then a thread that is none of the crew calls just
+ *                 before the waiting one sleeps: "reads", or "deaf" if that sleeps
  *   nap           takes about as long as it takes until input is read ahead; "nap"
  *   name          "named", also beside a request that is served
  *   #N TEXT       the answer to call N

@@ -514,6 +514,29 @@ static void a_name_is_told_while_the_thread_waits_for_another_client(void **stat
   }
 }
 
+/* The answer to a call may lie behind what it has left in the socket. */
+static void a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others(void **state)
+{
+  (void)state;
+  enum { MANY = 1000 };
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect(f);
+  duplex_send(fd, "open");
+  duplex_expect(fd, "opened");
+  duplex_send(fd, "wait and call");
+  for (int i = 0; i < MANY; i += TOGETHER)
+    send_numbers(fd, i);
+  duplex_expect(fd, "call");
+  duplex_expect(fd, "reads");
+  for (int i = 0; i < MANY; i++) {
+    char text[256];
+    assert_true(duplex_receive(fd, text));
+    assert_int_equal(strtol(text, NULL, 10), i);
+  }
+  close(fd);
+  close_fixture(f);
+}
+
 /* The first callback of a client that is read ahead. */
 static void a_call_opens_while_input_is_read_ahead(void **state)
 {
@@ -923,6 +946,7 @@ int main(void)
       cmocka_unit_test(a_name_is_told_beside_a_request_that_lasts),
       cmocka_unit_test(a_name_that_came_with_the_request_is_told),
       cmocka_unit_test(a_name_is_told_while_the_thread_waits_for_another_client),
+      cmocka_unit_test(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others),
       cmocka_unit_test(a_call_opens_while_input_is_read_ahead),
       cmocka_unit_test(a_client_that_sends_too_much_is_held_back),
       cmocka_unit_test(requests_come_and_go_while_they_are_read_ahead),
