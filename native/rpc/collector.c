@@ -13,7 +13,7 @@ struct rpc_collector {
   int64_t next_ms; /* when the next collection may begin */
   bool is_busy;    /* a collection runs */
   bool is_wanted;  /* another one, by requests that share it */
-  bool has_thread; /* of the collector's own, which runs what is wanted and then ends */
+  bool has_thread; /* the collector's own, which runs what is wanted */
   bool is_stopping;
 };
 
@@ -89,12 +89,14 @@ static void run_wanted(void *argument, struct jvm_thread *thread)
 {
   struct rpc_collector *collector = argument;
   pthread_mutex_lock(&collector->lock);
-  while (collector->is_wanted && !collector->is_stopping) {
-    if (may_collect(collector)) {
+  while (!collector->is_stopping) {
+    if (!collector->is_wanted || collector->is_busy) {
+      pthread_cond_wait(&collector->changed, &collector->lock);
+    } else if (may_collect(collector)) {
       collector->is_wanted = false;
       collect(collector, thread);
     } else {
-      wait_until(collector, collector->is_busy ? clock_now_ms() + PERIOD_MS : collector->next_ms);
+      wait_until(collector, collector->next_ms);
     }
   }
   collector->has_thread = false;
@@ -102,28 +104,23 @@ static void run_wanted(void *argument, struct jvm_thread *thread)
   pthread_mutex_unlock(&collector->lock);
 }
 
-enum jp_status rpc_collector_collect(struct rpc_collector *collector, struct jvm *jvm,
-                                     struct jvm_thread *thread, struct jp_error *error)
+enum jp_status rpc_collector_start(struct rpc_collector *collector, struct jvm *jvm, struct jp_error *error)
 {
-  bool needs_thread = false;
+  collector->has_thread = true;
+  enum jp_status status = jvm_spawn(jvm, "jpeer-gc", run_wanted, collector, error);
+  if (status != JP_OK)
+    collector->has_thread = false;
+  return status;
+}
+
+void rpc_collector_collect(struct rpc_collector *collector, struct jvm_thread *thread)
+{
   pthread_mutex_lock(&collector->lock);
   if (!collector->is_wanted && may_collect(collector)) {
     collect(collector, thread);
   } else {
     collector->is_wanted = true;
-    needs_thread = !collector->has_thread && !collector->is_stopping;
-    collector->has_thread = collector->has_thread || needs_thread;
+    pthread_cond_broadcast(&collector->changed);
   }
   pthread_mutex_unlock(&collector->lock);
-  if (!needs_thread)
-    return JP_OK;
-  enum jp_status status = jvm_spawn(jvm, "jpeer-gc", run_wanted, collector, error);
-  if (status == JP_OK)
-    return JP_OK;
-  pthread_mutex_lock(&collector->lock);
-  /* Or later requests would wait for a thread that never comes, and none would collect itself. */
-  collector->is_wanted = collector->has_thread = false;
-  pthread_cond_broadcast(&collector->changed);
-  pthread_mutex_unlock(&collector->lock);
-  return status;
 }

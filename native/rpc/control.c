@@ -56,12 +56,8 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
 static void collect_garbage(struct rpc_run *run, struct outcome *outcome)
 {
   const struct rpc_authorizer authorizer = rpc_run_authorizer(run);
-  struct rpc_peer *peer = run->runner->peer;
-  struct arena *arena = &run->runner->arena;
-  struct jp_error error;
-  if (rpc_authorize_collection(&authorizer, arena, outcome) == JP_OK &&
-      rpc_collector_collect(peer->collector, peer->jvm, run->runner->thread, &error) != JP_OK)
-    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "no thread for a collection: %s", error.text);
+  if (rpc_authorize_collection(&authorizer, &run->runner->arena, outcome) == JP_OK)
+    rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
 }
 
 static void tell_text(struct arena *arena, struct text text, struct outcome *outcome)

@@ -89,7 +89,8 @@ enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp
   status = jvm_callbacks_start(jvm, rpc_callback_hooks(), error);
   if (status != JP_OK)
     return status;
-  return rpc_sessions_start(peer->sessions, jvm, error);
+  status = rpc_collector_start(peer->collector, jvm, error);
+  return status == JP_OK ? rpc_sessions_start(peer->sessions, jvm, error) : status;
 }
 
 bool rpc_peer_detach(struct rpc_peer *peer)
