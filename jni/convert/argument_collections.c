@@ -75,16 +75,45 @@ static jobject make_empty(struct conversion *conversion, struct jvm_class *class
   return failed ? NULL : object;
 }
 
-/* What a class of an application binds itself, where the place of the value declares nothing: keys of a class that extends
- * HashMap<Integer, String> are Integers for a parameter of any type. Those of the JDK bind nothing but Strings. */
-static const struct element_types *find_bound(struct conversion *conversion, struct jvm_class *class)
+static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declared)
 {
+  return bound->kind != 0 && (declared->kind == 0 || !text_equal(bound->name, declared->name));
+}
+
+/* What the class binds is exact, and the place may declare less: a class that extends HashMap<Integer, Float> has these for
+ * a parameter Map<?, ? extends Number>, too. What only the place knows is kept. */
+static const struct element_types *merge_elements(const struct element_types *bound,
+                                                  const struct element_types *declared, struct arena *arena)
+{
+  struct element_types *merged = declared == NULL ? NULL : arena_alloc(arena, sizeof *merged);
+  if (merged == NULL)
+    return bound;
+  *merged = *declared;
+  if (is_exact(&bound->key, &declared->key))
+    merged->key = bound->key;
+  if (is_exact(&bound->element, &declared->element)) {
+    merged->element = bound->element;
+    merged->inside = bound->inside;
+  } else if (bound->inside != NULL) {
+    merged->inside = merge_elements(bound->inside, declared->inside, arena);
+  }
+  return merged;
+}
+
+/* What is known of the elements of a class that is made, by the place of the value and by the class. Those of the JDK bind
+ * nothing but Strings. */
+static const struct element_types *find_elements(struct conversion *conversion, struct jvm_class *class)
+{
+  const struct element_types *declared = conversion->elements;
   if (class->is_of_jdk)
-    return NULL;
-  if (conversion->bound.class != class) {
-    conversion->bound.elements =
+    return declared;
+  if (conversion->bound.class != class || conversion->bound.declared != declared) {
+    const struct element_types *bound =
         element_types_of_class(conversion->thread, class, conversion->request->arena);
+    conversion->bound.elements =
+        bound == NULL ? declared : merge_elements(bound, declared, conversion->request->arena);
     conversion->bound.class = class;
+    conversion->bound.declared = declared;
   }
   return conversion->bound.elements;
 }
@@ -106,8 +135,7 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   if (!argument_open_level(conversion))
     return false;
   const struct element_types *declared = conversion->elements;
-  if (declared == NULL)
-    conversion->elements = find_bound(conversion, class);
+  conversion->elements = find_elements(conversion, class);
   jobject object = make_empty(conversion, class, value);
   bool filled = object != NULL && (is_list ? argument_fill_collection(conversion, value, object)
                                            : argument_fill_map(conversion, value, object));

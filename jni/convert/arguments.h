@@ -33,8 +33,9 @@ struct conversion {
       *elements; /* of the value that is being made; NULL: nothing is declared of them */
   struct {
     const struct jvm_class *class; /* NULL: none yet */
+    const struct element_types *declared;
     const struct element_types *elements;
-  } bound;        /* what the last class that was filled binds itself */
+  } bound; /* what is known of the elements of the last class that was filled, where `declared` was declared */
   jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
   /* its loader is asked first, else; may be NULL */
   const struct jvm_class *beside;

@@ -1,6 +1,7 @@
 package jpeer.peer;
 
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -25,7 +26,11 @@ final class BulkCopy {
 
   /** An empty set in which two keys of the type are one where the map takes them for one: 1.0 and 1.00 in a TreeMap. */
   static Set<Object> noKeys(Map<Object, Object> map, Class<?> type) {
-    return map instanceof SortedMap && Comparable.class.isAssignableFrom(type) ? new TreeSet<>() : new HashSet<>();
+    if (!(map instanceof SortedMap<Object, Object> sorted)) {
+      return new HashSet<>();
+    }
+    Comparator<? super Object> comparator = sorted.comparator();
+    return comparator != null || Comparable.class.isAssignableFrom(type) ? new TreeSet<>(comparator) : new HashSet<>();
   }
 
   /**
