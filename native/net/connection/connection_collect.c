@@ -228,8 +228,8 @@ static enum collected end_input(struct connection *connection, enum step last)
   return COLLECTED_END;
 }
 
-/* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it gives way where all
- * input together is too much. */
+/* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it
+ * gives way where all input together is too much. */
 static bool must_give_way(struct connection *connection)
 {
   return in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&

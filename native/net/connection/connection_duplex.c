@@ -350,7 +350,7 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
 {
   struct connection *connection = connection_of(source);
   if (connection->duplex == NULL)
-    return; /* one that is made meanwhile is read by others */
+    return; /* a duplex that is made from now on is read by others */
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
   if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker &&

@@ -75,7 +75,7 @@ static void enter_service(struct connection *connection, struct crew_member *mem
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* It may have got a duplex meanwhile: the call is shared then. True: it was seized. */
+/* While the message was served, the connection may have got a duplex: the call is shared then. True: it was seized. */
 static bool leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
