@@ -4,6 +4,11 @@ import beyond.dep.Helper;
 
 /** A class that the application's class loader does not find: it is in a jar inside the jar. */
 public class Bean {
+  /** Its keys are of a class that no other loader finds. */
+  public static class Palette extends java.util.HashMap<Color, String> {
+    private static final long serialVersionUID = 1L;
+  }
+
   public enum Color {
     RED,
     GREEN

@@ -357,9 +357,16 @@ static const struct element_types *read_declared(const struct finding *finding, 
                                                  const struct bindings *formals, struct text type)
 {
   struct bindings bound;
+  struct finding by_receiver = *finding;
   bind_receiver(finding, finding->context, receiver, formals, &bound);
   struct text known = substitute(type, &bound, finding->arena);
-  return known.data == NULL ? NULL : read_type(finding, known, 0);
+  if (known.data == NULL)
+    return NULL;
+  if (receiver == NULL || text_equal(known, type))
+    return read_type(finding, known, 0);
+  /* The names that the receiver's class binds are its loader's, which may have others than that of the member's class. */
+  by_receiver.context = receiver;
+  return read_type(&by_receiver, known, 0);
 }
 
 /* What follows the method's own type variables, from '(' on. Of length 0: it has no generic signature, or memory is short. */

@@ -51,6 +51,9 @@ class FatJar(unittest.TestCase):
         self.assertEqual(client.call(BEAN, "paint", typed("beyond.Bean$Color", "RED")), "RED of fat")
         for number in range(5):
             self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
+        palette = client.new("beyond.Bean$Palette")
+        client.call("java.util.Map", "putAll", {"value": {"RED": "warm"}}, on=palette)
+        self.assertEqual(client.call("java.util.Map", "get", typed("beyond.Bean$Color", "RED"), on=palette), "warm")
 
     @on_each_jdk
     def test_a_bean_is_reached_when_main_has_returned(self, options):
@@ -80,7 +83,7 @@ class FatJar(unittest.TestCase):
 class ListedClasses(unittest.TestCase):
     """What fetch_classes_info and rpc.discover list can be called: classes of jars within jars, too."""
 
-    NAMES = [BEAN, "beyond.Bean$Color", "beyond.Bean$Part", "beyond.dep.Helper"]
+    NAMES = [BEAN, "beyond.Bean$Color", "beyond.Bean$Palette", "beyond.Bean$Part", "beyond.dep.Helper"]
 
     def listed(self, client):
         arguments = [{"name": "compress_encode", "value": False}, {"name": "include_classes", "value": self.NAMES}]
