@@ -31,8 +31,9 @@ struct jp_answer {
   struct jp_ref **told; /* those inside `json` that jp_answer_take_ref gives away; owned, NULL where it has */
   size_t told_count;
   size_t told_capacity;
-  size_t next_told; /* where jp_answer_take_ref begins to search: behind the one that it gave last */
-  int code;         /* of an error */
+  size_t
+      next_told; /* where jp_answer_take_ref begins to search: after the place of the ref that it gave last */
+  int code;      /* of an error */
   const char *message;
   const struct jp_throwable *throwable; /* in `arena` */
   struct buffer bytes;

@@ -9,7 +9,7 @@
 enum {
   COPIED_MAX =
       16 * 1024,        /* a message that waits has a buffer of its size; a longer one keeps the one it has */
-  AHEAD_MAX = 64 * 1024 /* bytes that are read ahead, but for the last read */
+  AHEAD_MAX = 64 * 1024 /* bytes that are read ahead, except the last read */
 };
 
 /* --- the queue --- */
@@ -176,7 +176,7 @@ static bool offer_message(struct connection *connection)
   return taken == RPC_TAKEN;
 }
 
-/* True if the message was answered, although it comes behind one that is served. */
+/* True if the message was answered, although an earlier message is being served. */
 static bool answer_beside(struct connection *connection)
 {
   const struct rpc_codec *codec = connection_codec(connection);
@@ -288,7 +288,7 @@ static enum collected look_at_output(struct connection *connection)
   return is_blocked ? COLLECTED_BLOCKED : COLLECTED;
 }
 
-/* No more is read before the request in hand has ended: the socket, or the ring, holds the client back. */
+/* No more is read before the request that is being served has ended: the socket, or the ring, holds the client back. */
 static bool is_ahead_full(struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;

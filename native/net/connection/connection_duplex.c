@@ -119,7 +119,7 @@ static void arm_for_others(struct connection *connection, bool for_input)
   connection_duplex_watch(connection, for_input);
 }
 
-/* Somebody has to read while the request in hand runs. Under the lock, while nobody reads. */
+/* A thread has to read while the request that is being served runs. Under the lock, while nobody reads. */
 static bool wants_input(const struct connection_duplex *duplex)
 {
   bool reads = atomic_load(&duplex->open_calls) > 0 ||

@@ -14,7 +14,7 @@
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
  * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
- * else by an event. While none is, input is read ahead, once the request in hand has lasted for a while: the watcher sees
+ * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher sees
  * to that (connection_duplex_read_ahead).
  *   DUPLEX_NOBODY  no call is open, or only those of the owner's thread, which runs a nested request and looks when it waits
  *                  again; and nothing is read ahead

@@ -142,18 +142,16 @@ class DyingPeer(unittest.TestCase):
 class Restarts(unittest.TestCase):
     """A peer is killed, and another one takes its address, where refs begin at 1 again."""
 
-    RESTARTS = 5
-
     def start(self, folder):
         return Peer("--json-rpc", f"unix:{folder}/json", "--zmq-rpc", f"ipc://{folder}/zmq", addresses=False)
 
-    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+    def run_scenario(self, name, restarts):
         for scheme in ("ws+unix", "http+unix", "shm", "ipc"):
             with self.subTest(scheme=scheme), tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
                 peer = self.start(folder)
                 try:
-                    scenario = Scenario(url_of(peer, scheme), "restarts")
-                    for _ in range(self.RESTARTS):
+                    scenario = Scenario(url_of(peer, scheme), name)
+                    for _ in range(restarts):
                         scenario.await_word("restart")
                         peer.process.kill()
                         peer.close()
@@ -163,20 +161,11 @@ class Restarts(unittest.TestCase):
                 finally:
                     peer.close()
 
+    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+        self.run_scenario("restarts", restarts=5)
+
     def test_clients_of_one_session_name_its_objects_at_once(self):
-        for scheme in ("ws+unix", "http+unix", "shm", "ipc"):
-            with self.subTest(scheme=scheme), tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
-                peer = self.start(folder)
-                try:
-                    scenario = Scenario(url_of(peer, scheme), "siblings")
-                    scenario.await_word("restart")
-                    peer.process.kill()
-                    peer.close()
-                    peer = self.start(folder)
-                    scenario.go_on()
-                    scenario.end()
-                finally:
-                    peer.close()
+        self.run_scenario("siblings", restarts=1)
 
 
 if __name__ == "__main__":
