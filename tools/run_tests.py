@@ -6,6 +6,7 @@ idle of the cores goes to the builds of later steps and to clang-tidy, at the lo
 
 usage: run_tests.py [--all | --release] [--list] [STEP...]
        run_tests.py [--release] --flaky N STEP [PATTERN]
+       run_tests.py --release sabotage [OPTION...]
 
 Without an option these are the suites of a first look: the optimised build, the default JDK, no sanitizer. --all has what
 CI runs on every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites
@@ -119,6 +120,8 @@ ALL_STEPS = [
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
+# Runs for hours, and takes options: only where it is named.
+SABOTAGE = ("sabotage", "changes of the product that no test notices (options: tests/release/sabotage.py)")
 # Steps that need the cores and nothing of the others; they are begun early, and shown in their place.
 BACKGROUND = {"tidy"}
 
@@ -381,6 +384,8 @@ def main_flaky(steps, arguments):
 
 
 def main(arguments):
+    if arguments[:2] == ["--release", SABOTAGE[0]]:
+        return subprocess.run([PYTHON, "tests/release/sabotage.py", *arguments[2:]], cwd=ROOT, check=False).returncode
     named, limit = [*FIRST_STEPS, *ALL_STEPS[1:]], LIMIT
     steps = FIRST_STEPS
     if arguments[:1] == ["--release"]:
@@ -389,7 +394,7 @@ def main(arguments):
         steps, named, arguments = ALL_STEPS, ALL_STEPS, arguments[1:]
     is_flaky = arguments[:1] == ["--flaky"]
     if arguments == ["--list"]:
-        for name, what, *_ in named:
+        for name, what, *_ in named + [SABOTAGE] * (steps is RELEASE_STEPS):
             print(f"{name:40}{what}")
         return 0
     if arguments:
