@@ -8,9 +8,9 @@ from support.peer import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
-SOURCES = ("native", "jni", "policy", "tests", "tools", "cmake", "java-fixtures", "demo")
+SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
-BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "tests/bench"))]
+BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "bench"))]
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 FILE = re.compile(r"[\w.-]+\.(?:c|h|py|md|json|yaml|txt|mjs|svg)")
 PLACEHOLDER = re.compile(r"(?:^|/)[A-Z_]+(?:[./]|$)|_FILE|_fuzz\.c$|^(?:build|sys|arpa|netinet)/")

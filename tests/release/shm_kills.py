@@ -16,13 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from bench.load import Floor  # noqa: E402
 from support.clients import ShmClient  # noqa: E402
 from support.peer import BUILD, Peer, environment  # noqa: E402
 
-CLIENT = BUILD / "tests/bench/jpeer-bench-client"
+CLIENT = BUILD / "bench/jpeer-bench-client"
 SURVIVOR = BUILD / "tests/support/shm_survivor"
 RING = 65536
 AT_ONCE = 4
@@ -112,7 +113,7 @@ class Mortal(Floor):
 
     def __init__(self, folder):
         self.folder = folder
-        self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, "echo", folder], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([BUILD / "bench" / self.PROGRAM, "echo", folder], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=environment())
 
     def await_ready(self):

@@ -14,7 +14,7 @@ from support.peer import BUILD, Peer, environment
 NAME = "values"
 WHAT = "large values over WebSocket: Strings of a list, and doubles as base64"
 
-PROGRAM = BUILD / "tests/bench/jpeer-bench-values"
+PROGRAM = BUILD / "bench/jpeer-bench-values"
 STRINGS = 100000
 DOUBLES = 1000000
 ROUNDS_A_RUN = 3

@@ -6,7 +6,7 @@
  * With --ping, PROGRAM is a peer: it says on standard error when it is ready, and where its WebSockets are.
  */
 #include "base/clock.h"
-#include "tests/bench/link.h"
+#include "bench/link.h"
 
 #include <errno.h>
 #include <fcntl.h>

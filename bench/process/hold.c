@@ -5,7 +5,7 @@
  * usage: jpeer-bench-hold ADDRESS COUNT REQUEST [--await]
  * With --await, "held" means that every request was answered; without, that it was sent.
  */
-#include "tests/bench/link.h"
+#include "bench/link.h"
 
 #include <errno.h>
 #include <poll.h>

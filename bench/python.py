@@ -1,6 +1,6 @@
 """The Python package beside Py4J and JPype, with a bare Python socket as the floor of a call over TCP.
 
-Each workload through each library is a program of its own (tests/bench/python/client.py), which is warm before it is
+Each workload through each library is a program of its own (bench/python/client.py), which is warm before it is
 measured; the programs of one workload take turns. The package calls one peer, over shared memory and over WebSocket;
 the peer, Py4J's JVM and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on
 the client's core. What takes seconds is done once. Py4J and JPype come from PyPI; one that cannot be fetched is left
@@ -27,7 +27,7 @@ NAME = "python"
 WHAT = "Java from Python: jpeer beside Py4J, JPype and a bare socket"
 
 PACKAGE = BUILD / "python"
-PROGRAMS = ROOT / "tests/bench/python"
+PROGRAMS = ROOT / "bench/python"
 PYTHON = "/usr/bin/python3"
 PACKAGES = ("py4j==0.10.9.9", "JPype1==1.7.1")
 PY4J_JAR = "net.sf.py4j:py4j:0.10.9.9"
@@ -71,7 +71,7 @@ def fetched(package):
 
 
 class Client(rivals.Program):
-    """A program of tests/bench/python, once it is warm."""
+    """A program of bench/python, once it is warm."""
 
     def __init__(self, core, module, workload, warm_seconds, *arguments, path):
         super().__init__(core, PYTHON, PROGRAMS / "client.py", module, workload, warm_seconds, *arguments,

@@ -8,7 +8,7 @@ import tempfile
 
 from support.peer import BUILD, environment
 
-GENERATOR = BUILD / "tests/bench/jpeer-bench"
+GENERATOR = BUILD / "bench/jpeer-bench"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
 UNIX_TRANSPORTS = {"ws+unix": "WebSocket-unix", "http+unix": "HTTP-unix", "ipc": "ZeroMQ-ipc"}
@@ -53,7 +53,7 @@ class Floor:
     def __init__(self, workload, core=None):
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-bench-")
         with pinned(core):
-            self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, workload, self.folder.name],
+            self.process = subprocess.Popen([BUILD / "bench" / self.PROGRAM, workload, self.folder.name],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             env=environment())
         lines = [self.process.stdout.readline().strip() for _ in self.SCHEMES]

@@ -1,6 +1,6 @@
 """Calls from Java to a client in C: a call with one callback, a sort with a comparator, events, and threads that wait.
 
-The client is tests/bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
+The client is bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
 Python, as its users write it, because it has no other callbacks. Rows are those of the part `process`.
 """
 
@@ -19,8 +19,8 @@ from support.peer import BUILD, ROOT, Peer, environment
 NAME = "callbacks"
 WHAT = "calls from Java to a client in C"
 
-PROGRAM = BUILD / "tests/bench/jpeer-bench-callbacks"
-PY4J_SORT = ROOT / "tests/bench/rivals/py4j_sort.py"
+PROGRAM = BUILD / "bench/jpeer-bench-callbacks"
+PY4J_SORT = ROOT / "bench/rivals/py4j_sort.py"
 PY4J = "py4j==0.10.9.9"
 PY4J_JAR = "net.sf.py4j:py4j:0.10.9.9"
 SCHEMES = ("ws+unix", "shm")

@@ -10,7 +10,7 @@
  * standard input ends.
  */
 #include "base/clock.h"
-#include "tests/bench/link.h"
+#include "bench/link.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ from support.peer import BUILD, FIXTURES, ROOT, Peer, environment
 NAME = "rivals"
 WHAT = "jpeer beside its rivals"
 
-SOURCES = ROOT / "tests/bench/rivals"
+SOURCES = ROOT / "bench/rivals"
 CLASSES = BUILD / "bench/rivals"
 
 # Until so many runs in a row were not quicker than the best one before them by a twentieth.

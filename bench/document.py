@@ -172,7 +172,7 @@ def all_tables(page, facts):
             f"({', '.join(machine['processor'])}), Linux {machine['kernel'].split('-')[0]}, {facts['system']}, "
             f"{facts['java']}.")
     head = ("# Performance: all tables\n\n"
-            "[performance.md](performance.md) explains the columns. `tests/bench/document.py` writes this page.\n\n"
+            "[performance.md](performance.md) explains the columns. `bench/document.py` writes this page.\n\n"
             f"{textwrap.fill(said, 119, break_on_hyphens=False)}\n")
     order = [what for what in (heading(part.WHAT) for part in (*TABLES, targets)) if what in sections]
     return head + "".join(f"\n{what}\n\n{sections[what]}" for what in order)

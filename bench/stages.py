@@ -1,4 +1,4 @@
-"""What each stage of a call costs in one process, without sockets (tests/bench/stages).
+"""What each stage of a call costs in one process, without sockets (bench/stages).
 
 Three rows a workload, by their `key`: NAME-ns and NAME-allocations are the whole call's, with those of each stage
 beside them; NAME-ratio is its time over its floor, the JNI calls that it cannot do without (of `ints` with a bare parse
@@ -14,7 +14,7 @@ from support.peer import BUILD, environment
 NAME = "stages"
 WHAT = "one call in the process, bytes in and bytes out: nanoseconds and allocations of each stage"
 
-STAGES = BUILD / "tests/bench/stages/jpeer-bench-stages"
+STAGES = BUILD / "bench/stages/jpeer-bench-stages"
 SHOWN = ("read", "decode", "frame", "policy", "resolve", "convert", "jni", "write", "general", "whole", "floor")
 ROUNDS_A_RUN = 21
 

@@ -2,7 +2,7 @@
 
 Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose
 requests are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for
-each connection (transport "shm-library"). The echo (tests/bench/ring_echo.c) shares no code with the peer or with
+each connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or with
 either. It runs once as it is, and once burning what the peer takes in the process for a call, "whole" of the part
 `stages`, before each answer. All take turns, and what is compared with an echo is compared turn by turn: a host may
 move a virtual machine's processors at any time to where they share no cache.
@@ -34,7 +34,7 @@ from support.peer import BUILD, environment
 NAME = "shm"
 WHAT = "shared memory beside the unix socket and a bare ring echo"
 
-ECHO = BUILD / "tests/bench/jpeer-bench-ring-echo"
+ECHO = BUILD / "bench/jpeer-bench-ring-echo"
 GENERATOR, LIBRARY = "shm", "shm-library"
 SCHEMES = {"jpeer": "shm", "unix": "ws+unix"}
 ADD = "add"

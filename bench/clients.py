@@ -1,4 +1,4 @@
-"""The client library (tests/bench/client.c) beside the bench's own generator, which both call `add` of one peer in turns.
+"""The client library (bench/client.c) beside the bench's own generator, which both call `add` of one peer in turns.
 
 One call at a time is jp_client_call; 64 in flight are completions that send the next call. A row: placement, transport,
 workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the "generator". Its `key`
@@ -16,7 +16,7 @@ from support.peer import BUILD, Peer, environment
 NAME = "clients"
 WHAT = "the client library beside the bench's own generator"
 
-PROGRAM = BUILD / "tests/bench/jpeer-bench-client"
+PROGRAM = BUILD / "bench/jpeer-bench-client"
 TIMED = (*FIGURES, *OWN_FIGURES)
 WORKLOAD = "add"
 SCHEMES = {scheme: name for scheme, name in {**TRANSPORTS, **UNIX_TRANSPORTS}.items() if scheme in ("ws", "ws+unix")}

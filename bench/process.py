@@ -2,7 +2,7 @@
 
 A row has a `key`; what was `measured`, in which `unit`; its `floor` from the same run, None where a limit stands alone;
 and the `figure` that a target is held against. A key may stand in several rows (placements, collectors): the worst of
-them counts. Everything goes through the real binary; what else takes part is in tests/bench/process.
+them counts. Everything goes through the real binary; what else takes part is in bench/process.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from support.peer import BINARY, BUILD, FIXTURES, Peer, environment
 NAME = "process"
 WHAT = "the process: start, memory, objects, collections, clients that do nothing, metadata"
 
-PROGRAMS = BUILD / "tests/bench/process"
+PROGRAMS = BUILD / "bench/process"
 CLASS_PATH = f"{PROGRAMS / 'process.jar'}:{FIXTURES}"
 HELD_CLASS = "com.example.Calculator"
 FEW_OBJECTS = 1000

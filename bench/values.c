@@ -6,7 +6,7 @@
  * Takes STRINGS Strings of a list in every way, and sends DOUBLES doubles and a text of their length there and back.
  * Prints a JSON object: of each measure the milliseconds of its rounds, which take turns.
  */
-#include "tests/bench/link.h"
+#include "bench/link.h"
 
 #include "base/base64.h"
 #include "base/clock.h"
