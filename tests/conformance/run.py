@@ -23,8 +23,8 @@ as x, and in a raw text <x>. A step may also be written short, for one of the si
 
 with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
-the last may be left out. "only" names the transports that a case is for; what is for WebSocket is for shared memory, too,
-unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that has to stand in the reply
+the last may be left out. A raw request with the id 1 may have "fails" as well. "only" names the transports that a case is
+for; what is for WebSocket is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that has to stand in the reply
 byte for byte.
 
 Where the peer calls the client, "meanwhile" lists what comes before the reply, in order, and what is sent upon it:
@@ -172,7 +172,7 @@ def expand(step, kept):
     for verb in VERBS:
         if verb in step:
             return {**step, "raw": expand_request(verb, step, kept), "reply": expand_reply(step)}
-    return step
+    return {**step, "reply": expand_reply(step)} if "fails" in step else step
 
 
 def converse(messages, client, kept):
