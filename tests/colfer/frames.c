@@ -41,13 +41,6 @@ static void write_counted(FILE *file, const void *bytes, size_t size)
     fwrite(bytes, 1, size, file);
 }
 
-void frames_write_sample(FILE *file, const char *name, const void *bytes, size_t size)
-{
-  putc((int)strlen(name), file);
-  fputs(name, file);
-  write_counted(file, bytes, size);
-}
-
 void frames_write_verdict(FILE *file, bool accepted, const void *bytes, size_t size)
 {
   putc(accepted, file);

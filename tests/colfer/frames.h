@@ -22,7 +22,6 @@ struct sample {
 
 /* False at the end of the file. */
 bool frames_read_sample(FILE *file, struct sample *sample);
-void frames_write_sample(FILE *file, const char *name, const void *bytes, size_t size);
 void frames_write_verdict(FILE *file, bool accepted, const void *bytes, size_t size);
 
 #endif

@@ -1,13 +1,9 @@
-/*
- * The peer's codec as a program, for tests/colfer/run.py: without arguments it reads samples and writes its verdicts;
- * with a seed and a count it writes that many random samples, of every struct in turn.
- */
+/* The peer's codec as a program, for tests/colfer/run.py: reads samples and writes its verdicts. */
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "colfer/messages.h"
 
 #include "frames.h"
-#include "random_structs.h"
 
 #include <stdlib.h>
 
@@ -82,31 +78,12 @@ static void serve(struct codec *codec, const struct sample *sample)
   free(value);
 }
 
-static void write_random_sample(struct codec *codec, struct randomness *randomness, size_t row)
-{
-  const struct colfer_type *type = rows[row].type;
-  void *value = allocate_value(type);
-  make_random_struct(randomness, type, value);
-  colfer_encode(type, value, &codec->out);
-  frames_write_sample(stdout, rows[row].name, codec->out.data, codec->out.len);
-  free(value);
-}
-
 static void reset_codec(struct codec *codec)
 {
   if (codec->out.failed)
     abort();
   arena_reset(&codec->arena);
   buffer_clear(&codec->out);
-}
-
-static void write_random_samples(struct codec *codec, uint64_t seed, size_t count)
-{
-  struct randomness randomness = {seed, &codec->arena};
-  for (size_t i = 0; i < count; i++) {
-    write_random_sample(codec, &randomness, i % ROW_COUNT);
-    reset_codec(codec);
-  }
 }
 
 static void serve_samples(struct codec *codec)
@@ -120,15 +97,12 @@ static void serve_samples(struct codec *codec)
   }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
   struct codec codec;
   arena_init(&codec.arena);
   buffer_init(&codec.out);
-  if (argc == 3)
-    write_random_samples(&codec, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
-  else
-    serve_samples(&codec);
+  serve_samples(&codec);
   arena_fini(&codec.arena);
   buffer_fini(&codec.out);
   return ferror(stdout) || fflush(stdout) != 0;

@@ -6,8 +6,7 @@ fetch what it needs, all is skipped, and a line says why.
 interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop/Law.java
 says what has to hold.
 
-the others: suites of checks by a Java client with the generated codec and a REQ socket of JeroMQ, against peers with
-the options that the table names.
+client: a check of each kind of message by a Java client with the generated codec and a REQ socket of JeroMQ.
 
 usage: run.py [--structs N] [--seed N] [PART...]
 """
@@ -26,17 +25,7 @@ from support import jdks, maven  # noqa: E402
 from support.peer import BUILD, Peer, environment  # noqa: E402
 
 RUN_SECONDS = 1800
-ALLOW = ("--rpc-default-action", "ALLOW")
-ON_SINGLE = ("--thread-affinity", "SINGLE=fixtures.Affinity.single")
-OPERATIONS = ("calls", "fields", "values", "throwables", "controls", "metadata")
-# The part, the peer's options, and the suites of client/Main.java.
-PEERS = (
-    ("client", (*ALLOW, *ON_SINGLE), (*OPERATIONS, "texts", "hostile")),
-    ("client-pal", (*ALLOW, *ON_SINGLE, "--compat", "pal"), (*OPERATIONS, "pal")),
-    ("client-denied", ("--rpc-policy", HERE / "policy.yaml"), ("denials",)),
-    ("client-limits", (*ALLOW, "--message-max", "65536"), ("limits",)),
-)
-PARTS = ("interop", *(part for part, *_ in PEERS))
+PARTS = ("interop", "client")
 
 
 def compile_generated_codec(project):
@@ -76,15 +65,15 @@ def run_interop(project, arguments):
                     arguments.seed, arguments.structs)
 
 
-def run_client(project, part, options, suites):
+def run_client(project):
     try:
-        with Peer(*options, allow=False) as peer:
-            passed, failed = run_java(project, "client.Main", peer.address("tcp"), *suites)
+        with Peer() as peer:
+            passed, failed = run_java(project, "client.Checks", peer.address("tcp"))
     except AssertionError as complaint:
-        print(f"failed: {part}: {complaint}", flush=True)
+        print(f"failed: client: {complaint}", flush=True)
         return 0, 1
     if failed == 0:
-        print(f"passed: {part}: {passed} checks", flush=True)
+        print(f"passed: client: {passed} checks", flush=True)
     return passed, failed
 
 
@@ -92,9 +81,8 @@ def run_parts(project, arguments):
     wanted = arguments.parts or PARTS
     if "interop" in wanted:
         yield run_interop(project, arguments)
-    for part, options, suites in PEERS:
-        if part in wanted:
-            yield run_client(project, part, options, suites)
+    if "client" in wanted:
+        yield run_client(project)
 
 
 def main():

@@ -266,20 +266,34 @@ class Metadata(BinaryCase):
 
     def test_what_is_refused(self):
         by_name = obj({"name": "compress_encode", "value": False})
-        for params, status in (
-                ((by_name, obj(True)), "ERROR"), ((obj(True), by_name), "ERROR"), ((by_name, by_name), "ERROR"),
-                ((obj({"name": "nonsense", "value": 1}),), "ERROR"), ((obj("perhaps"),), "ERROR"),
-                (({}, {}, {}, obj(5)), "ERROR"), (({}, {}, {}, {}, {}), "ERROR"), ((obj_ref(1),), "ERROR"),
-                ((obj_text("[1"),), "ERROR"), (({}, {}, obj([1])), "ERROR")):
+        no_boolean = "'compress_encode' must be true or false"
+        no_texts = "'exclude_prefixes' must be an array of strings or null"
+        names = "compress_encode, merge_ancestry, exclude_prefixes or include_classes"
+        for params, says in (
+                ((by_name, obj(True)), "argument 1 has no name, and others have one"),
+                ((obj(True), by_name), "argument 1 has a name, and others have none"),
+                ((by_name, by_name), "'compress_encode' is given twice"),
+                ((obj({"name": "nonsense", "value": 1}),), f"argument 0 must be named {names}"),
+                ((obj({"name": 1, "value": 1}),), f"argument 0 must be named {names}"),
+                ((obj({}),), "argument 0 has no 'name'"),
+                ((obj({"name": "compress_encode"}),), "'compress_encode' has no 'value'"),
+                ((obj({"name": "compress_encode", "type": 1, "value": True}),),
+                 "argument 0 has a 'type' that is no string"),
+                ((obj("perhaps"),), no_boolean), ((obj_ref(1),), no_boolean),
+                ((obj(True, "int"),), "'compress_encode' has type boolean"),
+                (({}, {}, obj(True, "boolean")), "'exclude_prefixes' has type java.lang.String[]"),
+                (({}, {}, obj("a")), no_texts), (({}, {}, obj([1])), no_texts),
+                (({}, {}, {}, obj(5)), "'include_classes' must be an array of strings or null"),
+                (({}, {}, {}, {}, {}), "argument 4 is one too many"),
+                ((obj_text("[1"),), "argument 0: the value is no JSON text: byte 2: unexpected end")):
             with self.assertRaises(Refused) as refused:
                 self.client.meta(*params)
-            self.assertEqual(refused.exception.status, status, params)
-            self.assertTrue(refused.exception.body)
+            self.assertEqual((refused.exception.status, refused.exception.body), ("ERROR", says), params)
 
     def test_an_unknown_service(self):
         for service in (0, 2, 255):
             reply = self.client.ask(meta_message(service=service))
-            self.assertEqual(reply["status"], 4)
+            self.assertEqual((reply["status"], reply["body"]), (4, f"Unknown meta service: {service}"))
 
 
 class Policy(unittest.TestCase):

@@ -114,6 +114,23 @@ class Bytes(HostileCase):
             flipped[bit // 8] ^= 1 << bit % 8
             self.answer_to(bytes(flipped))
 
+    def test_what_is_said_of_it(self):
+        for payload, status, answers, says in (
+                (b"", ERROR, "", "The message is empty"), (b"\x7f", UNSUPPORTED, "", "Message type 0 is not served"),
+                (b"\0\x0c\x7f", UNSUPPORTED, "", "Message type 12 is not served"),
+                (b"\0\xff\1\1\1x\x7f\x7f", UNSUPPORTED, "x", "Message type 255 is not served"),
+                (b"\0\x0b\1\1\1x\x7f\x7f", ERROR, "x", "Message type 11 is an answer, not a request"),
+                (b"\0\x20\2\1\1x\x7f\x7f", ERROR, "x", "Message type 32 is an answer, not a request"),
+                (b"\0\x3d\3\1\1x\x7f\x7f", ERROR, "x", "Message type 61 is an answer, not a request"),
+                (b"\4\x7f\x7f", UNSUPPORTED, "", "Intercept messages are not served"),
+                (b"\0\3\x09", ERROR, "", "The message cannot be decoded: message, byte 2: message has no field 9"),
+                (b"\0\3\1\1\1x", ERROR, "x", "The message cannot be decoded: exec_message, byte 6: the message ends here"),
+                (b"\0\3\1\1\5x", ERROR, "", "decoded: exec_message.message_id, byte 4: 5 bytes, and 1 are left"),
+                (b"\0\x1f\2\1\1x\4\xff\xff\3", ERROR, "x",
+                 "decoded: control_message.params, byte 7: 65535 elements, and 0 bytes are left"),
+                (b"\0\3\x7f\x7f", ERROR, "", "The message cannot be decoded: message, byte 3: 1 bytes are behind the end")):
+            self.assert_refused(payload, status, answers, says)
+
     def test_bytes_behind_the_end(self):
         for behind in (b"\0", b"\x7f", b"{}", identified(ADD)):
             self.assert_refused(identified(ADD) + behind, answers="the id")
@@ -250,6 +267,38 @@ class Messages(HostileCase):
             for opening, closing in (("[", "]"), ('{"a":', "}")):
                 value = obj_text(opening * depth + "1" + closing * depth)
                 self.assert_raised(identified(call_message("fixtures.Arguments", "describe", value)), says="depth")
+
+    def test_what_is_said_of_values(self):
+        for value, says in (
+                (obj_text("Alice"), "the value is no JSON text: byte 0: unexpected character"),
+                (obj_text("5 6"), "the value is no JSON text: byte 2: text after the end of the value"),
+                (obj_text(" "), "the value is no JSON text: byte 1: unexpected end"),
+                (obj_text("9" * 10_001), "a number has more digits than the limit of 10000 (number-digits-max)"),
+                ({"ref": 1 << 31}, "'ref' must be an integer from 1 to 2147483647"),
+                (obj_text('[{"ref":1,"ref":2}]'), "'ref' is given twice")):
+            call = call_message("fixtures.Arguments", "describe", 1, value)
+            self.assert_raised(identified(call), says=f"argument 1: {says}")
+            self.assert_raised(identified(put_message("fixtures.Fields", "aStatic", value)), says=f"value: {says}")
+
+    def test_names_at_their_limit(self):
+        longest, said = "x" * 65_535, "a name is longer than the limit of 65535 bytes"
+        self.assert_raised(identified(call_message(longest, "m")), "java.lang.ClassNotFoundException")
+        self.assert_raised(identified(call_message("x" * 100_000, "m")), says=said)
+        self.assert_raised(identified(call_message("fixtures.Calculator", longest)), "java.lang.NoSuchMethodException")
+        self.assert_raised(identified(call_message("fixtures.Calculator", longest + "x")), says=said)
+
+    def test_senders_that_are_no_uuid(self):
+        for length in (1, 15, 17, 300):
+            for message, part, name in ((ADD, "execMessage", "peerUuid"),
+                                        (control_message("ping"), "controlMessage", "fromPeer"),
+                                        (meta_message(), "metaMessage", "fromPeer")):
+                payload = identified({**message, part: {**message[part], name: b"u" * length}})
+                says = f"must be a UUID of 16 bytes, not of {length}"
+                if part == "execMessage":
+                    self.assert_raised(payload, says="'peer_uuid' " + says)
+                else:
+                    reply = self.answer_to(payload)
+                    self.assertEqual((reply["status"], reply["body"]), (ERROR, "'from_peer' " + says))
 
     def test_refs_of_any_number(self):
         for number in (1, 127, 128, (1 << 21) - 1, 1 << 21, (1 << 31) - 1):

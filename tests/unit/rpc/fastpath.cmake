@@ -8,9 +8,7 @@ target_sources(test_shape_cache PRIVATE fastpath/read_twice.c show_operation.c)
 target_sources(test_whole_number_path PRIVATE lent_worker.c service_bench.c)
 
 # Known binary messages.
-foreach(name test_exec_body test_exec_head test_known_messages test_reply_template)
-  jpeer_unit_test(${name} colfer/${name}.c jpeer_rpc)
-  target_sources(${name} PRIVATE colfer/sample_request.c)
-  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/colfer)
-endforeach()
-target_sources(test_known_messages PRIVATE colfer/known_bench.c lent_worker.c service_bench.c stub_callbacks.c stub_jni.c)
+jpeer_unit_test(test_known_messages colfer/test_known_messages.c jpeer_rpc)
+target_sources(test_known_messages PRIVATE colfer/known_bench.c colfer/sample_request.c lent_worker.c service_bench.c stub_callbacks.c
+  stub_jni.c)
+target_include_directories(test_known_messages PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/colfer)

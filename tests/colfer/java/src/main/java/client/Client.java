@@ -37,74 +37,43 @@ final class Client implements AutoCloseable {
   static final int META_REQUEST = 60;
   static final int META_RESPONSE = 61;
 
-  static final int DELETE_OBJECT = 1;
-  static final int DELETE_SESSION = 2;
-  static final int GC = 3;
-  static final int PING = 4;
-
-  static final int OK = 1;
-  static final int ERROR = 2;
-  static final int UNAUTHORIZED = 3;
-  static final int UNSUPPORTED = 4;
-  static final int NO_SUCH_SESSION = 5;
-  static final int NO_SUCH_OBJECT = 6;
-
-  static final int FETCH_CLASSES_INFO = 1;
-
   private final PeerSocket socket;
-  private final UUID uuid;
+  private final UUID uuid = UUID.randomUUID();
   private int sent;
 
-  private Client(String address, UUID uuid, String suffix) {
-    this.socket = new PeerSocket(address, "ThinPeer-" + suffix);
-    this.uuid = uuid;
-  }
-
-  private Client(String address, UUID uuid) {
-    this(address, uuid, uuid.toString().substring(0, 8));
-  }
+  /** The id of the last request, to which its reply has to be. */
+  String lastId;
 
   Client(String address) {
-    this(address, UUID.randomUUID());
+    this.socket = new PeerSocket(address, "ThinPeer-" + uuid.toString().substring(0, 8));
   }
 
-  /** Another socket for the session of this client; the identities of sockets have to differ. */
-  Client another(String address) {
-    return new Client(address, uuid, uuid.toString().substring(24));
-  }
-
-  UUID uuid() {
-    return uuid;
-  }
-
-  byte[] uuidBytes() {
+  private byte[] uuidBytes() {
     return ByteBuffer.allocate(16)
         .putLong(uuid.getMostSignificantBits())
         .putLong(uuid.getLeastSignificantBits())
         .array();
   }
 
-  /** Sends anything at all. */
-  byte[] exchange(byte[]... parts) {
-    return socket.exchange(parts);
+  private String nextId() {
+    lastId = UUID.randomUUID().toString();
+    return lastId;
   }
 
-  static Message decode(byte[] bytes) {
-    Message message = new Message();
-    Check.equal(bytes.length, message.unmarshal(bytes, 0, bytes.length), "the end of the message");
-    return message;
-  }
-
-  Reply exchange(Message request) {
-    return new Reply(request, decode(socket.exchange(request.toBytes())));
+  /** Sends a request; gives its reply. */
+  Message exchange(Message request) {
+    byte[] bytes = socket.exchange(request.toBytes());
+    Message reply = new Message();
+    Checks.equal(bytes.length, reply.unmarshal(bytes, 0, bytes.length), "the end of the message");
+    return reply;
   }
 
   /** An execution message with all that a client tells about itself. */
-  ExecMessage exec() {
+  private ExecMessage exec() {
     sent++;
     return new ExecMessage()
         .withPeerUuid(uuidBytes())
-        .withMessageId(UUID.randomUUID().toString())
+        .withMessageId(nextId())
         .withThreadName(Thread.currentThread().getName())
         .withCurrentTime(System.currentTimeMillis())
         .withDispatchSeq(sent)
@@ -118,22 +87,22 @@ final class Client implements AutoCloseable {
         .withSourceLocationType("client.Client");
   }
 
-  Reply send(int type, ExecMessage exec) {
+  private Message send(int type, ExecMessage exec) {
     return exchange(new Message().withMessageType((byte) type).withExecMessage(exec));
   }
 
-  Reply create(String type, Obj... args) {
+  Message create(String type, Obj... args) {
     return send(CONSTRUCTOR,
         exec().withConstructorCall(new ConstructorCall().withClazz(named(type)).withArgs(args).withContext(context())));
   }
 
-  Reply call(String type, String method, Obj... args) {
+  Message call(String type, String method, Obj... args) {
     return send(CLASS_METHOD,
         exec().withClassMethodCall(
             new ClassMethodCall().withClazz(named(type)).withName(method).withArgs(args).withContext(context())));
   }
 
-  Reply callOn(int ref, String type, String method, Obj... args) {
+  Message callOn(int ref, String type, String method, Obj... args) {
     return send(INSTANCE_METHOD,
         exec().withInstanceMethodCall(new InstanceMethodCall()
                                           .withClazz(named(type))
@@ -143,13 +112,13 @@ final class Client implements AutoCloseable {
                                           .withContext(context())));
   }
 
-  Reply get(String type, String name) {
+  Message get(String type, String name) {
     return send(GET_STATIC,
         exec().withStaticFieldGet(
             new StaticFieldGet().withClazz(named(type)).withField(field(type, name, 0)).withContext(context())));
   }
 
-  Reply getOf(int ref, String type, String name) {
+  Message getOf(int ref, String type, String name) {
     return send(GET_FIELD,
         exec().withInstanceFieldGet(new InstanceFieldGet()
                                         .withClazz(named(type))
@@ -158,7 +127,7 @@ final class Client implements AutoCloseable {
                                         .withContext(context())));
   }
 
-  Reply put(String type, String name, Obj value) {
+  Message put(String type, String name, Obj value) {
     return send(PUT_STATIC,
         exec().withStaticFieldPut(new StaticFieldPut()
                                       .withClazz(named(type))
@@ -167,7 +136,7 @@ final class Client implements AutoCloseable {
                                       .withContext(context())));
   }
 
-  Reply putOf(int ref, String type, String name, Obj value) {
+  Message putOf(int ref, String type, String name, Obj value) {
     return send(PUT_FIELD,
         exec().withInstanceFieldPut(new InstanceFieldPut()
                                         .withClazz(named(type))
@@ -177,33 +146,22 @@ final class Client implements AutoCloseable {
                                         .withContext(context())));
   }
 
-  /** Puts an object by its ref alone. */
-  Reply putRefOf(int ref, String type, String name, int valueRef) {
-    return send(PUT_FIELD,
-        exec().withInstanceFieldPut(new InstanceFieldPut()
-                                        .withClazz(named(type))
-                                        .withObjectRef(ref)
-                                        .withField(field(type, name, 0))
-                                        .withValueObjectRef(valueRef)
-                                        .withContext(context())));
-  }
-
-  Reply control(int command, Obj... params) {
+  Message control(int command, Obj... params) {
     return exchange(new Message()
                         .withMessageType((byte) CONTROL_REQUEST)
                         .withControlMessage(new ControlMessage()
                                                 .withFromPeer(uuidBytes())
-                                                .withMessageId(UUID.randomUUID().toString())
+                                                .withMessageId(nextId())
                                                 .withCommand((byte) command)
                                                 .withParams(params)));
   }
 
-  Reply meta(int service, Obj... params) {
+  Message meta(int service, Obj... params) {
     return exchange(new Message()
                         .withMessageType((byte) META_REQUEST)
                         .withMetaMessage(new MetaMessage()
                                              .withFromPeer(uuidBytes())
-                                             .withMessageId(UUID.randomUUID().toString())
+                                             .withMessageId(nextId())
                                              .withService((byte) service)
                                              .withParams(params)));
   }

@@ -24,13 +24,11 @@ final class PeerSocket implements AutoCloseable {
     socket.connect(address);
   }
 
-  byte[] exchange(byte[]... parts) {
-    for (int i = 0; i < parts.length; i++) {
-      Check.that(socket.send(parts[i], i + 1 < parts.length ? ZMQ.SNDMORE : 0), "the message was not sent");
-    }
+  byte[] exchange(byte[] message) {
+    Checks.that(socket.send(message), "the message was not sent");
     byte[] answer = socket.recv();
-    Check.that(answer != null, "no answer came");
-    Check.that(!socket.hasReceiveMore(), "the answer has more than one part");
+    Checks.that(answer != null, "no answer came");
+    Checks.that(!socket.hasReceiveMore(), "the answer has more than one part");
     return answer;
   }
 

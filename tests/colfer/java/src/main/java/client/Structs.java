@@ -25,20 +25,12 @@ final class Structs {
     return new Obj().withClazz(named(type)).withValue(json);
   }
 
-  static Obj bare(String json) {
-    return new Obj().withValue(json);
-  }
-
   static Obj ref(int ref) {
     return new Obj().withRef(ref);
   }
 
   static Obj ref(String type, int ref) {
     return new Obj().withClazz(named(type)).withRef(ref);
-  }
-
-  static Obj nothing(String type) {
-    return new Obj().withClazz(named(type)).withIsNull(true);
   }
 
   static Reflectable method(String type, String name, int modifiers) {

@@ -9,17 +9,10 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import jpeer.ColferStruct;
 
 /** A codec in C, in a process of its own (tests/colfer/frames.h has the form of what goes to and fro). */
 final class CodecProgram implements AutoCloseable {
-  private static final Map<String, Class<? extends ColferStruct>> TYPES =
-      GeneratedCodec.TYPES.stream().collect(Collectors.toMap(Class::getSimpleName, Function.identity()));
-
   private final Process process;
   private final DataOutputStream toProgram;
   private final DataInputStream fromProgram;
@@ -54,16 +47,6 @@ final class CodecProgram implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  /** The next samples that a program which makes them has made. */
-  List<Sample> readSamples(int count) throws IOException {
-    List<Sample> samples = new ArrayList<>(count);
-    while (samples.size() < count) {
-      String name = new String(fromProgram.readNBytes(fromProgram.readUnsignedByte()), StandardCharsets.US_ASCII);
-      samples.add(new Sample(TYPES.get(name), fromProgram.readNBytes(fromProgram.readInt())));
-    }
-    return samples;
   }
 
   /** Fails where the program did not end well: a sanitizer's complaint would be such an end. */
