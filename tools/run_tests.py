@@ -60,7 +60,7 @@ WITHOUT_JNI = {"test_allow.py", "test_descriptions.py", "test_docs_links.py", "t
 
 
 # Long tests of code that one thread runs: under TSan they cost minutes, and it has nothing to see.
-ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|meta_jdk|name_index|presets_.*|text_wide.*|value_read)$"
+ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|name_index|presets_.*|text_wide.*|value_read)$"
 
 
 def unittests(folder, wanted=lambda name: True):

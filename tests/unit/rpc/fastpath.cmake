@@ -1,5 +1,5 @@
 # rpc/fastpath over the stub of jni.
-foreach(name test_answer_template test_shape_cache test_shape_list test_whole_number_path)
+foreach(name test_shape_cache test_whole_number_path)
   jpeer_unit_test(${name} fastpath/${name}.c jpeer_rpc)
   target_sources(${name} PRIVATE stub_callbacks.c stub_jni.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})

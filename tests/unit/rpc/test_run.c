@@ -57,27 +57,6 @@ static struct outcome run_one(struct rpc_run *run, const struct operation *opera
   return outcome;
 }
 
-/* ---- members ---- */
-
-static void call_member(struct rpc_run *run)
-{
-  struct outcome outcome;
-  rpc_run_begin(run, NULL, false);
-  rpc_run_operation(run, &add, &outcome);
-  assert_int_equal(outcome.kind, OUTCOME_VALUE);
-  assert_int_equal(outcome.value.integer, 8);
-  assert_true(text_equal(run->reached.member, TEXT("add")));
-  assert_int_equal(stub.frames, 1);
-  rpc_run_end(run);
-  assert_int_equal(stub.frames, 0);
-}
-
-static void runs_a_member_on_a_thread_outside_the_crew(void **state)
-{
-  (void)state;
-  check_on_plain_thread(call_member);
-}
-
 /* ---- thread affinity ---- */
 
 static struct operation with_affinity(struct operation operation, struct text name)
@@ -202,30 +181,6 @@ static void stores_nothing_that_nobody_reads(void **state)
   check_on_plain_thread(drop_result);
 }
 
-/* ---- sessions ---- */
-
-static void use_guest(struct rpc_run *run)
-{
-  struct uuid session;
-  struct outcome outcome;
-  uuid_random(&session);
-  for (uint32_t ref = 1; ref <= 2; ref++) {
-    rpc_run_begin(run, &session, false);
-    rpc_run_operation(run, &make, &outcome);
-    assert_int_equal(outcome.ref, ref);
-    rpc_run_end(run);
-    assert_null(run->guest);
-  }
-  assert_null(run->client->session);
-  assert_int_equal(run_one(run, &make).ref, 1);
-}
-
-static void runs_in_the_session_that_a_request_names(void **state)
-{
-  (void)state;
-  check_on_plain_thread(use_guest);
-}
-
 /* ---- control ---- */
 
 static struct outcome control(struct rpc_run *run, enum op_command command, uint32_t ref)
@@ -234,28 +189,6 @@ static struct outcome control(struct rpc_run *run, enum op_command command, uint
   const struct operation operation = {
       .kind = OP_CONTROL, .command = command, .args = &argument, .arg_count = ref != 0};
   return run_one(run, &operation);
-}
-
-static void run_controls(struct rpc_run *run)
-{
-  assert_int_equal(control(run, OP_PING, 0).kind, OUTCOME_VOID);
-  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
-  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
-  assert_null(run->client->session);
-  run_one(run, &make);
-  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).kind, OUTCOME_VOID);
-  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
-  run_one(run, &make);
-  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
-  assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
-  assert_int_equal(control(run, OP_GC, 0).kind, OUTCOME_VOID);
-  assert_int_equal(stub.collected, 1);
-}
-
-static void runs_every_control_method(void **state)
-{
-  (void)state;
-  check_on_plain_thread(run_controls);
 }
 
 static void check_stats(struct rpc_run *run, const char *wanted)
@@ -283,30 +216,6 @@ static void stats_tell_of_the_caller_alone(void **state)
   check_on_plain_thread(count_calls);
 }
 
-/* ---- metadata ---- */
-
-static void ask_metadata(struct rpc_run *run)
-{
-  const struct operation query = {.kind = OP_META};
-  struct outcome outcome = run_one(run, &query);
-  assert_int_equal(outcome.kind, OUTCOME_ERROR);
-  assert_true(text_equal(outcome.status, TEXT("ERROR")));
-  stub.meta = "[]";
-  outcome = run_one(run, &query);
-  assert_int_equal(outcome.kind, OUTCOME_BODY);
-  outcome.body.close(outcome.body.state);
-  rpc_run_begin(run, NULL, true);
-  rpc_run_operation(run, &query, &outcome);
-  rpc_run_end(run);
-  assert_int_equal(outcome.kind, OUTCOME_VOID);
-}
-
-static void opens_metadata_where_somebody_reads_it(void **state)
-{
-  (void)state;
-  check_on_plain_thread(ask_metadata);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -314,13 +223,9 @@ int main(void)
       cmocka_unit_test(keeps_the_objects_of_executors_in_the_session),
       cmocka_unit_test(tells_why_an_executor_does_not_run_it),
       cmocka_unit_test(the_peers_own_methods_have_no_affinity),
-      cmocka_unit_test(runs_a_member_on_a_thread_outside_the_crew),
       cmocka_unit_test(takes_back_what_the_request_in_hand_has_stored),
       cmocka_unit_test(stores_nothing_that_nobody_reads),
-      cmocka_unit_test(runs_in_the_session_that_a_request_names),
-      cmocka_unit_test(runs_every_control_method),
       cmocka_unit_test(stats_tell_of_the_caller_alone),
-      cmocka_unit_test(opens_metadata_where_somebody_reads_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

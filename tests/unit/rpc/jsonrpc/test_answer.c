@@ -79,6 +79,23 @@ static void makes_errors_of_long_answers_with_compat_pal(void **state)
   bench_close(bench, client, NULL);
 }
 
+static void keeps_no_large_memory(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  enum { LENGTH = 1024 * 1024 };
+  const struct outcome of_add = members[0].outcome;
+  char *text = test_malloc(LENGTH);
+  memset(text, 'x', LENGTH);
+  bench->peer->config.compat_pal = true;
+  members[0].outcome.value = (struct op_value){.kind = OP_TEXT, .text = {text, LENGTH}};
+  check_part(bench, client, ADD, "\"value\":\"\\\"xxx");
+  assert_true(rpc_jsonrpc_worker(bench->lent.worker)->scratch.cap <= (size_t)64 * 1024);
+  members[0].outcome = of_add;
+  test_free(text);
+  bench_close(bench, client, NULL);
+}
+
 static const char query[] =
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\"}}";
 
@@ -139,6 +156,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(makes_refs_of_long_answers, set_up, tear_down),
       cmocka_unit_test_setup_teardown(loses_nothing_in_a_batch_that_is_full, set_up, tear_down),
       cmocka_unit_test_setup_teardown(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(writes_metadata_whole, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_metadata, set_up, tear_down),
   };

@@ -85,61 +85,6 @@ static enum jp_status fill(enum batch_fill_form form, size_t max_size, struct js
   return batch_fill_in(&fill, params, failed);
 }
 
-/* ---- names of results ---- */
-
-static const struct fill_case {
-  enum batch_fill_form form;
-  const char *params;
-  const char *filled;
-} fills[] = {
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":1}}]}", "{\"args\":[{\"ref\":7}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":\"s\"}},1l]}",
-     "{\"args\":[{\"type\":\"java.lang.String\",\"value\":\"a\\\"b\"},1l]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"long\",\"ref\":{\"result\":3}}]}",
-     "{\"args\":[{\"type\":\"long\",\"value\":42}]}"},
-    {BATCH_FILL_PROCEDURE, "{ \"args\" : [ { \"ref\" : { \"result\" : 3 } } ] , \"type\" : \"a.B\" }",
-     "{ \"args\" : [ { \"type\":\"int\",\"value\":42 } ] , \"type\" : \"a.B\" }"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":4}}]}",
-     "{\"args\":[{\"type\":\"java.lang.Object\",\"value\":null}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":5}}]}",
-     "{\"args\":[{\"type\":\"[I\",\"value\":[1,2]}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":6}}]}",
-     "{\"args\":[{\"value\":[1,{\"ref\":12}]}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":1},\"args\":[]}", "{\"instance\":7,\"args\":[]}"},
-    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":\"s\"}}",
-     "{\"instance\":{\"type\":\"java.lang.String\",\"value\":\"a\\\"b\"}}"},
-    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"type\":\"List\",\"value\":[{\"ref\":{\"result\":1}}]}}",
-     "{\"instance\":{\"type\":\"List\",\"value\":[{\"ref\":7}]}}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":10}},{\"ref\":{\"result\":11}}]}",
-     "{\"args\":[{\"type\":\"[I\",\"value\":\"AQAAAAIAAAA=\",\"encoding\":\"base64\"},{\"value\":42}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"value\":{\"ref\":{\"result\":1}}}", "{\"value\":{\"ref\":7}}"},
-    {BATCH_FILL_PROCEDURE,
-     "{\"args\":[{\"type\":\"List\",\"value\":[{\"ref\":{\"result\":1}},{\"ref\":{\"result\":1}}]}]}",
-     "{\"args\":[{\"type\":\"List\",\"value\":[{\"ref\":7},{\"ref\":7}]}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"ref\":{\"result\":1}}}}]}",
-     "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"ref\":7}}}]}"},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"k\":{\"ref\":{\"result\":1}}}]}",
-     "{\"args\":[{\"k\":{\"ref\":7}}]}"},
-    {BATCH_FILL_VALUES, "[{\"ref\":{\"result\":1}},[{\"ref\":{\"result\":3}}]]",
-     "[{\"ref\":7},[{\"type\":\"int\",\"value\":42}]]"},
-    {BATCH_FILL_VALUES, "{\"instance\":{\"result\":1},\"x\":{\"ref\":{\"result\":3}}}",
-     "{\"instance\":7,\"x\":{\"type\":\"int\",\"value\":42}}"},
-    {BATCH_FILL_OPTIONS, "{\"loader\":{\"result\":1},\"keep\":false}", "{\"loader\":7,\"keep\":false}"},
-    {BATCH_FILL_VALUES, "{\"instance\":{\"r\\u0065f\":{\"result\":1}}}", "{\"instance\":{\"ref\":7}}"},
-};
-
-static void test_names_become_results(void **state)
-{
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(fills); i++) {
-    struct json_value params = parse(text_of(fills[i].params));
-    struct outcome outcome;
-    const struct batch_result *failed;
-    assert_int_equal(fill(fills[i].form, 1000, &params, &outcome, &failed), JP_OK);
-    unit_assert_text(params.span, text_of(fills[i].filled), __FILE__, __LINE__);
-  }
-}
-
 /* ---- long texts ---- */
 
 enum { LONG_TEXT = 5000 };
@@ -228,76 +173,6 @@ static void test_a_long_text_is_found_by_its_name_and_released_once(void **state
   assert_int_equal(released, 1);
 }
 
-/* ---- objects that are no names ---- */
-
-static const struct fill_case others[] = {
-    {BATCH_FILL_PROCEDURE, "{\"type\":{\"result\":1},\"method\":{\"ref\":{\"result\":1}}}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"result\":1}}}]}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"result\":1}]}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":1,\"x\":2}}]}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"x\":1}},{\"ref\":{}},{\"ref\":[{\"result\":1}]}]}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":null}},{\"ref\":{\"result\":[1]}}]}", NULL},
-    {BATCH_FILL_PROCEDURE, "{\"args\":\"result\",\"instance\":7}", NULL},
-    {BATCH_FILL_OPTIONS, "{\"encoding\":{\"result\":1},\"value\":{\"ref\":{\"result\":1}}}", NULL},
-    {BATCH_FILL_VALUES, "{\"x\":{\"result\":1}}", NULL},
-    {BATCH_FILL_VALUES, "[{\"result\":1}]", NULL},
-};
-
-static void test_other_members_stay(void **state)
-{
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(others); i++) {
-    struct json_value params = parse(text_of(others[i].params));
-    const char *before = params.span.data;
-    struct outcome outcome;
-    const struct batch_result *failed;
-    assert_int_equal(fill(others[i].form, 1000, &params, &outcome, &failed), JP_OK);
-    assert_ptr_equal(params.span.data, before);
-  }
-}
-
-/* ---- names without a result ---- */
-
-static const struct failing_case {
-  const char *id;
-  enum jp_status status;
-  const char *message;
-} failing[] = {
-    {"2", JP_INVALID, "{\"result\": 2}: no earlier request of this batch has this id"},
-    {"\"1\"", JP_INVALID, "{\"result\": \"1\"}: no earlier request of this batch has this id"},
-    {"9", JP_INVALID, "{\"result\": 9}: that request gave nothing that could be named"},
-    {"8", JP_CLOSED, "depends on failed request 8"},
-};
-
-static void test_ids_without_a_result_fail(void **state)
-{
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(failing); i++) {
-    struct text json = arena_printf(&arena, "{\"args\":[{\"ref\":{\"result\":%s}}]}", failing[i].id);
-    struct json_value params = parse(json);
-    struct outcome outcome;
-    const struct batch_result *failed;
-    assert_int_equal(fill(BATCH_FILL_PROCEDURE, 1000, &params, &outcome, &failed), failing[i].status);
-    unit_assert_text(outcome.message, text_of(failing[i].message), __FILE__, __LINE__);
-    if (failing[i].status == JP_CLOSED)
-      assert_text(failed->json, "{\"message\":\"no\"}");
-    else
-      assert_null(failed);
-  }
-}
-
-static void test_an_id_that_was_given_twice_names_nothing(void **state)
-{
-  (void)state;
-  const struct outcome value = {.kind = OUTCOME_VALUE, .type = TEXT("a.B"), .ref = 9};
-  struct json_value params = parse(TEXT("{\"instance\":{\"result\":1}}"));
-  struct outcome outcome;
-  const struct batch_result *failed;
-  note("1", &value, false);
-  assert_int_equal(fill(BATCH_FILL_PROCEDURE, 1000, &params, &outcome, &failed), JP_INVALID);
-  assert_text(outcome.message, "{\"result\": 1}: several requests of this batch have this id");
-}
-
 /* ---- limits ---- */
 
 static void test_what_is_filled_in_has_limits(void **state)
@@ -374,30 +249,16 @@ static void test_a_chain_of_failures_stays_small(void **state)
   assert_in_range(longest, 200, 400);
 }
 
-static void test_only_batches_with_the_word_need_notes(void **state)
-{
-  (void)state;
-  assert_true(batch_results_may_be_named(TEXT("[{\"ref\":{\"result\":1}}]")));
-  assert_false(batch_results_may_be_named(TEXT("{\"ref\":{\"result\":1}}")));
-  assert_false(batch_results_may_be_named(TEXT("[{\"ref\":1}]")));
-  assert_false(batch_results_may_be_named(TEXT("")));
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_names_become_results, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names_of_long_texts_stay, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_long_text_is_found_by_its_name_and_released_once, set_up,
                                       tear_down),
-      cmocka_unit_test_setup_teardown(test_other_members_stay, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_ids_without_a_result_fail, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_an_id_that_was_given_twice_names_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_is_filled_in_has_limits, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_noted_values_have_a_limit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_chain_of_failures_stays_small, set_up, tear_down),
-      cmocka_unit_test(test_only_batches_with_the_word_need_notes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
-/* The messages of callbacks: how those that come are told apart and read, and how the peer's own look. */
+/* The messages of callbacks that come: how they are told apart and read. */
 #include "rpc/jsonrpc/callback_messages.h"
 
 #include "rpc/values/value_read.h"
-#include "tests/unit/rpc/show_operation.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -239,37 +238,6 @@ static int tear_down(void **state)
   return 0;
 }
 
-static void test_results_are_arguments(void **state)
-{
-  static const struct {
-    const char *json;
-    const char *wanted;
-    int64_t taken;
-  } cases[] = {
-      {"{\"id\":1,\"result\":null}", "null", 0},
-      {"{\"id\":1,\"result\":5}", "5", 0},
-      {"{\"id\":1,\"result\":5l}", "5l", 0},
-      {"{\"id\":1,\"result\":{\"type\":\"int\",\"value\":5}}", "(int)5", 0},
-      {"{\"id\":1,\"result\":{\"ref\":12}}", "@12", 0},
-      {"{\"id\":1,\"result\":[1,{\"a\":{\"ref\":2}}]}", "[1,{a=@2}]", 0},
-      {"{\"id\":1,\"result\":{\"ref\":{\"callback\":9}}}", "call9", 9},
-      {"{\"id\":1,\"result\":{\"type\":\"byte[]\",\"value\":\"AQ==\",\"encoding\":\"base64\"}}",
-       "(byte[])B{1}", 0},
-  };
-  struct read_bench *bench = *state;
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct buffer shown;
-    buffer_init(&shown);
-    assert_int_equal(read_answer(bench, cases[i].json), JP_OK);
-    assert_false(bench->answer.is_error);
-    show_value(&shown, &bench->answer.value);
-    buffer_append_char(&shown, '\0');
-    assert_string_equal(shown.data, cases[i].wanted);
-    assert_int_equal(bench->taken, cases[i].taken);
-    buffer_fini(&shown);
-  }
-}
-
 static void test_errors_are_read(void **state)
 {
   static const struct {
@@ -378,96 +346,6 @@ static void test_what_is_given_is_found(void **state)
   }
 }
 
-/* ---- what the peer sends ---- */
-
-static void test_calls_are_written(void **state)
-{
-  static const struct text types[] = {TEXT("java.lang.Object"), TEXT("int"), TEXT("java.util.List")};
-  const struct jvm_callback_method method = {.interface = TEXT("com.example.\"Odd\""),
-                                             .name = TEXT("compare"),
-                                             .parameters = types,
-                                             .parameter_count = COUNT_OF(types)};
-  const struct outcome arguments[] = {
-      {.kind = OUTCOME_VALUE,
-       .type = TEXT("java.lang.String"),
-       .has_value = true,
-       .value = {.kind = OP_TEXT, .text = TEXT("a\n")}},
-      {.kind = OUTCOME_VALUE,
-       .type = TEXT("int"),
-       .has_value = true,
-       .value = {.kind = OP_INTEGER, .integer = 5}},
-      {.kind = OUTCOME_VALUE, .type = TEXT("java.util.ArrayList"), .ref = 12},
-      {.kind = OUTCOME_VALUE, .type = TEXT("java.lang.Object"), .is_null = true},
-  };
-  struct buffer out;
-  struct buffer scratch;
-  (void)state;
-  buffer_init(&out);
-  buffer_init(&scratch);
-  const struct rpc_callback_head compare = {.number = 17, .id = 7, .method = &method};
-  form->write_call(&out, &compare, arguments, COUNT_OF(arguments), &scratch);
-  assert_text(buffer_text(&out),
-              "{\"jsonrpc\":\"2.0\",\"id\":\"cb-17\",\"method\":\"callback\",\"params\":{\"callback\":7,"
-              "\"interface\":\"com.example.\\\"Odd\\\"\",\"method\":\"compare\",\"parameters\":[\"java.lang."
-              "Object\",\"int\",\"java.util.List\"],\"args\":[{\"type\":\"java.lang.String\",\"null\":false,"
-              "\"value\":\"a\\n\"},{\"type\":\"int\",\"null\":false,\"value\":\"5\"},{\"type\":\"java.util."
-              "ArrayList\",\"null\":false,\"ref\":12},{\"type\":\"java.lang.Object\",\"null\":true}]}}");
-  buffer_clear(&out);
-  const struct jvm_callback_method run = {.interface = TEXT("java.lang.Runnable"), .name = TEXT("run")};
-  form->write_call(&out, &(struct rpc_callback_head){.id = INT64_MAX, .method = &run}, NULL, 0, &scratch);
-  assert_text(buffer_text(&out),
-              "{\"jsonrpc\":\"2.0\",\"method\":\"callback\",\"params\":{\"callback\":9223372036854775807,"
-              "\"interface\":\"java.lang.Runnable\",\"method\":\"run\",\"parameters\":[],\"args\":[]}}");
-  buffer_fini(&out);
-  buffer_fini(&scratch);
-}
-
-static void test_calls_tell_their_origin(void **state)
-{
-  static const struct {
-    enum rpc_callback_origin origin;
-    const char *text;
-  } cases[] = {{RPC_ORIGIN_UNTOLD, ""},
-               {RPC_ORIGIN_REQUEST, ",\"origin\":\"request\""},
-               {RPC_ORIGIN_CALL, ",\"origin\":\"cb-3\""},
-               {RPC_ORIGIN_THREAD, ",\"origin\":\"thread\""}};
-  const struct jvm_callback_method run = {.interface = TEXT("java.lang.Runnable"), .name = TEXT("run")};
-  struct buffer out;
-  struct buffer scratch;
-  char wanted[256];
-  (void)state;
-  buffer_init(&out);
-  buffer_init(&scratch);
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    const struct rpc_callback_head head = {
-        .number = 4, .id = 7, .method = &run, .origin = cases[i].origin, .origin_call = 3};
-    buffer_clear(&out);
-    form->write_call(&out, &head, NULL, 0, &scratch);
-    snprintf(wanted, sizeof wanted,
-             "{\"jsonrpc\":\"2.0\",\"id\":\"cb-4\",\"method\":\"callback\",\"params\":{\"callback\":7%s,"
-             "\"interface\":\"java.lang.Runnable\",\"method\":\"run\",\"parameters\":[],\"args\":[]}}",
-             cases[i].text);
-    assert_true(text_equal(buffer_text(&out), text_of(wanted)));
-  }
-  buffer_fini(&out);
-  buffer_fini(&scratch);
-}
-
-static void test_releases_are_written(void **state)
-{
-  const int64_t ids[] = {7, INT64_MAX};
-  const uint64_t given[] = {3, 1};
-  struct buffer out;
-  (void)state;
-  buffer_init(&out);
-  form->write_released(&out, ids, given, COUNT_OF(ids));
-  assert_text(
-      buffer_text(&out),
-      "{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,"
-      "\"given\":3},{\"callback\":9223372036854775807,\"given\":1}]}}");
-  buffer_fini(&out);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -476,13 +354,9 @@ int main(void)
       cmocka_unit_test(test_faulty_messages_name_calls),
       cmocka_unit_test(test_usual_answers_are_what_others_are),
       cmocka_unit_test(test_arrays_are_taken_apart),
-      cmocka_unit_test_setup_teardown(test_results_are_arguments, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_errors_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_wrong_answers_are_told, set_up, tear_down),
       cmocka_unit_test(test_what_is_given_is_found),
-      cmocka_unit_test(test_calls_are_written),
-      cmocka_unit_test(test_calls_tell_their_origin),
-      cmocka_unit_test(test_releases_are_written),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

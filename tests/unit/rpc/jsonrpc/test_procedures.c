@@ -43,24 +43,6 @@ static void has_the_procedures_of_the_contract(void **state)
   }
 }
 
-static void says_something_of_everything(void **state)
-{
-  (void)state;
-  for (size_t i = 0; i < rpc_procedure_count; i++) {
-    assert_non_null(rpc_procedures[i].summary);
-    for (size_t j = 0; j < rpc_procedures[i].param_count; j++)
-      assert_non_null(rpc_procedures[i].params[j].summary);
-  }
-}
-
-static void knows_no_other_names(void **state)
-{
-  (void)state;
-  static const char *const names[] = {"", "Call", "call ", "cal", "system.Describe", "system.", "calls"};
-  for (size_t i = 0; i < COUNT_OF(names); i++)
-    assert_null(rpc_procedure_find(text_of(names[i])));
-}
-
 static bool has_only(struct text name, const char *characters)
 {
   for (size_t i = 0; i < name.len; i++) {
@@ -84,27 +66,11 @@ static void keeps_names_to_their_characters(void **state)
   }
 }
 
-/* JSON-RPC 1.1, 10.2.1 */
-static void types_are_those_of_the_draft_and_never_nil(void **state)
-{
-  (void)state;
-  for (size_t i = 0; i < rpc_procedure_count; i++) {
-    for (size_t j = 0; j < rpc_procedures[i].param_count; j++) {
-      struct text word = rpc_wants_word(rpc_procedures[i].params[j].wants);
-      assert_int_equal(word.len, 3);
-      assert_non_null(strstr("bit num str arr obj any", word.data));
-    }
-  }
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(has_the_procedures_of_the_contract),
-      cmocka_unit_test(says_something_of_everything),
-      cmocka_unit_test(knows_no_other_names),
       cmocka_unit_test(keeps_names_to_their_characters),
-      cmocka_unit_test(types_are_those_of_the_draft_and_never_nil),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

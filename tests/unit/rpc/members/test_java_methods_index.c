@@ -50,35 +50,6 @@ static void look_up(struct lookup *lookup, uint32_t class_index, struct text mem
                    JP_OK);
 }
 
-static void every_member_is_found_again(void **state)
-{
-  (void)state;
-  struct lookup lookup = {.index = java_methods_index_create()};
-  size_t names = 0;
-  assert_non_null(lookup.index);
-  arena_init(&lookup.arena);
-  for (uint32_t at = 0; at < tables->class_count; at++) {
-    const struct catalog_class *class = &tables->classes[at];
-    for (uint32_t i = class->first_method; i < class->first_method + class->method_count; i++) {
-      struct text member = catalog_text(tables, tables->methods[i].name);
-      if (tables->methods[i].hidden || text_equal(member, TEXT("<init>")))
-        continue;
-      look_up(&lookup, at, member);
-      const struct java_method *first = lookup.found.methods;
-      if (lookup.found.count == 0)
-        fail_msg("%.*s.%.*s is not found", TEXT_ARGS(class_name(at)), TEXT_ARGS(member));
-      look_up(&lookup, at, member);
-      if (names++ < JAVA_METHODS_KEPT / 2)
-        assert_ptr_equal(lookup.found.methods, first);
-      assert_true(text_equal(lookup.found.methods[0].member, member));
-    }
-  }
-  assert_true(names > 10);
-  java_methods_index_release(&lookup.found);
-  arena_fini(&lookup.arena);
-  java_methods_index_destroy(lookup.index);
-}
-
 /* ---- more names than are kept ---- */
 
 enum { NAMES = 3 * JAVA_METHODS_KEPT, THREADS = 4 };
@@ -240,7 +211,6 @@ static void names_that_are_not_there_take_no_room(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_member_is_found_again),
       cmocka_unit_test(names_that_are_not_there_take_no_room),
       cmocka_unit_test(the_name_that_was_used_longest_ago_is_replaced),
       cmocka_unit_test(threads_replace_what_others_use),

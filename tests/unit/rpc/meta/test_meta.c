@@ -181,22 +181,6 @@ static void test_default_scope(void **state)
   json_decref(answer);
 }
 
-static void test_an_element(void **state)
-{
-  (void)state;
-  json_t *answer = answer_of(&(struct query){.includes = {"meta.fixtures.Shapes$Wider"}});
-  assert_json(
-      answer,
-      "[{\"className\":\"meta.fixtures.Shapes$Wider\",\"simpleName\":\"Wider\","
-      "\"package\":\"meta.fixtures\",\"modifiers\":\"public abstract static interface\","
-      "\"majorVersion\":61,\"minorVersion\":0,\"sourceFile\":\"Shapes.java\",\"isArrayClass\":false,"
-      "\"superclass\":null,\"superclasses\":[],\"interfaces\":[\"meta.fixtures.Shapes$Callback\"],"
-      "\"subclasses\":[],\"constructors\":[],\"methods\":[{\"name\":\"twice\",\"modifiers\":\"public\","
-      "\"isStatic\":false,\"returnType\":\"void\",\"overridden\":false,\"parameters\":[{\"name\":\"a\","
-      "\"modifiers\":\"\",\"type\":\"A\"}]}],\"fields\":[]}]");
-  json_decref(answer);
-}
-
 static void test_types_and_names(void **state)
 {
   (void)state;
@@ -286,34 +270,6 @@ static void test_merged_ancestry(void **state)
   json_decref(answer);
 }
 
-static void test_nothing_inherited_unless_asked(void **state)
-{
-  (void)state;
-  json_t *answer = answer_of(&(struct query){0});
-  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
-  assert_int_equal(json_array_size(json_object_get(nested, "methods")), 1);
-  assert_true(json_is_false(json_object_get(member_of(nested, "methods", "covariant"), "overridden")));
-  json_decref(answer);
-}
-
-static void test_include_and_exclude(void **state)
-{
-  (void)state;
-  json_t *answer = answer_of(&(struct query){
-      .includes = {"meta.fixtures.Base", "no.such.Class", "meta.fixtures.Base", "NoPackage"}});
-  assert_int_equal(json_array_size(answer), 2);
-  json_decref(answer);
-  answer = answer_of(
-      &(struct query){.includes = {"meta.fixtures.Base", "NoPackage"}, .excludes = {"meta.fixtures.B"}});
-  assert_int_equal(json_array_size(answer), 1);
-  class_of(answer, "NoPackage");
-  json_decref(answer);
-  answer = answer_of(&(struct query){.excludes = {"meta.fixtures.Shapes", "meta.fixtures.O", "No"}});
-  assert_int_equal(json_array_size(answer), 1);
-  assert_json(json_object_get(class_of(answer, "meta.fixtures.Base"), "subclasses"), "[]");
-  json_decref(answer);
-}
-
 /* A name alone does not make a hidden class visible. */
 static void test_hidden_classes_cannot_be_named(void **state)
 {
@@ -368,29 +324,6 @@ static void test_policy_of_the_declaring_class(void **state)
   json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
   member_of(nested, "methods", "describe");
   assert_int_equal(count_named(json_object_get(nested, "methods"), "secret"), 0);
-  json_decref(answer);
-}
-
-static void test_policy_that_shows_nothing(void **state)
-{
-  (void)state;
-  json_t *answer = answer_of(&(struct query){.rules = "version: 1\ndefaultAction: DENY\n"});
-  assert_json(answer, "[]");
-  json_decref(answer);
-}
-
-static void test_only_writable_fields_are_shown(void **state)
-{
-  (void)state;
-  json_t *answer = answer_of(&(struct query){.rules = "version: 1\n"
-                                                      "defaultAction: DENY\n"
-                                                      "rules:\n"
-                                                      "  - class: meta.fixtures.**\n"
-                                                      "    action: ALLOW\n"
-                                                      "    members: [FIELD_SET]\n"});
-  json_t *fields = json_object_get(class_of(answer, "meta.fixtures.Shapes"), "fields");
-  assert_int_equal(count_named(fields, "numbers"), 1);
-  assert_int_equal(count_named(fields, "LIMIT"), 0); /* no one can write a static final field */
   json_decref(answer);
 }
 
@@ -548,18 +481,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_default_scope),
-      cmocka_unit_test(test_an_element),
       cmocka_unit_test(test_types_and_names),
       cmocka_unit_test(test_constructors),
       cmocka_unit_test(test_no_bridges),
       cmocka_unit_test(test_merged_ancestry),
-      cmocka_unit_test(test_nothing_inherited_unless_asked),
-      cmocka_unit_test(test_include_and_exclude),
       cmocka_unit_test(test_hidden_classes_cannot_be_named),
       cmocka_unit_test(test_policy_member_by_member),
       cmocka_unit_test(test_policy_of_the_declaring_class),
-      cmocka_unit_test(test_policy_that_shows_nothing),
-      cmocka_unit_test(test_only_writable_fields_are_shown),
       cmocka_unit_test(test_compressed_is_the_same),
       cmocka_unit_test(test_cache_tells_questions_apart),
       cmocka_unit_test(test_closed_before_its_end),
