@@ -96,35 +96,6 @@ static void test_memory_is_used_again(void **state)
   assert_int_equal(atomic_load(&stub.tables), 1);
 }
 
-static void test_objects_are_not_seen_by_the_next(void **state)
-{
-  struct service_bench *bench = *state;
-  check_alone(bench, ADD, "\"8\"");
-  struct rpc_client *maker = open_client(bench);
-  check_part(bench, maker, MAKE, "\"ref\":1}");
-  assert_true(bench_close(bench, maker, NULL));
-  check_alone(bench, LET_GO, "No such object: 1");
-  check_alone(bench, ADD, "\"8\"");
-}
-
-/* An HTTP GET, which any web page can send, and a POST, one after the other. */
-static void test_what_a_request_may_do_is_its_own(void **state)
-{
-  struct service_bench *bench = *state;
-  static const char call[] = "{\"version\":\"1.1\",\"id\":1,\"method\":\"call\",\"params\":"
-                             "{\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]}}";
-  struct rpc_client *first = NULL;
-  for (unsigned i = 0; i < 6; i++) {
-    bool only_safe = i % 2 == 1;
-    struct rpc_client *client = open_client_as(bench, only_safe);
-    enum rpc_served served = bench_serve(bench, client, TEXT(call), 0);
-    assert_int_equal(served, only_safe ? RPC_NOT_SAFE : RPC_REPLY);
-    assert_false(bench_close(bench, client, NULL));
-    assert_true(first == NULL || client == first);
-    first = client;
-  }
-}
-
 /* Its memory is freed when nobody waits for it any more. */
 static void test_a_member_may_outlive_the_peer(void **state)
 {
@@ -168,19 +139,6 @@ static void test_requests_without_objects_need_no_session(void **state)
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
   for (size_t i = 1; i < SESSIONS_MAX; i++)
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
-}
-
-/* What nobody came back to ends, the oldest first, when another is to be made. */
-static void test_requests_can_go_on_making_sessions(void **state)
-{
-  struct service_bench *bench = *state;
-  for (size_t i = 0; i < 5 * (size_t)SESSIONS_MAX; i++) {
-    struct rpc_client *client = open_client(bench);
-    check_part(bench, client, MAKE, "\"ref\":1}");
-    assert_true(bench_close(bench, client, NULL));
-  }
-  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
-  assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
 }
 
 static void test_zeromq_messages_can_go_on_naming_sessions(void **state)
@@ -258,12 +216,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_memory_is_used_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_objects_are_not_seen_by_the_next, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_a_request_may_do_is_its_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_member_may_outlive_the_peer, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_requests_can_go_on_making_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_zeromq_messages_can_go_on_naming_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_batch_is_one_message, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_second_message_makes_a_session_an_ordinary_one, set_up,

@@ -111,23 +111,6 @@ static void keeps_the_objects_of_executors_in_the_session(void **state)
   check_on_plain_thread(store_on_an_executor);
 }
 
-static void fail_on_an_executor(struct rpc_run *run)
-{
-  const struct operation operation = with_affinity(add, TEXT("GUI"));
-  stub.executor_fails = "no toolkit";
-  struct outcome outcome = run_one(run, &operation);
-  assert_int_equal(outcome.kind, OUTCOME_ERROR);
-  assert_text(outcome.message, "no toolkit");
-  assert_null(run->reached.class_name.data);
-  assert_int_equal(stub.invoked, 0);
-}
-
-static void tells_why_an_executor_does_not_run_it(void **state)
-{
-  (void)state;
-  check_on_plain_thread(fail_on_an_executor);
-}
-
 static void control_and_query(struct rpc_run *run)
 {
   const struct operation ping = {.kind = OP_CONTROL, .command = OP_GC, .thread_affinity = TEXT("GUI")};
@@ -181,51 +164,14 @@ static void stores_nothing_that_nobody_reads(void **state)
   check_on_plain_thread(drop_result);
 }
 
-/* ---- control ---- */
-
-static struct outcome control(struct rpc_run *run, enum op_command command, uint32_t ref)
-{
-  struct op_value argument = {.kind = OP_REF, .ref = ref};
-  const struct operation operation = {
-      .kind = OP_CONTROL, .command = command, .args = &argument, .arg_count = ref != 0};
-  return run_one(run, &operation);
-}
-
-static void check_stats(struct rpc_run *run, const char *wanted)
-{
-  const struct outcome outcome = control(run, OP_STATS, 0);
-  assert_int_equal(outcome.kind, OUTCOME_VALUE);
-  unit_assert_text(outcome.value.text, text_of(wanted), __FILE__, __LINE__);
-}
-
-static void count_calls(struct rpc_run *run)
-{
-  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":0}");
-  run_one(run, &make);
-  run_one(run, &add);
-  check_stats(run, "{\"objects\":1,\"sessions_of_this_address\":1,\"calls\":2}");
-  control(run, OP_DELETE_SESSION, 0);
-  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":2}");
-  rpc_session_add_calls(run->client->session, 40); /* of a client that has left */
-  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":42}");
-}
-
-static void stats_tell_of_the_caller_alone(void **state)
-{
-  (void)state;
-  check_on_plain_thread(count_calls);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_where_the_affinity_says),
       cmocka_unit_test(keeps_the_objects_of_executors_in_the_session),
-      cmocka_unit_test(tells_why_an_executor_does_not_run_it),
       cmocka_unit_test(the_peers_own_methods_have_no_affinity),
       cmocka_unit_test(takes_back_what_the_request_in_hand_has_stored),
       cmocka_unit_test(stores_nothing_that_nobody_reads),
-      cmocka_unit_test(stats_tell_of_the_caller_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,17 +64,6 @@ static void test_a_client_begins_with_its_first_callback(void **state)
   assert_sent(duplex, RELEASED(ENTRY("8", "1")));
 }
 
-static void test_who_can_only_be_answered_gives_none(void **state)
-{
-  const struct rpc_duplex *duplex = *state;
-  struct service_bench *bench = duplex->bench;
-  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_HTTP, NULL);
-  check_part(bench, client, KEEP(GIVEN("7")), "\"code\":-32602");
-  assert_part(bench, "argument 0: a callback needs a connection on which both sides may speak at any time");
-  bench_close(bench, client, NULL);
-  assert_null(duplex->callbacks);
-}
-
 /* A release says how often the object was given since it was released last, and comes when nobody has it. */
 static void test_given_counts_every_argument(void **state)
 {
@@ -218,41 +207,7 @@ static void test_releases_that_wait_are_bounded(void **state)
   buffer_fini(&message);
 }
 
-static void test_so_many_ids_as_a_session_has_objects(void **state)
-{
-  struct rpc_duplex *duplex = *state;
-  uint64_t proxies[5];
-  for (int64_t i = 0; i < 5; i++)
-    proxies[i] = bench_give(duplex, i + 1);
-  serve_part(duplex, KEEP(GIVEN("6")),
-             "argument 0: the limit of 5 callbacks of a connection is reached (session-max-objects)");
-  assert_part(duplex->bench, "-32000");
-  assert_sent(duplex, RELEASED(ENTRY("6", "1")));
-  assert_int_equal(bench_give(duplex, 5), proxies[4]);
-  for (int64_t i = 0; i < 5; i++)
-    release_proxy(duplex, i + 1, proxies[i]);
-  bench_give(duplex, 6);
-  release_proxy(duplex, 6, proxies[4] + 1);
-}
-
 #define DELETE_SESSION CONTROL("delete_session", "")
-
-static void test_delete_session_releases_all(void **state)
-{
-  struct rpc_duplex *duplex = *state;
-  uint64_t proxy = bench_give(duplex, 7);
-  bench_give(duplex, 7);
-  serve_part(duplex, DELETE_SESSION, "\"void\":true");
-  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
-  assert_int_equal(stub_callbacks.hooks->find(bench_callbacks(duplex), 7), 0);
-  /* What is given from now on is new. */
-  uint64_t second = bench_give(duplex, 7);
-  assert_int_not_equal(second, proxy);
-  release_proxy(duplex, 7, proxy);
-  assert_nothing_sent(duplex);
-  release_proxy(duplex, 7, second);
-  assert_sent(duplex, RELEASED(ENTRY("7", "1")));
-}
 
 /* In the middle of a message: what its other requests have read before was released with the rest. */
 static void test_delete_session_within_a_batch(void **state)
@@ -336,7 +291,6 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       TEST(test_a_client_begins_with_its_first_callback),
-      TEST(test_who_can_only_be_answered_gives_none),
       TEST(test_given_counts_every_argument),
       TEST(test_failed_requests_count),
       TEST(test_batches_count_once),
@@ -344,8 +298,6 @@ int main(void)
       TEST(test_an_older_proxy_releases_nothing),
       TEST(test_releases_wait_for_room),
       TEST(test_releases_that_wait_are_bounded),
-      TEST(test_so_many_ids_as_a_session_has_objects),
-      TEST(test_delete_session_releases_all),
       TEST(test_delete_session_within_a_batch),
       TEST(test_delete_session_within_a_batch_that_is_unread_in_part),
       TEST(test_a_session_may_have_several_connections),

@@ -108,36 +108,6 @@ static void refuses_and_rejects(void **state)
   assert_int_equal(stub.resolved, 0);
 }
 
-static void refuses_what_is_nested_in_a_call_that_is_not_open(void **state)
-{
-  struct service_bench *bench = *state;
-  enum rpc_served served = rpc_jsonrpc_refuse_nested(
-      bench->peer,
-      TEXT("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"gc\"},{\"jsonrpc\":\"2.0\",\"method\":\"gc\"},"
-           "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"gc\",\"options\":{\"within\":5}}]"),
-      &bench->out);
-  assert_int_equal(served, RPC_REPLY);
-  assert_text(buffer_text(&bench->out),
-              "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
-              "\"data\":{\"message\":\"'within': the first request of the batch is nested in no open "
-              "callback\",\"request_id\":1,\"stack_trace\":[],\"cause\":null}}},"
-              "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
-              "\"data\":{\"message\":\"'within' must be a string, not a number\","
-              "\"request_id\":2,\"stack_trace\":[],\"cause\":null}}}]");
-}
-
-/* Whether a call is open a worker can tell, not the place that answers pings. */
-static void leaves_nested_pings_to_a_worker(void **state)
-{
-  struct service_bench *bench = *state;
-  enum rpc_served served;
-  assert_false(rpc_jsonrpc_serve_without_worker(bench->service->context,
-                                                TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\","
-                                                     "\"params\":{\"method\":\"ping\"},\"options\":{"
-                                                     "\"within\":\"cb-1\"}}"),
-                                                &bench->out, &served));
-}
-
 /* ---- beside a request of the same client ---- */
 
 static struct rpc_client *open_client(const struct service_bench *bench, enum op_channel channel,
@@ -167,39 +137,6 @@ static bool answer_beside(const struct service_bench *bench, struct rpc_client *
   "before{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\"," \
   "\"null\":false,\"value\":\""
 #define ID_OF "11111111-2222-3333-4444-555555555555"
-
-static void tells_the_name_of_a_session_beside_a_request(void **state)
-{
-  struct service_bench *bench = *state;
-  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
-  static const char *const others[] = {
-      ADD,
-      CONTROL("ping", ""),
-      CONTROL("stats", ""),
-      CONTROL("share_session", "1"),
-      "[" SHARE "]",
-      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"share_session\"}}",
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"epoch\":\"0\",\"method\":\"control\",\"params\":{\"method\":\"share_"
-      "session\"}}",
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"options\":{},\"method\":\"control\",\"params\":{\"method\":\"share_"
-      "session\"}}",
-      REQUEST("call", "\"type\":\"control\",\"method\":\"share_session\",\"args\":[]"),
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"share_session\"}",
-      "",
-  };
-  for (size_t i = 0; i < COUNT_OF(others); i++)
-    assert_false(answer_beside(bench, client, others[i], &bench->out));
-  assert_true(answer_beside(bench, client, SHARE, &bench->out));
-  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
-  assert_true(
-      answer_beside(bench, client, REQUEST("contro\\u006c", "\"method\":\"Share_SESSION\""), &bench->out));
-  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
-  bench->service->client_close(bench->service->context, NULL, client, NULL);
-  client = open_client(bench, OP_CHANNEL_HTTP, TEXT(ID_OF)); /* whose answers are in order */
-  assert_false(answer_beside(bench, client, SHARE, &bench->out));
-  bench->service->client_close(bench->service->context, NULL, client, NULL);
-  assert_int_equal(stub.resolved, 0);
-}
 
 enum { ASKERS = 4, RACES = 200 };
 
@@ -256,9 +193,6 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_a_ping, set_up, tear_down),
       cmocka_unit_test_setup_teardown(refuses_and_rejects, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses_what_is_nested_in_a_call_that_is_not_open, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(leaves_nested_pings_to_a_worker, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(tells_the_name_of_a_session_beside_a_request, set_up, tear_down),
       cmocka_unit_test_setup_teardown(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

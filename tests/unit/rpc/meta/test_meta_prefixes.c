@@ -47,26 +47,6 @@ static void covers_what_begins_with_one_of_them(void **state)
   arena_fini(&arena);
 }
 
-static void keeps_those_that_matter(void **state)
-{
-  (void)state;
-  struct arena arena;
-  struct meta_prefixes prefixes;
-  arena_init(&arena);
-  const struct text texts[] = {TEXT("java.util."), TEXT("java.util"), TEXT("a"), TEXT("java.util"),
-                               TEXT("java.")};
-  assert_int_equal(meta_prefixes_init(&prefixes, texts, COUNT_OF(texts), &arena), JP_OK);
-  assert_int_equal(prefixes.count, 2);
-  assert_int_equal(meta_prefixes_init(&prefixes, texts, 0, &arena), JP_OK);
-  assert_false(meta_prefixes_cover(&prefixes, TEXT("")));
-  const struct text all[] = {TEXT("x"), TEXT("")};
-  assert_int_equal(meta_prefixes_init(&prefixes, all, COUNT_OF(all), &arena), JP_OK);
-  assert_int_equal(prefixes.count, 1);
-  assert_true(meta_prefixes_cover(&prefixes, TEXT("")));
-  assert_true(meta_prefixes_cover(&prefixes, TEXT("java.lang.String")));
-  arena_fini(&arena);
-}
-
 /* At sizes where a look at each prefix for each name would take many minutes. */
 static void many_of_both_take_no_product(void **state)
 {
@@ -97,7 +77,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(covers_what_begins_with_one_of_them),
-      cmocka_unit_test(keeps_those_that_matter),
       cmocka_unit_test(many_of_both_take_no_product),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
