@@ -18,9 +18,7 @@ static struct rpc_limits make_limits(const struct service_bench_options *options
       .sessions_per_address = options->sessions_per_address,
       .session_ttl_ms = 1000000,
       .message_max = 100000,
-      .callbacks = {.calls_max = options->callbacks_max == 0 ? 4 : options->callbacks_max,
-                    .depth_max = 3,
-                    .timeout_ms = options->callback_timeout_ms},
+      .callbacks = {.calls_max = options->callbacks_max == 0 ? 4 : options->callbacks_max, .depth_max = 3},
   };
 }
 

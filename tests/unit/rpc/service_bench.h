@@ -63,9 +63,8 @@ struct service_bench_options {
   size_t sessions_max;         /* 0: 4 */
   size_t sessions_per_address; /* 0: all of them */
   bool compat_pal;
-  size_t callbacks_max;        /* 0: 4 */
-  int64_t callback_timeout_ms; /* 0: none */
-  bool without_sweeper;        /* sessions that are left to it stay to be counted */
+  size_t callbacks_max; /* 0: 4 */
+  bool without_sweeper; /* sessions that are left to it stay to be counted */
   const struct jvm_executor *executors;
   size_t executor_count;
 };

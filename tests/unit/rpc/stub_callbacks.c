@@ -52,7 +52,7 @@ void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void
 
 bool jvm_stack_is_short(void)
 {
-  return atomic_load(&stub_callbacks.stack_is_short);
+  return false;
 }
 
 static struct jvm_waiter *make_waiter(void)
@@ -269,7 +269,8 @@ void stub_call(struct stub_call *told)
                                              .parameters = parameters,
                                              .parameter_count = 2,
                                              .is_void = told->is_void};
-  const struct jvm_callback_given given = {told->id, told->is_oneway, told->borrows, told->tells_origin};
+  const struct jvm_callback_given given = {
+      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .tells_origin = false};
   struct calling calling = {.told = told, .hooks = stub_callbacks.hooks};
   struct jvm_callback_failure failure;
   told->text[0] = '\0';

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 
 struct stub_callbacks {
-  _Atomic bool stack_is_short;
   _Atomic bool are_exiting; /* the threads of all waiters */
   _Atomic uint64_t proxies; /* made so far; their numbers */
   _Atomic int waiters;      /* made and not freed */
@@ -31,7 +30,6 @@ struct stub_call {
   uint64_t proxy;
   bool is_oneway;
   bool borrows;
-  bool tells_origin;
   bool is_void;
   bool tells_object;   /* an argument is an object that the client is told of */
   int interrupt_after; /* looks that find nothing; 0: nobody interrupts it */

@@ -20,20 +20,13 @@ struct stub_member {
   const char *member; /* "<init>" for a constructor */
   enum jvm_member_kind kind;
   unsigned modifiers;
-  const char *named;      /* NULL: as type */
-  const char *declaring;  /* NULL: as named */
-  const char *runtime;    /* NULL: no receiver */
-  const char *holder;     /* another class whose method runs; NULL: none */
-  const char *argument;   /* a class that an argument names; NULL: none */
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];
-  struct jvm_holder holders[1];
   char whole_number; /* letter of the result of a whole-number call; 0: it is none */
   bool is_unfit;     /* such a call does not fit, when it is run */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
   bool has_receiver; /* the operation's instance has to be an object of the session */
-  void (*run)(void); /* what Java does in it; NULL: nothing */
-  bool was_resolved; /* as though the thread had cached it; never where there is an argument */
+  bool was_resolved; /* as though the thread had cached it */
 };
 
 struct stub_jni {
@@ -57,7 +50,6 @@ struct stub_jni {
   int bodies;                          /* opened and not closed */
   unsigned missed;                     /* refs that were to be taken back and were not there */
   const struct jvm_executor *executor; /* of the last jvm_executor_run; NULL: none */
-  const char *executor_fails;          /* NULL: it calls `run` */
   char given_name[256];    /* of a thread, the last one; under the lock of the call that it is for */
   _Atomic int names_given; /* and not taken back */
 };

@@ -141,21 +141,6 @@ static void test_requests_without_objects_need_no_session(void **state)
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
 }
 
-static void test_zeromq_messages_can_go_on_naming_sessions(void **state)
-{
-  struct service_bench *bench = *state;
-  check_routed(bench, "a", MAKE, "\"ref\":1}"); /* the socket's own: a client that comes back */
-  check_routed(bench, "b", MAKE_OF("01"), "\"ref\":1}");
-  check_routed(bench, "a", MAKE_OF("01"), "\"ref\":2}");
-  flood(bench);
-  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
-  assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
-  check_routed(bench, "a", MAKE, "\"ref\":2}");
-  check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
-  check_routed(bench, "c", MAKE, "\"ref\":1}"); /* the place of the last one that passed by */
-  check_routed(bench, "flood", MAKE_OF("02"), "sessions-max");
-}
-
 /* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
 static void test_a_batch_is_one_message(void **state)
 {
@@ -219,7 +204,6 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_member_may_outlive_the_peer, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_zeromq_messages_can_go_on_naming_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_batch_is_one_message, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_second_message_makes_a_session_an_ordinary_one, set_up,
                                       tear_down),

@@ -131,30 +131,6 @@ static void test_names_for_the_log(void **state)
   assert_int_equal(strlen(name), 4 + 2 * RPC_ROUTING_ID_MAX);
 }
 
-static void test_the_limit_is_named(void **state)
-{
-  struct rpc_sessions *sessions = *state;
-  struct rpc_session *held[SESSIONS_MAX];
-  struct rpc_session_key key = key_of(1);
-  for (size_t i = 0; i < SESSIONS_MAX; i++) {
-    held[i] = acquire_as(sessions, i == 0 ? &key : NULL, i % 2 == 0 ? &connection : &other_connection);
-    put(held[i]);
-  }
-  struct rpc_session *more = acquire(sessions, NULL);
-  check_full(more, "sessions-max");
-  /* What is there stays usable, and an end makes room. */
-  put(held[0]);
-  assert_ptr_equal(acquire(sessions, &key), held[0]);
-  release(sessions, held[0], 0);
-  release(sessions, held[1], 0);
-  put(more);
-  release(sessions, more, 0);
-  release(sessions, held[0], 0);
-  for (size_t i = 2; i < SESSIONS_MAX; i++)
-    release(sessions, held[i], 0);
-  assert_int_equal(rpc_sessions_count(sessions), 1);
-}
-
 /* Holding one is free: a connection that makes no object takes nobody's place. */
 static void test_a_session_counts_from_its_first_object_to_its_last(void **state)
 {
@@ -178,26 +154,6 @@ static void test_a_session_counts_from_its_first_object_to_its_last(void **state
   for (size_t i = 0; i < COUNT_OF(held); i++)
     release(sessions, held[i], 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
-}
-
-static void test_an_address_has_a_limit_of_its_own(void **state)
-{
-  struct rpc_sessions *sessions = *state;
-  struct rpc_session *held[PER_ADDRESS_MAX];
-  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
-    put(held[i] = acquire(sessions, NULL));
-  struct rpc_session *more = acquire(sessions, NULL);
-  check_full(more, "sessions-per-address");
-  struct rpc_session *other = acquire_as(sessions, NULL, &other_connection);
-  put(other);
-  assert_int_equal(rpc_sessions_count(sessions), PER_ADDRESS_MAX + 1);
-  rpc_session_clear(held[0], stub_thread());
-  put(more);
-  check_full(held[0], "sessions-per-address");
-  release(sessions, more, 0);
-  release(sessions, other, 0);
-  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
-    release(sessions, held[i], 0);
 }
 
 static void test_clients_without_an_address_count_together(void **state)
@@ -339,15 +295,6 @@ static void test_sessions_are_found_by_key_alone(void **state)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-static void test_a_session_without_objects_ends_with_its_holder(void **state)
-{
-  struct rpc_sessions *sessions = *state;
-  struct rpc_session_key key = key_of(1);
-  rpc_session_release(sessions, acquire(sessions, &key), stub_thread(), 0);
-  assert_null(rpc_session_find(sessions, &key));
-  assert_int_equal(atomic_load(&stub.tables), 0);
-}
-
 static void test_the_ttl_runs_while_nobody_holds_it(void **state)
 {
   struct rpc_sessions *sessions = *state;
@@ -386,19 +333,6 @@ static void test_the_longest_idle_goes_first(void **state)
   rpc_sessions_sweep(sessions, stub_thread(), 200 + TTL_MS);
   assert_null(rpc_session_find(sessions, &keys[2]));
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 300 + TTL_MS), INT64_MAX);
-  assert_int_equal(rpc_sessions_count(sessions), 0);
-}
-
-static void test_delete_session_lets_it_end(void **state)
-{
-  struct rpc_sessions *sessions = *state;
-  struct rpc_session_key key = key_of(1);
-  struct rpc_session *session = acquire(sessions, &key);
-  put(session);
-  rpc_session_clear(session, stub_thread());
-  assert_ptr_equal(rpc_session_find(sessions, &key), session);
-  rpc_session_release(sessions, session, stub_thread(), 0);
-  rpc_session_release(sessions, session, stub_thread(), 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
@@ -631,21 +565,17 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_routing_ids_are_checked, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_limit_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names_for_the_log, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_session_counts_from_its_first_object_to_its_last, set_up,
                                       tear_down),
-      cmocka_unit_test_setup_teardown(test_an_address_has_a_limit_of_its_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_clients_without_an_address_count_together, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_for_its_address, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_first, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_a_connection_left_stays, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sessions_are_found_by_key_alone, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_session_without_objects_ends_with_its_holder, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_longest_idle_goes_first, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_delete_session_lets_it_end, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_thread_without_java_hands_tables_over, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down),

@@ -96,6 +96,37 @@ static void keeps_no_large_memory(void **state)
   bench_close(bench, client, NULL);
 }
 
+/* An answer that has it once more for each cause would be 33 times as long as its request. */
+static void tells_a_long_id_once(void **state)
+{
+  struct service_bench *bench = *state;
+  enum { LENGTH = 100000, CAUSES = 31 };
+  struct outcome_throwable causes[CAUSES];
+  for (size_t i = 0; i < CAUSES; i++)
+    causes[i] = (struct outcome_throwable){.type = TEXT("X"), .cause = i > 0 ? &causes[i - 1] : NULL};
+  struct outcome_throwable top = {.cause = &causes[CAUSES - 1]};
+  const struct outcome of_add = members[0].outcome;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  char *id = test_malloc(LENGTH + 1);
+  memset(id, '7', LENGTH);
+  id[LENGTH] = '\0';
+  members[0].outcome = (struct outcome){
+      .kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("m"), .throwable = &top};
+  struct buffer request;
+  buffer_init(&request);
+  buffer_printf(
+      &request,
+      "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\"}}",
+      id);
+  assert_int_equal(bench_serve(bench, client, buffer_text(&request), 0), RPC_REPLY);
+  assert_in_range(bench->out.len, 2 * LENGTH, 3 * LENGTH); /* of the envelope, and of the throwable */
+  assert_part(bench, "\"X\",\"message\":null,\"request_id\":null,");
+  members[0].outcome = of_add;
+  buffer_fini(&request);
+  test_free(id);
+  bench_close(bench, client, NULL);
+}
+
 static const char query[] =
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\"}}";
 
@@ -156,6 +187,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(makes_refs_of_long_answers, set_up, tear_down),
       cmocka_unit_test_setup_teardown(loses_nothing_in_a_batch_that_is_full, set_up, tear_down),
       cmocka_unit_test_setup_teardown(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(tells_a_long_id_once, set_up, tear_down),
       cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(writes_metadata_whole, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_metadata, set_up, tear_down),

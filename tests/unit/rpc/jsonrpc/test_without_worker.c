@@ -138,6 +138,39 @@ static bool answer_beside(const struct service_bench *bench, struct rpc_client *
   "\"null\":false,\"value\":\""
 #define ID_OF "11111111-2222-3333-4444-555555555555"
 
+static void tells_the_name_of_a_session_beside_a_request(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
+  static const char *const others[] = {
+      ADD,
+      CONTROL("ping", ""),
+      CONTROL("stats", ""),
+      CONTROL("share_session", "1"),
+      "[" SHARE "]",
+      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"share_session\"}}",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"epoch\":\"0\",\"method\":\"control\",\"params\":{\"method\":\"share_"
+      "session\"}}",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"options\":{},\"method\":\"control\",\"params\":{\"method\":\"share_"
+      "session\"}}",
+      REQUEST("call", "\"type\":\"control\",\"method\":\"share_session\",\"args\":[]"),
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"share_session\"}",
+      "",
+  };
+  for (size_t i = 0; i < COUNT_OF(others); i++)
+    assert_false(answer_beside(bench, client, others[i], &bench->out));
+  assert_true(answer_beside(bench, client, SHARE, &bench->out));
+  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
+  assert_true(
+      answer_beside(bench, client, REQUEST("contro\\u006c", "\"method\":\"Share_SESSION\""), &bench->out));
+  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
+  bench->service->client_close(bench->service->context, NULL, client, NULL);
+  client = open_client(bench, OP_CHANNEL_HTTP, TEXT(ID_OF)); /* whose answers are in order */
+  assert_false(answer_beside(bench, client, SHARE, &bench->out));
+  bench->service->client_close(bench->service->context, NULL, client, NULL);
+  assert_int_equal(stub.resolved, 0);
+}
+
 enum { ASKERS = 4, RACES = 200 };
 
 struct asker {
@@ -193,6 +226,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_a_ping, set_up, tear_down),
       cmocka_unit_test_setup_teardown(refuses_and_rejects, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(tells_the_name_of_a_session_beside_a_request, set_up, tear_down),
       cmocka_unit_test_setup_teardown(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,47 +2,6 @@
 #include "rpc/members/java_methods_names.h"
 #include "tests/unit/unit.h"
 
-static void names_come_apart(void **state)
-{
-  (void)state;
-  static const struct {
-    const char *written;
-    const char *class_name; /* NULL: no name of a member */
-    const char *member;
-    const char *suffix; /* NULL: none */
-  } cases[] = {
-      {"com.example.Calculator.add", "com.example.Calculator", "add", NULL},
-      {"com.example.Calculator.new", "com.example.Calculator", "new", NULL},
-      {"com.example.Outer$Inner.go", "com.example.Outer$Inner", "go", NULL},
-      {"a.B.add-int-java.lang.String.array", "a.B", "add", "int-java.lang.String.array"},
-      {"a.B.size-void", "a.B", "size", "void"},
-      {"a.B.size-", "a.B", "size", ""},
-      {"B.go", "B", "go", NULL},
-      {"", NULL, NULL, NULL},
-      {"add", NULL, NULL, NULL},
-      {".add", NULL, NULL, NULL},
-      {"a.", NULL, NULL, NULL},
-      {"-int", NULL, NULL, NULL},
-      {"add-java.lang.String", NULL, NULL, NULL},
-      {"rpc.discover", NULL, NULL, NULL},
-      {"rpc.a.B.go", NULL, NULL, NULL},
-      {"system.describe", NULL, NULL, NULL},
-      {"rpcs.B.go", "rpcs.B", "go", NULL},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct java_method_name name;
-    bool parsed = java_method_name_parse(text_of(cases[i].written), &name);
-    assert_int_equal(parsed, cases[i].class_name != NULL);
-    if (!parsed)
-      continue;
-    assert_true(text_equal(name.class_name, text_of(cases[i].class_name)));
-    assert_true(text_equal(name.member, text_of(cases[i].member)));
-    assert_int_equal(name.suffix.data != NULL, cases[i].suffix != NULL);
-    if (cases[i].suffix != NULL)
-      assert_true(text_equal(name.suffix, text_of(cases[i].suffix)));
-  }
-}
-
 static void check_written(void (*write)(struct text, struct buffer *), const char *from, const char *wanted)
 {
   struct buffer out;
@@ -52,17 +11,6 @@ static void check_written(void (*write)(struct text, struct buffer *), const cha
   assert_int_equal(out.len, strlen(wanted));
   assert_memory_equal(out.data, wanted, out.len);
   buffer_fini(&out);
-}
-
-static void suffixes_tell_the_parameter_types(void **state)
-{
-  (void)state;
-  check_written(java_method_suffix_write, "()V", "void");
-  check_written(java_method_suffix_write, "(II)I", "int-int");
-  check_written(java_method_suffix_write, "([C)Ljava/lang/String;", "char.array");
-  check_written(java_method_suffix_write, "([[JLjava/util/Map$Entry;Z)V",
-                "long.array.array-java.util.Map$Entry-boolean");
-  check_written(java_method_suffix_write, "([Ljava/lang/String;D)V", "java.lang.String.array-double");
 }
 
 static void component_keys_keep_to_their_characters(void **state)
@@ -109,8 +57,6 @@ static void patterns_cover_classes(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_come_apart),
-      cmocka_unit_test(suffixes_tell_the_parameter_types),
       cmocka_unit_test(component_keys_keep_to_their_characters),
       cmocka_unit_test(patterns_cover_classes),
   };
