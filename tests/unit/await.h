@@ -3,9 +3,11 @@
 /* For tests that wait for another thread: AWAIT sleeps until a condition is true. After a minute it prints the condition
  * and its place, and aborts the program: other threads may still use what a failed cmocka test would unwind. Any thread. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -44,6 +46,36 @@ static inline void await_signal(pthread_cond_t *signal, pthread_mutex_t *lock, i
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec++;
   (void)pthread_cond_timedwait(signal, lock, &end);
+}
+
+/* Takes one post of a semaphore. */
+#define AWAIT_POST(posted, what) await_post((posted), (what), __FILE__, __LINE__)
+/* The end of a child process; gives the status of waitpid. */
+#define AWAIT_CHILD(child) await_child((child), __FILE__, __LINE__)
+
+static inline void await_post(sem_t *posted, const char *what, const char *file, int line)
+{
+  for (const int64_t since_ms = clock_now_ms();;) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    if (sem_timedwait(posted, &end) == 0)
+      return;
+    await_check(since_ms, what, file, line);
+  }
+}
+
+static inline int await_child(pid_t child, const char *file, int line)
+{
+  int status;
+  pid_t ended;
+  for (const int64_t since_ms = clock_now_ms(); (ended = waitpid(child, &status, WNOHANG)) == 0;)
+    await_pause(since_ms, "the end of a child process", file, line);
+  if (ended != child) {
+    perror("waitpid");
+    abort();
+  }
+  return status;
 }
 
 #endif

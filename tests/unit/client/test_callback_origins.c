@@ -163,7 +163,7 @@ static void wait_for_the_second(struct object *object, struct jp_callback_call *
   struct script *script = (struct script *)object;
   bool is_first = strcmp(jp_callback_id(call), "cb-1") == 0;
   if (is_first)
-    sem_wait(&script->was_returned);
+    AWAIT_POST(&script->was_returned, "the return of the second call");
   return_value(object, call);
   if (!is_first)
     sem_post(&script->was_returned);

@@ -1,5 +1,6 @@
 /* Java calls the client: which thread runs it, when, and what ends it. */
 #include "callback_fixture.h"
+#include "tests/unit/await.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -422,7 +423,6 @@ static void use_in_child(struct object *object, struct jp_callback_call *call)
 {
   const struct jp_callback_config config = {.size = sizeof config, .function = serve_call};
   struct jp_callback *callback;
-  int status;
   pid_t child = fork();
   if (child == 0) {
     bool good = jp_callback_create(object->client, &config, &callback, NULL) == JP_CLIENT_CLOSED;
@@ -431,7 +431,7 @@ static void use_in_child(struct object *object, struct jp_callback_call *call)
     jp_callback_release(object->callback);
     _exit(good && object->released == 0 ? 0 : 1);
   }
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }

@@ -1,5 +1,6 @@
 /* Connections: how they are opened, and opened again. */
 #include "client_fixture.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 
@@ -213,8 +214,7 @@ static void test_fork(void **state)
   assert_true(child >= 0);
   if (child == 0)
     _exit(use_in_child(client, ref, answer));
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   for (int i = 0; i < 10; i++)
     assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);

@@ -1,18 +1,18 @@
 #include "client/fork_guard.h"
 
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <sys/wait.h>
 
 static void check_child(const struct fork_guard *guard)
 {
-  int status;
   assert_false(fork_guard_is_child(guard));
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0)
     _exit(fork_guard_is_child(guard) ? 0 : 1);
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   assert_false(fork_guard_is_child(guard));
 }

@@ -251,7 +251,7 @@ static void test_calls_from_java_do_not_put_it_off(void **state)
   struct jp_client *client = open_with(peer, is_enough, &hook);
   struct object object = {.behave = pause_and_return};
   object_init(&object, client, NULL);
-  assert_int_equal(give_object(&object, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_INTERRUPTED);
   assert_in_range(object.calls, 1, UINT32_MAX);
   jp_callback_release(object.callback);
   jp_client_close(client);
@@ -305,7 +305,7 @@ static void test_closing_does_not_ask(void **state)
   struct hook hook = {.enough = 1, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start_http(take_posts, NULL);
   struct jp_client *client = open_with(peer, is_enough, &hook);
-  assert_int_equal(fixture_call(client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_INTERRUPTED);
   assert_int_equal(hook.asked, 1);
   jp_client_close(client);
   assert_int_equal(hook.asked, 1);

@@ -1,10 +1,12 @@
 /* Completions on the caller's own loop. */
 #include "client_fixture.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 struct tally {
@@ -209,19 +211,10 @@ static void test_pending_max(void **state)
 
 /* ---- a peer that does not read ---- */
 
-struct gate {
-  pthread_mutex_t lock;
-  pthread_cond_t opened;
-  bool is_open;
-};
-
 static void serve_behind_gate(struct fake_connection *connection, void *context)
 {
-  struct gate *gate = context;
-  pthread_mutex_lock(&gate->lock);
-  while (!gate->is_open)
-    pthread_cond_wait(&gate->opened, &gate->lock);
-  pthread_mutex_unlock(&gate->lock);
+  const atomic_bool *is_open = context;
+  AWAIT(atomic_load(is_open));
   fake_serve(connection, NULL);
 }
 
@@ -229,8 +222,8 @@ static void test_a_full_socket(void **state)
 {
   (void)state;
   enum { LONG = 100000, REQUESTS = 50 };
-  struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
-  struct fake_peer *peer = fake_peer_start(serve_behind_gate, &gate);
+  atomic_bool is_open = false;
+  struct fake_peer *peer = fake_peer_start(serve_behind_gate, &is_open);
   struct tally tally = {.client = fixture_open(peer, NULL)};
   char *text = test_malloc(LONG);
   memset(text, 'x', LONG);
@@ -240,10 +233,7 @@ static void test_a_full_socket(void **state)
     assert_int_equal(jp_client_send(tally.client, &request, 20000, count, &tally, NULL), JP_CLIENT_OK);
   assert_false(is_readable(tally.client, 50));
   assert_int_equal(fixture_call(tally.client, 50, NULL), JP_CLIENT_TIMEOUT);
-  pthread_mutex_lock(&gate.lock);
-  gate.is_open = true;
-  pthread_cond_signal(&gate.opened);
-  pthread_mutex_unlock(&gate.lock);
+  atomic_store(&is_open, true);
   process_until(&tally, REQUESTS);
   assert_int_equal(tally.by_status[JP_CLIENT_OK], REQUESTS);
   jp_client_close(tally.client);

@@ -1,5 +1,6 @@
 /* Calls over ZeroMQ against a ROUTER socket without a JVM. */
 #include "client_calls.h"
+#include "tests/unit/await.h"
 
 #include "base/clock.h"
 
@@ -587,8 +588,7 @@ static void test_fork(void **state)
     jp_client_close(client);
     _exit(is_refused ? 0 : 1);
   }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   fixture_assert_call(client);
   jp_client_close(client);

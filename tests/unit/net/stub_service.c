@@ -109,8 +109,8 @@ static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, stru
     pthread_mutex_lock(&stub->lock);
     stub->inside++;
     pthread_cond_broadcast(&stub->changed);
-    while (!stub->open)
-      pthread_cond_wait(&stub->changed, &stub->lock);
+    for (const int64_t since_ms = clock_now_ms(); !stub->open;)
+      await_signal(&stub->changed, &stub->lock, since_ms, "stub_let_go");
     stub->inside--;
     pthread_mutex_unlock(&stub->lock);
   }

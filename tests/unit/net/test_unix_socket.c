@@ -1,6 +1,7 @@
 /* Listening Unix sockets: their files, who is in the way of one, and who may connect. */
 #include "net/unix_socket.h"
 
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -324,11 +325,10 @@ static _Noreturn void connect_as_stranger(const char *path)
 
 static int exit_of_stranger(const char *path)
 {
-  int status;
   pid_t child = fork();
   if (child == 0)
     connect_as_stranger(path);
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   return WEXITSTATUS(status);
 }
 

@@ -1,3 +1,4 @@
+#include "tests/unit/await.h"
 #include "tests/unit/ring/pair.h"
 
 #include <fcntl.h>
@@ -114,8 +115,7 @@ static void a_child_has_no_map(void **state)
                    mincore(pair.client_region.control, sizeof present * 4096, present) != 0;
     _exit(is_gone ? 0 : 1);
   }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   pair_close(&pair);
 }

@@ -1,7 +1,9 @@
-/* Two threads on one mapping, which sleep without a timeout: a bell that is lost ends in the test's own timeout.
+/* Two threads on one mapping, which sleep until a bell comes: one that is lost ends the test.
  * Under TSan it shows whether the positions order the bytes. */
+#include "tests/unit/await.h"
 #include "tests/unit/ring/pair.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -24,7 +26,12 @@ static void ring(int socket)
 static void hear(int socket)
 {
   char bytes[64];
-  assert_true(recv(socket, bytes, sizeof bytes, 0) > 0);
+  const int64_t since_ms = clock_now_ms();
+  while (recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) {
+    struct pollfd polled = {.fd = socket, .events = POLLIN};
+    AWAIT_CHECK(since_ms, "a bell");
+    (void)poll(&polled, 1, 1000);
+  }
 }
 
 static void send_rest(struct side *side)
@@ -39,7 +46,7 @@ static void send_rest(struct side *side)
 }
 
 /* Sleeps until there is more to read, or room where something waits for it. looks: how often it looks first. */
-static void wait(struct side *side, unsigned looks)
+static void wait_for_more(struct side *side, unsigned looks)
 {
   for (unsigned i = 0; i < looks; i++) {
     if (ring_reader_look(side->in))
@@ -104,7 +111,7 @@ static void *echo(void *argument)
     while (!receive(side, bytes, &length, &have)) {
       show_taken(side);
       send_rest(side);
-      wait(side, number % 3 * 50);
+      wait_for_more(side, number % 3 * 50);
     }
     show_taken(side);
     check(bytes, length, number);
@@ -114,7 +121,7 @@ static void *echo(void *argument)
   while (side->rest.len > 0) {
     send_rest(side);
     if (side->rest.len > 0)
-      wait(side, 0);
+      wait_for_more(side, 0);
   }
   return NULL;
 }
@@ -141,7 +148,7 @@ static void send_all(struct side *side, unsigned window)
       show_taken(side);
     } else {
       show_taken(side);
-      wait(side, received % 5 * 40);
+      wait_for_more(side, received % 5 * 40);
     }
   }
 }

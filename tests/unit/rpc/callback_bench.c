@@ -1,6 +1,7 @@
 #include "callback_bench.h"
 
 #include "rpc/jsonrpc/codec_state.h"
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -184,8 +185,8 @@ char *bench_take_sent(struct rpc_duplex *duplex)
 {
   char *taken;
   pthread_mutex_lock(&duplex->lock);
-  while ((taken = cut_first(duplex)) == NULL)
-    pthread_cond_wait(&duplex->sent_one, &duplex->lock);
+  for (const int64_t since_ms = clock_now_ms(); (taken = cut_first(duplex)) == NULL;)
+    await_signal(&duplex->sent_one, &duplex->lock, since_ms, "a message that is sent");
   pthread_mutex_unlock(&duplex->lock);
   return taken;
 }

@@ -1,4 +1,5 @@
 #include "stub_callbacks.h"
+#include "tests/unit/await.h"
 
 #include "stub_jni.h"
 
@@ -108,9 +109,12 @@ static void park(struct jvm_waiter *waiter, int64_t nanoseconds)
     end.tv_nsec %= 1000000000;
   }
   pthread_mutex_lock(&waiter->lock);
-  while (!waiter->was_woken && status == 0)
-    status = is_bounded ? pthread_cond_timedwait(&waiter->woken, &waiter->lock, &end)
-                        : pthread_cond_wait(&waiter->woken, &waiter->lock);
+  for (const int64_t since_ms = clock_now_ms(); !waiter->was_woken && status == 0;) {
+    if (is_bounded)
+      status = pthread_cond_timedwait(&waiter->woken, &waiter->lock, &end);
+    else
+      await_signal(&waiter->woken, &waiter->lock, since_ms, "the waiter to be woken");
+  }
   waiter->was_woken = false;
   pthread_mutex_unlock(&waiter->lock);
 }

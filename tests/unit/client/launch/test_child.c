@@ -85,7 +85,7 @@ static void is_killed(void **state)
   assert_false(child_await(&child, 20));
   assert_int_equal(getpgid(child.pid), child.pid);
   child_kill(&child);
-  assert_true(child_await(&child, -1));
+  assert_true(child_await(&child, 60000));
   assert_int_equal(WTERMSIG(child.status), SIGKILL);
   child_kill(&child); /* harmless */
   child_let_go(&child);
@@ -99,7 +99,7 @@ static void says_that_there_is_no_such_program(void **state)
   const char *const command[] = {"/nonexistent/jpeer", NULL};
   assert_int_equal(child_start(&child, command, true, &error), JP_CLIENT_REFUSED);
   assert_string_equal(error.text, "cannot start /nonexistent/jpeer: No such file or directory");
-  assert_true(child_await(&child, -1));
+  assert_true(child_await(&child, 60000));
   assert_int_equal(child.lifeline, -1);
 }
 

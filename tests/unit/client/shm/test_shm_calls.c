@@ -2,6 +2,7 @@
 #define FAKE_PEER_SCHEME "shm"
 #include "../client_fixture.h"
 #include "../fake_rings.h"
+#include "tests/unit/await.h"
 
 #include "client/client_open.h"
 
@@ -360,8 +361,7 @@ static void test_a_child_has_no_map(void **state)
   assert_true(child >= 0);
   if (child == 0)
     _exit(has_map() || fixture_call(client, 1000, NULL) != JP_CLIENT_CLOSED);
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   expect_call(client);
   jp_client_close(client);

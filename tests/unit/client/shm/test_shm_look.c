@@ -1,6 +1,7 @@
 /* Waiting awake: these tests check what a look finds, not how long it takes. */
 #include "client/shm/shm_look.h"
 
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -112,8 +113,7 @@ static void test_what_another_thread_writes_is_found(void **state)
   pthread_t thread;
   init_pair(&pair);
   assert_int_equal(pthread_create(&thread, NULL, write_once, &pair), 0);
-  while (!shm_look_wait(&pair.look))
-    ;
+  AWAIT(shm_look_wait(&pair.look));
   pthread_join(thread, NULL);
 }
 

@@ -1,4 +1,5 @@
 #include "tests/unit/jni/callbacks/fake_client.h"
+#include "tests/unit/await.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -263,8 +264,7 @@ static void set_waiting(struct jvm_callback_call *call)
 static void wait_natively(struct jvm_callback_call *call)
 {
   set_waiting(call);
-  while (sem_wait(&call->woken) != 0)
-    assert_int_equal(errno, EINTR);
+  AWAIT_POST(&call->woken, "the end of a callback or its thread's interruption");
   set_waiting(NULL);
 }
 

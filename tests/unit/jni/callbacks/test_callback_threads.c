@@ -1,4 +1,5 @@
 /* Threads that wait for a client: how they are woken, and the nested requests that they run meanwhile. */
+#include "tests/unit/await.h"
 #include "tests/unit/jni/callbacks/fake_client.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
@@ -89,8 +90,7 @@ static void leave_to_other(struct jvm_callback_call *call)
 
 static void act_once(void)
 {
-  while (sem_wait(&other.any) != 0)
-    continue;
+  AWAIT_POST(&other.any, "a call for another thread");
   other.act(other.call);
   sem_post(&other.done);
 }
@@ -129,8 +129,7 @@ static void start_inside(void (*act)(struct jvm_callback_call *call))
 
 static void await_other(void)
 {
-  while (sem_wait(&other.done) != 0)
-    continue;
+  AWAIT_POST(&other.done, "the other thread");
 }
 
 static void give_five(struct jvm_callback_call *call)

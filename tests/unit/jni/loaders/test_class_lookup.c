@@ -1,4 +1,5 @@
 /* Which class a name means, with loaders that the application makes. */
+#include "tests/unit/await.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
@@ -310,14 +311,13 @@ static void a_blocking_loader_blocks_its_own_classes(void **state)
 #undef HOSTILE
   assert_int_equal(jvm_spawn(the_jvm, "visitor", ask_blocking_loader, &visitor, &error), JP_OK);
   uint32_t ref;
-  while (!text_equal(members_run(&session, "call", "{" LOADING ",'method':'waiting'}", &ref), TEXT("int 1")))
-    ;
+  AWAIT(text_equal(members_run(&session, "call", "{" LOADING ",'method':'waiting'}", &ref), TEXT("int 1")));
   CHECK_EACH({"new", "{'type':'some.Empty1[]','args':[1]}", "[Lsome.Empty1; ref", NULL},
              {"new", "{'type':'some.Empty1[]','args':[{'type':'some.Empty1[]','value':[]}]}",
               "[Lsome.Empty1; ref", NULL},
              {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}", "int 8", NULL},
              {"call", "{" LOADING ",'method':'release'}", "void", NULL});
-  sem_wait(&visitor.done);
+  AWAIT_POST(&visitor.done, "the visitor");
   assert_string_equal(visitor.got, "java.lang.String blocking");
   sem_destroy(&visitor.done);
 }

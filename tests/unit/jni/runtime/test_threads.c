@@ -1,3 +1,4 @@
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include "base/stack.h"
@@ -135,7 +136,7 @@ static void any_thread_can_spawn(void **state)
   assert_int_equal(pthread_create(&outside, NULL, spawn_unattached, &spawned), 0);
   assert_int_equal(pthread_join(outside, NULL), 0);
   assert_int_equal(spawned.status, JP_OK);
-  sem_wait(&spawned.done);
+  AWAIT_POST(&spawned.done, "the thread");
   assert_false(spawned.had_cache);
   assert_true(spawned.dropped);
   sem_destroy(&spawned.done);
@@ -148,7 +149,7 @@ static void many_come_and_go(void **state)
     struct spawned spawned = {.had_cache = true};
     sem_init(&spawned.done, 0, 0);
     assert_int_equal(jvm_spawn(the_jvm, "spawned", run_spawned, &spawned, NULL), JP_OK);
-    sem_wait(&spawned.done);
+    AWAIT_POST(&spawned.done, "the thread");
   }
 }
 
@@ -171,7 +172,7 @@ static void work_is_done_once(void **state)
   struct repeated repeated = {.runs = 0};
   sem_init(&repeated.done, 0, 0);
   assert_int_equal(jvm_spawn(the_jvm, "repeated", run_again, &repeated, NULL), JP_OK);
-  sem_wait(&repeated.done);
+  AWAIT_POST(&repeated.done, "the thread");
   assert_int_equal(repeated.runs, 1);
   sem_destroy(&repeated.done);
 }
@@ -218,7 +219,7 @@ static void a_sleeping_thread_is_not_exiting(void **state)
   static struct stuck stuck; /* the thread stays after the test */
   sem_init(&stuck.begun, 0, 0);
   assert_int_equal(jvm_spawn(the_jvm, "sleeper", sleep_for_ever, &stuck, NULL), JP_OK);
-  sem_wait(&stuck.begun);
+  AWAIT_POST(&stuck.begun, "the thread");
   assert_false(jvm_thread_is_exiting(the_jvm, stuck.thread));
   assert_false(jvm_thread_is_exiting(the_jvm, the_thread));
 }

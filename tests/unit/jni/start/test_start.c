@@ -3,10 +3,12 @@
  * the command line, the signals that are sent when a line has been seen, and what must come out.
  */
 #include "jni/jvm.h"
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -397,6 +399,10 @@ static void start(struct child *child, const char *const *args)
 static bool read_more(struct child *child, int descriptor)
 {
   ssize_t got;
+  const int64_t since_ms = clock_now_ms();
+  struct pollfd polled = {.fd = descriptor, .events = POLLIN};
+  while (poll(&polled, 1, 1000) <= 0)
+    AWAIT_CHECK(since_ms, "the probe's output");
   do
     got = read(descriptor, child->output + child->length, OUTPUT_MAX - 1 - child->length);
   while (got < 0 && errno == EINTR);
@@ -417,8 +423,7 @@ static int follow(struct child *child, const struct step *steps)
   while (read_more(child, child->out))
     ;
   close(child->out);
-  int status;
-  assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+  int status = AWAIT_CHILD(child->pid);
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 

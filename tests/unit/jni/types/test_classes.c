@@ -1,4 +1,5 @@
 /* Classes of several loaders, and of several threads at once. */
+#include "tests/unit/await.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
@@ -227,7 +228,7 @@ static void threads_agree_on_a_class(void **state)
     assert_int_equal(jvm_spawn(the_jvm, "racer", race, &racers[i], &error), JP_OK);
   }
   for (size_t i = 0; i < THREADS; i++)
-    sem_wait(&done);
+    AWAIT_POST(&done, "the racers");
   assert_int_not_equal(racers[0].id, 0);
   assert_true(racers[0].methods > 10);
   for (size_t i = 1; i < THREADS; i++) {

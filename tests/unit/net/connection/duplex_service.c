@@ -67,8 +67,8 @@ static void wait_for(struct caller *caller, bool (*is_over)(void *),
     return;
   }
   pthread_mutex_lock(&s->lock);
-  while (!is_over_locked(caller))
-    pthread_cond_wait(&s->changed, &s->lock);
+  for (const int64_t since_ms = clock_now_ms(); !is_over_locked(caller);)
+    await_signal(&s->changed, &s->lock, since_ms, "what a caller of no crew waits for");
   pthread_mutex_unlock(&s->lock);
 }
 

@@ -133,9 +133,11 @@ static void stay(struct fixture *f, struct ring *ring)
 {
   ring->source.turn = turn;
   atomic_store(&ring->source.lookout, &LOOKOUT);
-  do
+  const int64_t since_ms = clock_now_ms();
+  do {
+    AWAIT_CHECK(since_ms, "a member that stays");
     give_turn(f, ring);
-  while (!ring->found);
+  } while (!ring->found);
 }
 
 static void a_client_that_lets_time_pass_is_not_looked_for(void **state)

@@ -135,8 +135,10 @@ static void fill_until_held(struct deaf *deaf)
 {
   enum { BATCH = 12 }; /* twice that may wait, and what they get may be held */
   struct backlog backlog;
+  const int64_t since_ms = clock_now_ms();
   do {
     do {
+      AWAIT_CHECK(since_ms, "answers to be held");
       send_numbered(deaf, BATCH);
       backlog = settle(deaf);
     } while (backlog.held_bytes == 0 || backlog.pending < BATCH);

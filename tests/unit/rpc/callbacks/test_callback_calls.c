@@ -464,8 +464,8 @@ static void wait_natively(void *thread, bool (*is_over)(void *state), void *stat
   (void)deadline_ms;
   while (!is_over(state)) {
     pthread_mutex_lock(&member->lock);
-    while (!member->was_woken)
-      pthread_cond_wait(&member->woken, &member->lock);
+    for (const int64_t since_ms = clock_now_ms(); !member->was_woken;)
+      await_signal(&member->woken, &member->lock, since_ms, "the member to be woken");
     member->was_woken = false;
     pthread_mutex_unlock(&member->lock);
   }
