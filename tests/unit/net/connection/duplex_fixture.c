@@ -3,15 +3,22 @@
 
 #include "base/clock.h"
 #include "net/websocket/websocket.h"
+#include "ring_client.h"
 #include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 256 * 1024, INPUT_MAX = 16 * 1024 * 1024, TICK_MS = 5, RECEIVE_SECONDS = 60 };
+enum { MEBIBYTE = 1024 * 1024, TICK_MS = 5, RECEIVE_SECONDS = 60, DESCRIPTORS = 4096 };
+
+static size_t or_else(size_t value, size_t otherwise)
+{
+  return value > 0 ? value : otherwise;
+}
 
 /* --- the fixture --- */
 
@@ -28,31 +35,32 @@ void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options
 {
   memset(f, 0, sizeof *f);
   duplex_service_open(&f->s);
-  f->input.max = INPUT_MAX;
+  f->input.max = or_else(options.input_max, (size_t)16 * MEBIBYTE);
   struct crew_config config = {.threads = options.threads,
                                .threads_max = options.threads_max,
                                .linger_ms = 1000,
-                               .busy_timeout_ms =
-                                   options.busy_timeout_ms > 0 ? options.busy_timeout_ms : 60000,
+                               .busy_timeout_ms = (int64_t)or_else((size_t)options.busy_timeout_ms, 60000),
+                               .look_ns = options.look_ns,
+                               .may_pause = options.look_ns > 0,
                                .tick = tick,
                                .context = f,
                                .tick_ms = TICK_MS};
   struct jp_error error;
   assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
-  struct connection_limits limits = {
-      .message_max = MESSAGE_MAX,
-      .send_buffer_max = options.send_buffer_max > 0 ? options.send_buffer_max : 1024 * 1024,
-      .header_max = 4096,
-      .connections_max = 64,
-      .header_timeout_ms = 60000,
-      .body_timeout_ms = options.body_timeout_ms > 0 ? options.body_timeout_ms : 60000,
-      .idle_timeout_ms = 60000};
+  struct connection_limits limits = {.message_max = or_else(options.message_max, MEBIBYTE / 4),
+                                     .send_buffer_max = or_else(options.send_buffer_max, MEBIBYTE),
+                                     .header_max = 4096,
+                                     .connections_max = 100,
+                                     .header_timeout_ms = 60000,
+                                     .body_timeout_ms =
+                                         (int64_t)or_else((size_t)options.body_timeout_ms, 60000),
+                                     .idle_timeout_ms = 60000};
   assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->input, &error), JP_OK);
   struct http_site site = {.is_loopback = options.ring_size == 0,
                            .takes_shm = options.ring_size > 0,
                            .host = TEXT_ABSENT,
                            .prefix = TEXT("/rpc")};
-  shm_pool_init(&f->pool, options.ring_size, INPUT_MAX);
+  shm_pool_init(&f->pool, options.ring_size, (size_t)64 * MEBIBYTE);
   http_protocol_init(&f->http, &site, &websocket_protocol, options.ring_size > 0 ? &f->pool.upgrade : NULL);
   assert_int_equal(crew_start(f->crew, &f->s.service, &error), JP_OK);
 }
@@ -65,23 +73,15 @@ void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms)
 
 enum { CLOSE_MS = 60000 };
 
-/* A connection that was seized counts as drained while its thread is inside the service. When that comes back, the crew
- * has to close the connection, and its client with it: a crew that has stopped leaves both. */
-static void await_clients(struct duplex_fixture *f)
-{
-  int64_t deadline_ms = clock_now_ms() + CLOSE_MS;
-  while (atomic_load(&f->s.stub.clients) > 0 && clock_now_ms() < deadline_ms)
-    usleep(1000);
-  assert_int_equal(atomic_load(&f->s.stub.clients), 0);
-}
-
 void duplex_fixture_close(struct duplex_fixture *f)
 {
   stub_let_go(&f->s.stub);
   duplex_fixture_drain(f, 0);
   AWAIT(connection_table_is_drained(&f->table));
   duplex_service_join(&f->s);
-  await_clients(f);
+  /* A connection that was seized counts as drained while its thread is inside the service. When that comes back, the crew
+   * has to close the connection, and its client with it: a crew that has stopped leaves both. */
+  AWAIT(atomic_load(&f->s.stub.clients) == 0);
   assert_true(crew_stop(f->crew, clock_now_ms() + CLOSE_MS));
   connection_table_fini(&f->table);
   crew_destroy(f->crew);
@@ -111,12 +111,23 @@ int duplex_connect_http(struct duplex_fixture *f)
   return fds[1];
 }
 
+/* By descriptor, of the clients of shared memory; NULL: a WebSocket. */
+static _Atomic(struct ring_client *) rings[DESCRIPTORS];
+
 int duplex_connect(struct duplex_fixture *f)
 {
   static const char request[] = "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                                 "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                                 "Sec-WebSocket-Version: 13\r\n\r\n";
   int fd = duplex_connect_http(f);
+  if (f->pool.ring_size > 0) {
+    struct ring_client *client = calloc(1, sizeof *client);
+    assert_true(client != NULL && fd < DESCRIPTORS);
+    client->fd = fd;
+    begin_sharing(client);
+    atomic_store(&rings[fd], client);
+    return fd;
+  }
   write_all(fd, request, sizeof request - 1);
   char head[512];
   size_t length = 0;
@@ -126,6 +137,15 @@ int duplex_connect(struct duplex_fixture *f)
   } while (length < 4 || memcmp(head + length - 4, "\r\n\r\n", 4) != 0);
   assert_memory_equal(head, "HTTP/1.1 101", 12);
   return fd;
+}
+
+void duplex_leave(int fd)
+{
+  struct ring_client *client = atomic_exchange(&rings[fd], NULL);
+  if (client != NULL)
+    ring_region_unmap(&client->region);
+  free(client);
+  close(fd);
 }
 
 int duplex_connect_open(struct duplex_fixture *f)
@@ -151,13 +171,39 @@ static size_t write_frame(unsigned char *into, const char *text)
 void duplex_send(int fd, const char *text)
 {
   unsigned char frame[132];
-  write_all(fd, frame, write_frame(frame, text));
+  struct ring_client *client = atomic_load(&rings[fd]);
+  if (client != NULL)
+    send_message(client, text_of(text));
+  else
+    write_all(fd, frame, write_frame(frame, text));
+}
+
+void duplex_send_nonsense(int fd)
+{
+  struct ring_client *client = atomic_load(&rings[fd]);
+  struct buffer frame = {0};
+  if (client != NULL) {
+    ring_append_frame(&frame, RING_END, TEXT("x"));
+    send_frames(client, &frame);
+  } else {
+    write_all(fd, "\xFF\xFF\xFF", 3);
+  }
+  buffer_fini(&frame);
 }
 
 void duplex_send_together(int fd, const char *const *texts)
 {
   unsigned char frames[4096];
   size_t length = 0;
+  struct ring_client *client = atomic_load(&rings[fd]);
+  if (client != NULL) {
+    struct buffer all = {0};
+    for (; *texts != NULL; texts++)
+      ring_append_frame(&all, RING_JSON, text_of(*texts));
+    send_frames(client, &all);
+    buffer_fini(&all);
+    return;
+  }
   for (; *texts != NULL; texts++) {
     assert_true(length + 132 <= sizeof frames);
     length += write_frame(frames + length, *texts);
@@ -178,8 +224,21 @@ static bool read_exactly(int fd, void *into, size_t count)
   return true;
 }
 
+static bool receive_from_rings(struct ring_client *client, char text[256])
+{
+  struct buffer payload = {0};
+  bool is_message = receive_frame(client, &payload) == RING_JSON;
+  assert_true(payload.len < 256);
+  snprintf(text, 256, "%.*s", TEXT_ARGS(buffer_text(&payload)));
+  buffer_fini(&payload);
+  return is_message;
+}
+
 bool duplex_receive(int fd, char text[256])
 {
+  struct ring_client *client = atomic_load(&rings[fd]);
+  if (client != NULL)
+    return receive_from_rings(client, text);
   unsigned char head[2];
   unsigned char longer[2];
   if (!read_exactly(fd, head, sizeof head) || head[0] == 0x88)

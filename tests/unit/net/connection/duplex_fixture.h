@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_FIXTURE_H
 #define JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_FIXTURE_H
-/* WebSockets over socket pairs, in front of a service that calls its clients back. */
+/* WebSockets, or clients of shared memory, over socket pairs, in front of a service that calls its clients back. */
 #include "duplex_service.h"
 #include "net/connection/connection_table.h"
 #include "net/http/http.h"
@@ -20,10 +20,13 @@ struct duplex_fixture {
 struct duplex_options {
   unsigned threads;
   unsigned threads_max;
+  size_t message_max;      /* 0: 256 KiB */
   size_t send_buffer_max;  /* 0: 1 MiB */
+  size_t input_max;        /* 0: 16 MiB */
   int64_t body_timeout_ms; /* 0: 60,000 */
   int64_t busy_timeout_ms; /* 0: 60,000 */
-  size_t ring_size;        /* of shared memory; 0: there is none */
+  size_t ring_size;        /* of shared memory; 0: there is none, and clients are WebSockets */
+  int64_t look_ns;         /* how long members busy-poll; 0: they do not */
 };
 
 void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options);
@@ -34,11 +37,14 @@ void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms);
 
 /* The client's end of a new connection, which speaks HTTP. */
 int duplex_connect_http(struct duplex_fixture *f);
-/* A client that has shaken hands; its descriptor. */
+/* A client that has shaken hands; its descriptor, for duplex_leave. */
 int duplex_connect(struct duplex_fixture *f);
+void duplex_leave(int fd);
 /* A client that has a duplex. */
 int duplex_connect_open(struct duplex_fixture *f);
 void duplex_send(int fd, const char *text);
+/* A frame that no client sends. */
+void duplex_send_nonsense(int fd);
 /* Several messages in one write; NULL-terminated. */
 void duplex_send_together(int fd, const char *const *texts);
 /* The next message, into a buffer of the caller's; false: the connection has ended. */

@@ -366,16 +366,39 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
   }
 }
 
+static enum jp_status read_stream(void *state, struct buffer *out, size_t max)
+{
+  (void)max;
+  struct duplex_service *s = state;
+  int left = atomic_fetch_sub(&s->parts, 1);
+  if (left <= 0)
+    return left == 0 ? JP_CLOSED : JP_IO;
+  buffer_append_text(out, TEXT("part "));
+  return JP_OK;
+}
+
+static void close_stream(void *state)
+{
+  (void)state;
+}
+
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                              struct text message, struct buffer *out, size_t reply_max,
                              struct rpc_stream *stream)
 {
-  (void)context, (void)reply_max, (void)stream;
+  (void)context, (void)reply_max;
   const struct rpc_waits *waits = &((struct stub_worker *)(void *)worker)->waits;
   struct caller caller = {.callbacks = client->callbacks, .worker = worker, .waits = waits};
   char text[256];
   snprintf(text, sizeof text, "%.*s", TEXT_ARGS(message));
-  if (strcmp(text, "block") == 0 || strcmp(text, "wait") == 0)
+  if (strcmp(text, "stream") == 0 || strcmp(text, "broken stream") == 0) {
+    BUFFER_LITERAL(out, "<");
+    atomic_store(&service_of(&caller)->parts, text[0] == 'b' ? -1 : 3);
+    *stream =
+        (struct rpc_stream){.body = {service_of(&caller), read_stream, close_stream}, .tail = TEXT(">")};
+    return RPC_STREAM;
+  }
+  if (message.len >= sizeof text || strcmp(text, "block") == 0 || strcmp(text, "wait") == 0)
     return stub_codecs[RPC_CODEC_JSONRPC]->serve(&service_of(&caller)->stub, worker, NULL, message, out, 0,
                                                  NULL);
   serve_text(&caller, text, out);

@@ -17,6 +17,8 @@
  *   wait and call  the same, until input was read ahead up to the bound; then a thread that is none of the crew calls just
  *                 before the waiting one sleeps: "reads", or "deaf" if that sleeps
  *   nap           takes about as long as it takes until input is read ahead; "nap"
+ *   stream        an answer in parts: "<", three times "part " and ">"
+ *   broken stream  fails behind "<"
  *   name          "named", also beside a request that is served
  *   #N TEXT       the answer to call N
  *   @N TEXT       a request that is nested in call N; "nested TEXT", and so much deeper for "@N call"
@@ -67,6 +69,7 @@ struct duplex_service {
   pthread_t threads[DUPLEX_THREADS];
   unsigned thread_count;
   char joined[DUPLEX_TEXT];
+  _Atomic int parts;       /* of a stream, which are left; -1: it breaks */
   _Atomic int dropped;     /* answers to calls that are not open */
   _Atomic int unread;      /* messages that were refused */
   _Atomic int gone;        /* calls that ended for want of a client */

@@ -16,30 +16,6 @@ static void expect_status(int fd, const char *request, const char *begin, const 
 
 /* --- the request --- */
 
-static void sends_the_memory_with_the_101(void **state)
-{
-  struct fixture *f = *state;
-  begin_sharing(f);
-  assert_int_equal(atomic_load(&f->pool.total), ring_region_size(RING_SIZE));
-  send_message(f, TEXT("one"));
-  expect_answer(f, TEXT("one"));
-  send_message(f, TEXT(""));
-  expect_answer(f, TEXT(""));
-}
-
-static void requests_before_it_are_answered_first(void **state)
-{
-  struct fixture *f = *state;
-  char answer[4096];
-  send_text(
-      f->fd,
-      "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\none");
-  assert_true(recv(f->fd, answer, sizeof answer, 0) > 0);
-  begin_sharing(f);
-  send_message(f, TEXT("two"));
-  expect_answer(f, TEXT("two"));
-}
-
 static void requests_that_are_none_are_refused(void **state)
 {
   struct fixture *f = *state;
@@ -48,13 +24,13 @@ static void requests_that_are_none_are_refused(void **state)
     const char *begin;
     const char *words;
   } cases[] = {
-      {REQUEST "x", "HTTP/1.1 400 ", "the last one of its connection"},
-      {REQUEST REQUEST, "HTTP/1.1 400 ", "the last one of its connection"},
-      {REQUEST_OF("GET", "Content-Length: 1\r\n") "x", "HTTP/1.1 400 ", "has no body"},
-      {REQUEST_OF("GET", "Transfer-Encoding: chunked\r\n") "0\r\n\r\n", "HTTP/1.1 400 ", "has no body"},
-      {REQUEST_OF("GET", "peer-id: x\r\n"), "HTTP/1.1 400 ", "peer-id"},
-      {REQUEST_OF("HEAD", ""), "HTTP/1.1 405 ", "Allow: "},
-      {REQUEST_OF("PUT", "Content-Length: 0\r\n"), "HTTP/1.1 405 ", "Allow: "},
+      {RING_REQUEST "x", "HTTP/1.1 400 ", "the last one of its connection"},
+      {RING_REQUEST RING_REQUEST, "HTTP/1.1 400 ", "the last one of its connection"},
+      {RING_REQUEST_OF("GET", "Content-Length: 1\r\n") "x", "HTTP/1.1 400 ", "has no body"},
+      {RING_REQUEST_OF("GET", "Transfer-Encoding: chunked\r\n") "0\r\n\r\n", "HTTP/1.1 400 ", "has no body"},
+      {RING_REQUEST_OF("GET", "peer-id: x\r\n"), "HTTP/1.1 400 ", "peer-id"},
+      {RING_REQUEST_OF("HEAD", ""), "HTTP/1.1 405 ", "Allow: "},
+      {RING_REQUEST_OF("PUT", "Content-Length: 0\r\n"), "HTTP/1.1 405 ", "Allow: "},
       {"GET /rpc HTTP/1.1\r\nHost: x\r\nUpgrade: jpeer-shm/1\r\n\r\n", "HTTP/1.1 400 ",
        "Connection: Upgrade"},
       {"GET /rpc HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: jpeer-shm/1\r\n\r\n", "HTTP/1.1 400 ",
@@ -65,35 +41,11 @@ static void requests_that_are_none_are_refused(void **state)
        "HTTP/1.1 404 ", ""},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    expect_status(f->fd, cases[i].request, cases[i].begin, cases[i].words);
-    close(f->fd);
-    f->fd = connect_client(f);
+    expect_status(f->c.fd, cases[i].request, cases[i].begin, cases[i].words);
+    close(f->c.fd);
+    f->c.fd = duplex_connect_http(&f->server);
   }
-  assert_int_equal(atomic_load(&f->pool.total), 0);
-}
-
-static void a_site_without_it_says_so(void **state)
-{
-  struct fixture *f = *state;
-  f->http.site.takes_shm = false;
-  expect_status(f->fd, REQUEST, "HTTP/1.1 400 ", "shared memory is for the clients of a Unix socket\n");
-}
-
-static void memory_is_bounded(void **state)
-{
-  struct fixture *f = *state;
-  begin_sharing(f);
-  int other = connect_client(f);
-  expect_status(other, REQUEST, "HTTP/1.1 503 ", "shm-total");
-  close(other);
-  send_message(f, TEXT("one"));
-  expect_answer(f, TEXT("one"));
-}
-
-static void memory_may_be_switched_off(void **state)
-{
-  struct fixture *f = *state;
-  expect_status(f->fd, REQUEST, "HTTP/1.1 503 ", "switched off");
+  assert_int_equal(atomic_load(&f->server.pool.total), 0);
 }
 
 /* --- messages --- */
@@ -103,14 +55,14 @@ static void messages_of_all_lengths_come_back(void **state)
   struct fixture *f = *state;
   static const size_t lengths[] = {0,    1,    7,     8,     9,      4087,   4088,
                                    4089, 5000, 16368, 16376, 100000, 300000, MESSAGE_MAX - 1};
-  begin_sharing(f);
+  begin_sharing(&f->c);
   char *bytes = malloc(MESSAGE_MAX);
   for (size_t i = 0; i < MESSAGE_MAX; i++)
     bytes[i] = (char)('a' + i * 31 % 23);
   for (int round = 0; round < 3; round++) {
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-      send_message(f, (struct text){bytes, lengths[i]});
-      expect_answer(f, (struct text){bytes, lengths[i]});
+      send_message(&f->c, (struct text){bytes, lengths[i]});
+      expect_answer(&f->c, (struct text){bytes, lengths[i]});
     }
   }
   free(bytes);
@@ -120,7 +72,7 @@ static void many_in_flight_keep_their_order(void **state)
 {
   struct fixture *f = *state;
   enum { ROUNDS = 200, IN_FLIGHT = 40 };
-  begin_sharing(f);
+  begin_sharing(&f->c);
   char text[32];
   for (int round = 0; round < ROUNDS; round++) {
     struct buffer frames;
@@ -129,44 +81,35 @@ static void many_in_flight_keep_their_order(void **state)
       snprintf(text, sizeof text, "%d", round * IN_FLIGHT + i);
       ring_append_frame(&frames, RING_JSON, text_of(text));
     }
-    send_frames(f, &frames);
+    send_frames(&f->c, &frames);
     for (int i = 0; i < IN_FLIGHT; i++) {
       snprintf(text, sizeof text, "%d", round * IN_FLIGHT + i);
-      expect_answer(f, text_of(text));
+      expect_answer(&f->c, text_of(text));
     }
     buffer_fini(&frames);
   }
 }
 
-static void notifications_have_no_answer(void **state)
-{
-  struct fixture *f = *state;
-  begin_sharing(f);
-  send_message(f, TEXT("note"));
-  send_message(f, TEXT("one"));
-  expect_answer(f, TEXT("one"));
-}
-
 static void streams_come_in_parts(void **state)
 {
   struct fixture *f = *state;
-  begin_sharing(f);
-  send_message(f, TEXT("stream"));
-  send_message(f, TEXT("next"));
-  expect_frame(f, RING_JSON_PART, TEXT("<"));
+  begin_sharing(&f->c);
+  send_message(&f->c, TEXT("stream"));
+  send_message(&f->c, TEXT("next"));
+  expect_frame(&f->c, RING_JSON_PART, TEXT("<"));
   for (int i = 0; i < 3; i++)
-    expect_frame(f, RING_JSON_PART, TEXT("part "));
-  expect_frame(f, RING_JSON, TEXT(">"));
-  expect_answer(f, TEXT("next"));
+    expect_frame(&f->c, RING_JSON_PART, TEXT("part "));
+  expect_frame(&f->c, RING_JSON, TEXT(">"));
+  expect_answer(&f->c, TEXT("next"));
 }
 
 static void a_stream_that_breaks_ends_the_connection(void **state)
 {
   struct fixture *f = *state;
-  begin_sharing(f);
-  send_message(f, TEXT("broken stream"));
-  expect_frame(f, RING_JSON_PART, TEXT("<"));
-  expect_end(f, "the answer could not be finished");
+  begin_sharing(&f->c);
+  send_message(&f->c, TEXT("broken stream"));
+  expect_frame(&f->c, RING_JSON_PART, TEXT("<"));
+  expect_end(&f->c, "the answer could not be finished");
 }
 
 /* --- waiting --- */
@@ -178,7 +121,7 @@ static void a_client_that_does_not_read_waits_for_itself(void **state)
   enum { MESSAGES = 300, LENGTH = 10000 };
   static char bytes[LENGTH];
   memset(bytes, 'x', sizeof bytes);
-  begin_sharing(f);
+  begin_sharing(&f->c);
   struct buffer frames;
   buffer_init(&frames);
   for (int i = 0; i < MESSAGES; i++)
@@ -186,12 +129,12 @@ static void a_client_that_does_not_read_waits_for_itself(void **state)
   size_t sent = 0;
   int64_t until = clock_now_ms() + 300;
   while (clock_now_ms() < until) {
-    sent += ring_write(&f->out, frames.data + sent, frames.len - sent);
-    show_written(f);
+    sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
+    show_written(&f->c);
     usleep(1000);
   }
   assert_true(sent < frames.len);
-  int other = connect_client(f); /* others are served meanwhile */
+  int other = duplex_connect_http(&f->server); /* others are served meanwhile */
   send_text(
       other,
       "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\none");
@@ -199,9 +142,9 @@ static void a_client_that_does_not_read_waits_for_itself(void **state)
   assert_true(recv(other, answer, sizeof answer, 0) > 0);
   close(other);
   for (int i = 0; i < MESSAGES; i++) {
-    sent += ring_write(&f->out, frames.data + sent, frames.len - sent);
-    show_written(f);
-    expect_answer(f, (struct text){bytes, LENGTH});
+    sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
+    show_written(&f->c);
+    expect_answer(&f->c, (struct text){bytes, LENGTH});
   }
   assert_int_equal(sent, frames.len);
   buffer_fini(&frames);
@@ -212,11 +155,11 @@ static void a_client_that_never_reads_is_dropped(void **state)
   struct fixture *f = *state;
   static char bytes[RING_SIZE];
   memset(bytes, 'x', sizeof bytes);
-  begin_sharing(f);
-  send_message(f, (struct text){bytes, RING_SIZE - 100});
-  send_message(f, (struct text){bytes, RING_SIZE - 100});
+  begin_sharing(&f->c);
+  send_message(&f->c, (struct text){bytes, RING_SIZE - 100});
+  send_message(&f->c, (struct text){bytes, RING_SIZE - 100});
   char byte;
-  while (recv(f->fd, &byte, 1, 0) > 0)
+  while (recv(f->c.fd, &byte, 1, 0) > 0)
     continue; /* bells */
 }
 
@@ -230,11 +173,11 @@ static void send_until_blocked(struct fixture *f)
   buffer_init(&frame);
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, LENGTH});
   const int64_t since_ms = clock_now_ms();
-  for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->out.other->wants_room) == RING_AWAKE;) {
+  for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->c.out.other->wants_room) == RING_AWAKE;) {
     size_t sent = 0;
     while (sent < frame.len && idle < IDLE_LOOKS) {
-      size_t count = ring_write(&f->out, frame.data + sent, frame.len - sent);
-      show_written(f);
+      size_t count = ring_write(&f->c.out, frame.data + sent, frame.len - sent);
+      show_written(&f->c);
       sent += count;
       idle = count > 0 ? 0 : idle + 1;
       usleep(count > 0 ? 0 : 1000);
@@ -249,25 +192,25 @@ static void who_does_not_read_is_heard_all_the_same(void **state)
 {
   struct fixture *f = *state;
   int left = 1;
-  begin_sharing(f);
+  begin_sharing(&f->c);
   send_until_blocked(f);
-  ring_peer(f);
-  AWAIT(ioctl(f->fd, SIOCOUTQ, &left) != 0 || left == 0);
+  ring_peer(&f->c);
+  AWAIT(ioctl(f->c.fd, SIOCOUTQ, &left) != 0 || left == 0);
   assert_int_equal(left, 0);
-  close(f->fd);
-  f->fd = -1;
-  AWAIT(atomic_load(&f->pool.total) == 0);
+  close(f->c.fd);
+  f->c.fd = -1;
+  AWAIT(atomic_load(&f->server.pool.total) == 0);
 }
 
 static void expect_no_patience(struct fixture *f, size_t shown)
 {
-  begin_sharing(f);
+  begin_sharing(&f->c);
   struct buffer frame;
   buffer_init(&frame);
   ring_append_frame(&frame, RING_JSON, TEXT("a message of some length"));
-  assert_int_equal(ring_write(&f->out, frame.data, shown), shown);
-  show_written(f);
-  expect_end(f, "the message took too long");
+  assert_int_equal(ring_write(&f->c.out, frame.data, shown), shown);
+  show_written(&f->c);
+  expect_end(&f->c, "the message took too long");
   buffer_fini(&frame);
 }
 
@@ -281,70 +224,59 @@ static void less_than_a_head_is_not_waited_for_long(void **state)
   expect_no_patience(*state, 3);
 }
 
-static void what_came_before_the_end_is_served(void **state)
-{
-  struct fixture *f = *state;
-  begin_sharing(f);
-  struct buffer frames;
-  buffer_init(&frames);
-  for (int i = 0; i < 30; i++)
-    ring_append_frame(&frames, RING_JSON, TEXT("last"));
-  send_frames(f, &frames);
-  shutdown(f->fd, SHUT_WR);
-  for (int i = 0; i < 30; i++)
-    expect_answer(f, TEXT("last"));
-  char bells[64];
-  while (recv(f->fd, bells, sizeof bells, 0) > 0)
-    continue;
-  buffer_fini(&frames);
-}
-
 static void the_end_of_the_server_is_told(void **state)
 {
   struct fixture *f = *state;
-  begin_sharing(f);
-  send_message(f, TEXT("one"));
-  expect_answer(f, TEXT("one"));
-  crew_refuse_all(f->crew);
-  connection_table_drain(&f->table, clock_now_ms() + 1000);
-  expect_end(f, CREW_SHUTTING_DOWN);
+  begin_sharing(&f->c);
+  send_message(&f->c, TEXT("one"));
+  expect_answer(&f->c, TEXT("one"));
+  crew_refuse_all(f->server.crew);
+  connection_table_drain(&f->server.table, clock_now_ms() + 1000);
+  expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
 static void a_call_that_does_not_return_is_answered_at_the_end(void **state)
 {
   struct fixture *f = *state;
-  begin_sharing(f);
-  send_message(f, TEXT("block"));
-  stub_wait_inside(&f->stub, 1);
-  crew_refuse_all(f->crew);
-  connection_table_drain(&f->table, clock_now_ms() + 50);
-  expect_answer(f, TEXT(CREW_SHUTTING_DOWN));
-  expect_end(f, CREW_SHUTTING_DOWN);
-  close(f->fd);
-  f->fd = -1;
-  stub_let_go(&f->stub);
-  AWAIT(atomic_load(&f->stub.clients) == 0);
+  begin_sharing(&f->c);
+  send_message(&f->c, TEXT("block"));
+  stub_wait_inside(&f->server.s.stub, 1);
+  crew_refuse_all(f->server.crew);
+  connection_table_drain(&f->server.table, clock_now_ms() + 50);
+  expect_answer(&f->c, TEXT(CREW_SHUTTING_DOWN));
+  expect_end(&f->c, CREW_SHUTTING_DOWN);
+  close(f->c.fd);
+  f->c.fd = -1;
+  stub_let_go(&f->server.s.stub);
+  AWAIT(atomic_load(&f->server.s.stub.clients) == 0);
+}
+
+static int open_plain(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){0});
+}
+
+static int open_small(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){.ring_size = RING_SIZE_MIN});
+}
+
+static int open_impatient(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){.body_timeout_ms = 3000});
 }
 
 int main(void)
 {
-#define SHM_TEST(test)   cmocka_unit_test_setup_teardown(test, shm_fixture_open, shm_fixture_close)
-#define SMALL_TEST(test) cmocka_unit_test_setup_teardown(test, shm_fixture_open_small, shm_fixture_close)
-#define IMPATIENT_TEST(test)                                                                                 \
-  cmocka_unit_test_setup_teardown(test, shm_fixture_open_impatient, shm_fixture_close)
+#define SHM_TEST(test)       cmocka_unit_test_setup_teardown(test, open_plain, shm_fixture_close)
+#define SMALL_TEST(test)     cmocka_unit_test_setup_teardown(test, open_small, shm_fixture_close)
+#define IMPATIENT_TEST(test) cmocka_unit_test_setup_teardown(test, open_impatient, shm_fixture_close)
   const struct CMUnitTest tests[] = {
-      SHM_TEST(sends_the_memory_with_the_101),
-      SHM_TEST(requests_before_it_are_answered_first),
       SHM_TEST(requests_that_are_none_are_refused),
-      SHM_TEST(a_site_without_it_says_so),
-      SMALL_TEST(memory_is_bounded),
-      cmocka_unit_test_setup_teardown(memory_may_be_switched_off, shm_fixture_open_without,
-                                      shm_fixture_close),
       SHM_TEST(messages_of_all_lengths_come_back),
       SMALL_TEST(messages_of_all_lengths_come_back),
       SHM_TEST(many_in_flight_keep_their_order),
       SMALL_TEST(many_in_flight_keep_their_order),
-      SHM_TEST(notifications_have_no_answer),
       SHM_TEST(streams_come_in_parts),
       SHM_TEST(a_stream_that_breaks_ends_the_connection),
       SHM_TEST(a_client_that_does_not_read_waits_for_itself),
@@ -352,7 +284,6 @@ int main(void)
       IMPATIENT_TEST(half_a_message_is_not_waited_for_long),
       IMPATIENT_TEST(less_than_a_head_is_not_waited_for_long),
       SHM_TEST(who_does_not_read_is_heard_all_the_same),
-      SHM_TEST(what_came_before_the_end_is_served),
       SHM_TEST(the_end_of_the_server_is_told),
       SHM_TEST(a_call_that_does_not_return_is_answered_at_the_end),
   };

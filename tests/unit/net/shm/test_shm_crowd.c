@@ -1,13 +1,16 @@
 /* Many clients of shared memory are called back at the same time. Some answer all and close, others vanish in between. The
  * peer notices the end of each, whatever the threads that call it do just then. */
 #include "duplex_fixture.h"
-#include "shm_fixture.h"
+#include "tests/unit/await.h"
+#include "unit.h"
 
-enum { CLIENTS = 40, ROUNDS = 4, CALLS = 20, EVENTS = 500, TEXT_MAX = 256, PATIENCE_SECONDS = 60 };
+#include <stdio.h>
+
+enum { CLIENTS = 40, ROUNDS = 4, CALLS = 20, EVENTS = 500, TEXT_MAX = 256, RING_SIZE = 16 * 1024 };
 
 struct client {
   struct crowd *crowd;
-  struct fixture rings; /* its end of them alone */
+  int fd;
   unsigned number;
   pthread_t thread;
 };
@@ -20,76 +23,31 @@ struct crowd {
 
 /* ---- what a client says and hears ---- */
 
-static void say(struct client *client, const char *text)
-{
-  send_message(&client->rings, text_of(text));
-}
-
-static void hear(struct client *client, char text[TEXT_MAX])
-{
-  struct buffer payload;
-  buffer_init(&payload);
-  assert_int_equal(receive_frame(&client->rings, &payload), RING_JSON);
-  assert_true(payload.len < TEXT_MAX);
-  snprintf(text, TEXT_MAX, "%.*s", TEXT_ARGS(buffer_text(&payload)));
-  buffer_fini(&payload);
-}
-
-static void expect(struct client *client, const char *wanted)
+static void answer_as_oneself(struct client *client, unsigned call)
 {
   char text[TEXT_MAX];
-  hear(client, text);
-  assert_string_equal(text, wanted);
-}
-
-static unsigned expect_call(struct client *client)
-{
-  char text[TEXT_MAX];
-  unsigned number;
-  hear(client, text);
-  assert_int_equal(sscanf(text, "call %u", &number), 1);
-  return number;
-}
-
-static void answer(struct client *client, unsigned call)
-{
-  char text[TEXT_MAX];
-  snprintf(text, sizeof text, "#%u of %u", call, client->number);
-  say(client, text);
+  snprintf(text, sizeof text, "of %u", client->number);
+  duplex_answer(client->fd, call, text);
 }
 
 static void answer_calls(struct client *client, unsigned count)
 {
   for (unsigned i = 0; i < count; i++)
-    answer(client, expect_call(client));
+    answer_as_oneself(client, duplex_expect_call(client->fd));
 }
 
 static void expect_own_answer(struct client *client, const char *before)
 {
   char text[TEXT_MAX];
   snprintf(text, sizeof text, "%s of %u", before, client->number);
-  expect(client, text);
+  duplex_expect(client->fd, text);
 }
 
 static void ask_for_calls(struct client *client, unsigned count)
 {
   char text[TEXT_MAX];
   snprintf(text, sizeof text, "call %u", count);
-  say(client, text);
-}
-
-/* The call of a thread that is none of the crew. */
-static unsigned spawn(struct client *client)
-{
-  unsigned number = 0;
-  say(client, "spawn");
-  for (int i = 0; i < 2; i++) {
-    char text[TEXT_MAX];
-    hear(client, text);
-    if (sscanf(text, "call %u", &number) != 1)
-      assert_string_equal(text, "spawned");
-  }
-  return number;
+  duplex_send(client->fd, text);
 }
 
 /* ---- what clients do before they close ---- */
@@ -106,12 +64,12 @@ static void nest_in_each(struct client *client)
   char text[TEXT_MAX];
   ask_for_calls(client, CALLS);
   for (unsigned i = 0; i < CALLS; i++) {
-    unsigned call = expect_call(client);
+    unsigned call = duplex_expect_call(client->fd);
     snprintf(text, sizeof text, "@%u call 1", call);
-    say(client, text);
-    answer(client, expect_call(client));
+    duplex_send(client->fd, text);
+    answer_as_oneself(client, duplex_expect_call(client->fd));
     expect_own_answer(client, "nested got");
-    answer(client, call);
+    answer_as_oneself(client, call);
   }
   expect_own_answer(client, "got");
 }
@@ -119,10 +77,10 @@ static void nest_in_each(struct client *client)
 static void answer_threads(struct client *client)
 {
   for (int i = 0; i < 2; i++) {
-    unsigned call = spawn(client);
-    say(client, "echo");
-    expect(client, "echo");
-    answer(client, call);
+    unsigned call = duplex_spawn(client->fd);
+    duplex_send(client->fd, "echo");
+    duplex_expect(client->fd, "echo");
+    answer_as_oneself(client, call);
   }
 }
 
@@ -130,9 +88,9 @@ static void hear_events(struct client *client)
 {
   char text[TEXT_MAX];
   unsigned number;
-  say(client, "spray 500");
+  duplex_send(client->fd, "spray 500");
   for (unsigned next = 0; next < EVENTS;) {
-    hear(client, text);
+    assert_true(duplex_receive(client->fd, text));
     if (sscanf(text, "event %u", &number) == 1)
       assert_int_equal(number, next++);
     else
@@ -144,21 +102,21 @@ static void vanish_unanswering(struct client *client)
 {
   ask_for_calls(client, CALLS);
   answer_calls(client, CALLS / 2);
-  expect_call(client);
+  duplex_expect_call(client->fd);
 }
 
 static void vanish_from_a_thread(struct client *client)
 {
-  spawn(client);
+  duplex_spawn(client->fd);
 }
 
 static void vanish_from_a_nested_call(struct client *client)
 {
   char text[TEXT_MAX];
   ask_for_calls(client, 1);
-  snprintf(text, sizeof text, "@%u call 1", expect_call(client));
-  say(client, text);
-  expect_call(client);
+  snprintf(text, sizeof text, "@%u call 1", duplex_expect_call(client->fd));
+  duplex_send(client->fd, text);
+  duplex_expect_call(client->fd);
 }
 
 static void vanish_with_the_last_answer(struct client *client)
@@ -175,10 +133,10 @@ static void vanish_with_a_request(struct client *client)
 static void vanish_among_events(struct client *client)
 {
   char text[TEXT_MAX];
-  say(client, "spray 30000");
-  say(client, "events 30000");
+  duplex_send(client->fd, "spray 30000");
+  duplex_send(client->fd, "events 30000");
   for (unsigned i = 0; i < EVENTS; i++)
-    hear(client, text);
+    assert_true(duplex_receive(client->fd, text));
 }
 
 static void (*const behaviours[])(struct client *client) = {
@@ -200,13 +158,10 @@ static void *run_client(void *argument)
 {
   struct client *client = argument;
   const unsigned count = sizeof behaviours / sizeof *behaviours;
-  begin_sharing(&client->rings);
-  say(client, "open");
-  expect(client, "opened");
+  client->fd = duplex_connect_open(&client->crowd->server);
   pthread_barrier_wait(&client->crowd->all_open);
   behaviours[client->number % count](client);
-  close(client->rings.fd);
-  ring_region_unmap(&client->rings.region);
+  duplex_leave(client->fd);
   return NULL;
 }
 
@@ -215,22 +170,12 @@ static void client_init(struct client *client, struct crowd *crowd, unsigned num
   memset(client, 0, sizeof *client);
   client->crowd = crowd;
   client->number = number;
-  client->rings.pool.ring_size = RING_SIZE;
-  client->rings.fd = duplex_connect_http(&crowd->server);
 }
 
 static void begin_client(struct crowd *crowd, struct client *client, unsigned number)
 {
   client_init(client, crowd, number);
   assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
-}
-
-static void expect_all_ends(struct crowd *crowd)
-{
-  int64_t deadline_ms = clock_now_ms() + PATIENCE_SECONDS * INT64_C(1000);
-  while (atomic_load(&crowd->server.s.stub.clients) > 0 && clock_now_ms() < deadline_ms)
-    usleep(500);
-  assert_int_equal(atomic_load(&crowd->server.s.stub.clients), 0);
 }
 
 static void run_clients(struct crowd *crowd)
@@ -267,7 +212,7 @@ static void each_end_is_noticed(void **state)
     struct crowd *crowd = open_crowd(threads[kind], 2 * threads[kind]);
     for (int i = 0; i < ROUNDS; i++) {
       run_clients(crowd);
-      expect_all_ends(crowd);
+      AWAIT(atomic_load(&crowd->server.s.stub.clients) == 0);
       duplex_service_join(&crowd->server.s);
     }
     close_crowd(crowd);
@@ -283,12 +228,11 @@ static void a_client_leaves_when_its_call_is_cut_off(void **state)
     struct crowd *crowd = open_crowd(2, 4);
     struct client *client = &crowd->clients[0];
     client_init(client, crowd, 0);
-    begin_sharing(&client->rings);
+    client->fd = duplex_connect(&crowd->server);
     ask_for_calls(client, 1);
-    expect_call(client);
+    duplex_expect_call(client->fd);
     duplex_fixture_drain(&crowd->server, 0);
-    close(client->rings.fd);
-    ring_region_unmap(&client->rings.region);
+    duplex_leave(client->fd);
     close_crowd(crowd);
   }
 }

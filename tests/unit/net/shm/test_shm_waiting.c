@@ -8,19 +8,15 @@
 
 enum { CLIENTS = 12, CALLS = 400 };
 
-/* Another client: of a fixture it uses what is the client's. */
 struct other {
-  struct fixture client;
-  struct fixture *f;
+  struct ring_client client;
   unsigned seed;
   pthread_t thread;
 };
 
 static void connect_other(struct other *other, struct fixture *f)
 {
-  other->f = f;
-  other->client.fd = connect_client(f);
-  other->client.pool.ring_size = f->pool.ring_size;
+  other->client.fd = duplex_connect_http(&f->server);
   begin_sharing(&other->client);
 }
 
@@ -65,7 +61,7 @@ static void nobody_is_forgotten(void **state)
     pthread_join(others[i].thread, NULL);
     leave(&others[i]);
   }
-  begin_sharing(f);
+  begin_sharing(&f->c);
 }
 
 /* One after the other, more than a member looks at. */
@@ -88,7 +84,7 @@ static void many_take_turns(void **state)
   }
   for (unsigned i = 0; i < MANY; i++)
     leave(&others[i]);
-  begin_sharing(f);
+  begin_sharing(&f->c);
 }
 
 /* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
@@ -96,21 +92,21 @@ static void a_slow_call_delays_nobody(void **state)
 {
   struct fixture *f = *state;
   struct other slow = {.seed = 0};
-  begin_sharing(f);
+  begin_sharing(&f->c);
   connect_other(&slow, f);
   for (int i = 0; i < 100; i++) {
-    send_message(f, TEXT("one"));
-    expect_answer(f, TEXT("one"));
+    send_message(&f->c, TEXT("one"));
+    expect_answer(&f->c, TEXT("one"));
     send_message(&slow.client, TEXT("two"));
     expect_answer(&slow.client, TEXT("two"));
   }
   send_message(&slow.client, TEXT("block"));
   for (int i = 0; i < 100; i++) {
-    send_message(f, TEXT("one"));
-    expect_answer(f, TEXT("one"));
+    send_message(&f->c, TEXT("one"));
+    expect_answer(&f->c, TEXT("one"));
   }
-  stub_wait_inside(&f->stub, 1);
-  stub_let_go(&f->stub);
+  stub_wait_inside(&f->server.s.stub, 1);
+  stub_let_go(&f->server.s.stub);
   expect_answer(&slow.client, TEXT("block"));
   leave(&slow);
 }
@@ -121,17 +117,17 @@ static void an_answer_does_not_wait_for_the_next_one(void **state)
   struct fixture *f = *state;
   struct buffer frames;
   buffer_init(&frames);
-  begin_sharing(f);
+  begin_sharing(&f->c);
   for (int i = 0; i < 3; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("first"));
   ring_append_frame(&frames, RING_JSON, TEXT("block"));
-  assert_int_equal(ring_write(&f->out, frames.data, frames.len), frames.len);
-  show_written(f);
+  assert_int_equal(ring_write(&f->c.out, frames.data, frames.len), frames.len);
+  show_written(&f->c);
   for (int i = 0; i < 3; i++)
-    expect_answer(f, TEXT("first"));
-  stub_wait_inside(&f->stub, 1);
-  stub_let_go(&f->stub);
-  expect_answer(f, TEXT("block"));
+    expect_answer(&f->c, TEXT("first"));
+  stub_wait_inside(&f->server.s.stub, 1);
+  stub_let_go(&f->server.s.stub);
+  expect_answer(&f->c, TEXT("block"));
   buffer_fini(&frames);
 }
 
@@ -140,7 +136,7 @@ static void a_flood_delays_nobody(void **state)
 {
   struct fixture *f = *state;
   struct other busy = {.seed = 0};
-  begin_sharing(f);
+  begin_sharing(&f->c);
   connect_other(&busy, f);
   struct buffer frames;
   buffer_init(&frames);
@@ -148,8 +144,8 @@ static void a_flood_delays_nobody(void **state)
     ring_append_frame(&frames, RING_JSON, TEXT("more"));
   for (int i = 0; i < 100; i++) {
     send_frames(&busy.client, &frames);
-    send_message(f, TEXT("one"));
-    expect_answer(f, TEXT("one"));
+    send_message(&f->c, TEXT("one"));
+    expect_answer(&f->c, TEXT("one"));
     for (int j = 0; j < 100; j++)
       expect_answer(&busy.client, TEXT("more"));
   }
@@ -161,8 +157,8 @@ static size_t count_pages(const struct fixture *f)
 {
   enum { PAGES = 1 + 2 * 64 };
   unsigned char present[PAGES];
-  assert_int_equal(ring_region_size(f->pool.ring_size), PAGES * 4096);
-  assert_int_equal(mincore(f->region.control, PAGES * 4096, present), 0);
+  assert_int_equal(ring_region_size(f->server.pool.ring_size), PAGES * 4096);
+  assert_int_equal(mincore(f->c.region.control, PAGES * 4096, present), 0);
   size_t count = 0;
   for (size_t i = 0; i < PAGES; i++)
     count += present[i] & 1;
@@ -174,19 +170,26 @@ static void an_idle_connection_gives_memory_back(void **state)
   struct fixture *f = *state;
   static char bytes[200000];
   memset(bytes, 'x', sizeof bytes);
-  begin_sharing(f);
+  begin_sharing(&f->c);
   for (int round = 0; round < 3; round++) {
-    send_message(f, (struct text){bytes, sizeof bytes});
-    expect_answer(f, (struct text){bytes, sizeof bytes});
-    AWAIT(ring_writer_give_back(&f->out) && count_pages(f) <= 8);
-    send_message(f, TEXT("one"));
-    expect_answer(f, TEXT("one"));
+    send_message(&f->c, (struct text){bytes, sizeof bytes});
+    expect_answer(&f->c, (struct text){bytes, sizeof bytes});
+    AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
+    send_message(&f->c, TEXT("one"));
+    expect_answer(&f->c, TEXT("one"));
   }
+}
+
+static int open_large(void **state)
+{
+  int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
+  ((struct fixture *)*state)->server.pool.rest_ms = 30;
+  return failed;
 }
 
 int main(void)
 {
-#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, shm_fixture_open_large, shm_fixture_close)
+#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, open_large, shm_fixture_close)
   const struct CMUnitTest tests[] = {
       SHM_TEST(nobody_is_forgotten),       SHM_TEST(many_take_turns),
       SHM_TEST(a_slow_call_delays_nobody), SHM_TEST(an_answer_does_not_wait_for_the_next_one),

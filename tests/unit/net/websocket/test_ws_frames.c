@@ -217,19 +217,6 @@ static void samples_give_their_events(void **state)
   }
 }
 
-static void frames_must_be_masked(void **state)
-{
-  (void)state;
-  static const unsigned opcodes[] = {WS_TEXT, WS_PING, WS_CLOSE};
-  for (size_t i = 0; i < 3; i++) {
-    struct buffer bytes;
-    buffer_init(&bytes);
-    put_frame(&bytes, FIN | opcodes[i], false, "ab", 2);
-    check("unmasked", &bytes, 1, "failed:1002 ");
-    buffer_fini(&bytes);
-  }
-}
-
 static void lengths_are_as_short_as_can_be(void **state)
 {
   (void)state;
@@ -249,63 +236,6 @@ static void lengths_are_as_short_as_can_be(void **state)
     check("length", &bytes, bytes.len, "failed:1002 ");
     buffer_fini(&bytes);
   }
-}
-
-/* With all that it announces, it could be taken for a frame. */
-static void a_whole_frame_may_not_be_too_long_in_its_head(void **state)
-{
-  (void)state;
-  char payload[125];
-  memset(payload, 'x', sizeof payload);
-  struct buffer bytes;
-  buffer_init(&bytes);
-  BUFFER_LITERAL(&bytes, "\x81\xfe\x00\x7d\0\0\0\0");
-  buffer_append(&bytes, payload, sizeof payload);
-  check("125 in 16 bits", &bytes, bytes.len, "failed:1002 ");
-  check("125 in 16 bits", &bytes, 1, "failed:1002 ");
-  buffer_fini(&bytes);
-}
-
-static void texts_of_every_length_are_unmasked(void **state)
-{
-  (void)state;
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCD";
-  for (size_t length = 0; length < sizeof letters; length++) {
-    struct buffer bytes;
-    struct buffer events;
-    buffer_init(&bytes);
-    buffer_init(&events);
-    for (int i = 0; i < 2; i++) {
-      put_frame(&bytes, FIN | WS_TEXT, true, letters, length);
-      buffer_printf(&events, "text:%.*s ", (int)length, letters);
-    }
-    buffer_append_char(&events, '\0');
-    check("text", &bytes, bytes.len, events.data);
-    check("text", &bytes, 5, events.data);
-    buffer_fini(&bytes);
-    buffer_fini(&events);
-  }
-}
-
-static void large_messages_are_whole(void **state)
-{
-  (void)state;
-  static const size_t sizes[] = {125, 126, 4095, 4096, 4097, 65535, 65536, MESSAGE_MAX};
-  char *payload = malloc(MESSAGE_MAX);
-  assert_non_null(payload);
-  memset(payload, 'x', MESSAGE_MAX);
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    struct buffer bytes;
-    buffer_init(&bytes);
-    put_frame(&bytes, FIN | WS_TEXT, true, payload, sizes[i]);
-    put_frame(&bytes, FIN | WS_TEXT, true, "end", 3);
-    char events[64];
-    snprintf(events, sizeof events, "text:%zu text:end ", sizes[i]);
-    check("large", &bytes, bytes.len, events);
-    check("large", &bytes, 1000, events);
-    buffer_fini(&bytes);
-  }
-  free(payload);
 }
 
 /* Of one, two, three and four bytes, so that a piece may end in each of them. */
@@ -362,39 +292,6 @@ static void a_text_is_the_same_in_pieces_of_any_size(void **state)
   }
 }
 
-/* A byte that is not UTF-8 is found with its piece, not at the end. */
-static void bad_text_is_found_in_its_piece(void **state)
-{
-  (void)state;
-  enum { LENGTH = 1000, PIECE = 100 };
-  for (size_t wrong = 0; wrong < LENGTH; wrong += 7) {
-    struct ws_reader reader = {0};
-    struct ws_decoder *decoder = ws_decoder_create();
-    struct buffer frame;
-    struct buffer message;
-    char payload[LENGTH];
-    buffer_init(&frame);
-    buffer_init(&message);
-    memset(payload, 'x', sizeof payload);
-    payload[wrong] = (char)0xFF;
-    put_frame(&frame, FIN | WS_TEXT, true, payload, LENGTH);
-    size_t head = frame.len - LENGTH;
-    size_t at = 0;
-    enum ws_event event = WS_EVENT_NONE;
-    for (; event == WS_EVENT_NONE; at += PIECE) {
-      struct ws_input input = {.bytes = text_slice(buffer_text(&frame), at, at + PIECE)};
-      event = ws_read(&reader, decoder, &input, &message, LENGTH);
-      if (event == WS_EVENT_FAILED)
-        assert_int_equal(input.code, WS_BAD_TEXT);
-    }
-    assert_int_equal(event, WS_EVENT_FAILED);
-    assert_int_equal(at, (head + wrong) / PIECE * PIECE + PIECE);
-    buffer_fini(&frame);
-    buffer_fini(&message);
-    ws_decoder_destroy(decoder);
-  }
-}
-
 /* What a client announces takes no memory before a good deal of it has come. */
 static void announced_bytes_take_no_room(void **state)
 {
@@ -447,43 +344,6 @@ static void a_decoder_is_clean_between_frames_only(void **state)
   buffer_fini(&bytes);
 }
 
-static void frames_are_written_whole(void **state)
-{
-  (void)state;
-  struct buffer out;
-  buffer_init(&out);
-  ws_write(&out, WS_TEXT, true, TEXT("abc"));
-  assert_int_equal(out.len, 5);
-  assert_memory_equal(out.data,
-                      "\x81\x03"
-                      "abc",
-                      5);
-  buffer_clear(&out);
-  ws_write(&out, WS_TEXT, false, TEXT(""));
-  ws_write(&out, WS_CONTINUATION, true, TEXT(""));
-  assert_int_equal(out.len, 4);
-  assert_memory_equal(out.data, "\x01\x00\x80\x00", 4);
-  buffer_clear(&out);
-  ws_write_close(&out, 1001, "bye");
-  assert_int_equal(out.len, 7);
-  assert_memory_equal(out.data,
-                      "\x88\x05\x03\xe9"
-                      "bye",
-                      7);
-  buffer_clear(&out);
-  ws_write_close(&out, WS_NO_CODE, "");
-  assert_int_equal(out.len, 2);
-  assert_memory_equal(out.data, "\x88\x00", 2);
-  char payload[300];
-  memset(payload, 'y', sizeof payload);
-  buffer_clear(&out);
-  ws_write(&out, WS_TEXT, true, (struct text){payload, sizeof payload});
-  assert_int_equal(out.len, 304);
-  assert_memory_equal(out.data, "\x81\x7e\x01\x2c", 4);
-  assert_memory_equal(out.data + 4, payload, sizeof payload);
-  buffer_fini(&out);
-}
-
 static void headers_are_as_short_as_can_be(void **state)
 {
   (void)state;
@@ -514,17 +374,11 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(samples_give_their_events),
-      cmocka_unit_test(frames_must_be_masked),
       cmocka_unit_test(lengths_are_as_short_as_can_be),
-      cmocka_unit_test(a_whole_frame_may_not_be_too_long_in_its_head),
-      cmocka_unit_test(texts_of_every_length_are_unmasked),
-      cmocka_unit_test(large_messages_are_whole),
       cmocka_unit_test(a_text_is_the_same_in_pieces_of_any_size),
-      cmocka_unit_test(bad_text_is_found_in_its_piece),
       cmocka_unit_test(announced_bytes_take_no_room),
       cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
       cmocka_unit_test(a_decoder_is_clean_between_frames_only),
-      cmocka_unit_test(frames_are_written_whole),
       cmocka_unit_test(headers_are_as_short_as_can_be),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

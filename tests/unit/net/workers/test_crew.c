@@ -112,82 +112,6 @@ static void wait_done(struct fixture *f, struct job *job)
   pthread_mutex_unlock(&f->stub.lock);
 }
 
-static void serves_what_is_submitted(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 1, 60000, 1);
-  struct job jobs[50];
-  for (int i = 0; i < 50; i++)
-    submit(&f, &jobs[i], "echo");
-  for (int i = 0; i < 50; i++) {
-    wait_done(&f, &jobs[i]);
-    assert_int_equal(jobs[i].served, CREW_REPLY);
-    assert_string_equal(jobs[i].answer, "echo");
-  }
-  close_fixture(&f);
-}
-
-static void grows_for_blocked_calls_and_shrinks_again(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 2, 40, 60000, 100);
-  struct job jobs[30];
-  for (int i = 0; i < 30; i++)
-    submit(&f, &jobs[i], "block");
-  stub_wait_inside(&f.stub, 30);
-  assert_true(crew_size(f.crew) >= 30);
-  stub_let_go(&f.stub);
-  for (int i = 0; i < 30; i++)
-    wait_done(&f, &jobs[i]);
-  AWAIT(crew_size(f.crew) <= 2);
-  struct job last;
-  submit(&f, &last, "echo");
-  wait_done(&f, &last);
-  close_fixture(&f);
-}
-
-static void answers_pings_and_refuses_when_all_are_inside(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 2, BUSY_MS, 100);
-  struct job blocked[2];
-  struct job ping;
-  struct job late;
-  for (int i = 0; i < 2; i++)
-    submit(&f, &blocked[i], "block");
-  stub_wait_inside(&f.stub, 2);
-  submit(&f, &ping, "ping");
-  submit(&f, &late, "echo");
-  wait_done(&f, &ping);
-  assert_string_equal(ping.answer, "pong");
-  wait_done(&f, &late);
-  assert_non_null(strstr(late.answer, "rpc-threads-max"));
-  close_fixture(&f);
-}
-
-static void a_waiting_message_is_served_when_a_member_comes_back(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 1, 60000, 100);
-  struct job blocked;
-  struct job waiting;
-  struct job ping;
-  submit(&f, &blocked, "block");
-  stub_wait_inside(&f.stub, 1);
-  submit(&f, &waiting, "echo");
-  submit(&f, &ping, "ping");
-  wait_done(&f, &ping);
-  assert_false(waiting.done);
-  stub_let_go(&f.stub);
-  wait_done(&f, &waiting);
-  assert_string_equal(waiting.answer, "echo");
-  close_fixture(&f);
-}
-
 static void no_thread_to_be_had_is_no_end(void **state)
 {
   (void)state;
@@ -200,19 +124,6 @@ static void no_thread_to_be_had_is_no_end(void **state)
   submit(&f, &late, "echo");
   wait_done(&f, &late);
   assert_non_null(strstr(late.answer, "busy"));
-  close_fixture(&f);
-}
-
-static void refuses_all_when_told(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 1, 60000, 1);
-  crew_refuse_all(f.crew);
-  struct job job;
-  submit(&f, &job, "echo");
-  wait_done(&f, &job);
-  assert_string_equal(job.answer, "the peer is shutting down");
   close_fixture(&f);
 }
 
@@ -626,19 +537,6 @@ static void waiting_members_are_none_of_threads_max(void **state)
   close_fixture(&f);
 }
 
-static void a_wait_ends_at_its_deadline(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 1, 60000, 1);
-  struct job job;
-  int64_t began_ms = clock_now_ms();
-  submit(&f, &job, "nap");
-  wait_done(&f, &job);
-  assert_true(clock_now_ms() - began_ms >= 20);
-  close_fixture(&f);
-}
-
 /* A source of bytes, which its member reads while it waits. */
 struct meanwhile_job {
   struct job job; /* first: a source is its job */
@@ -696,30 +594,6 @@ static void submit_meanwhile(struct fixture *f, struct meanwhile_job *job, int f
   crew_submit(f->crew, &job->job.source);
 }
 
-static void a_member_reads_while_it_waits(void **state)
-{
-  (void)state;
-  struct fixture f;
-  open_fixture(&f, 1, 1, 60000, 1);
-  int fds[2];
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-  struct meanwhile_job job;
-  submit_meanwhile(&f, &job, fds[0]);
-  stub_wait_inside(&f.stub, 1);
-  for (int i = 0; i < 3; i++) {
-    assert_int_equal(write(fds[1], "x", 1), 1);
-    usleep(2000);
-  }
-  assert_int_equal(write(fds[1], "yz!", 3), 3);
-  wait_done(&f, &job.job);
-  assert_int_equal(job.taken, 6);
-  assert_int_equal(job.begun, 1);
-  assert_int_equal(job.ended, 1);
-  close_fixture(&f);
-  close(fds[0]);
-  close(fds[1]);
-}
-
 /* The end of what it reads is not the end of its wait. */
 static void a_member_whose_source_has_ended_is_woken_by_others(void **state)
 {
@@ -763,17 +637,10 @@ static void no_wake_is_lost(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(serves_what_is_submitted),
-      cmocka_unit_test(grows_for_blocked_calls_and_shrinks_again),
-      cmocka_unit_test(answers_pings_and_refuses_when_all_are_inside),
-      cmocka_unit_test(a_waiting_message_is_served_when_a_member_comes_back),
       cmocka_unit_test(no_thread_to_be_had_is_no_end),
-      cmocka_unit_test(refuses_all_when_told),
       cmocka_unit_test(the_service_hears_of_lost_answers),
-      cmocka_unit_test(waiting_members_are_none_of_threads_max),
-      cmocka_unit_test(a_wait_ends_at_its_deadline),
-      cmocka_unit_test(a_member_reads_while_it_waits),
       cmocka_unit_test(a_member_whose_source_has_ended_is_woken_by_others),
+      cmocka_unit_test(waiting_members_are_none_of_threads_max),
       cmocka_unit_test(no_wake_is_lost),
       cmocka_unit_test(stop_does_not_wait_longer_than_told),
       cmocka_unit_test(an_event_is_given_once),

@@ -190,19 +190,6 @@ static void calls_that_keep_every_thread_are_told_in_groups(void **state)
   assert_int_equal(8, groups);
 }
 
-static void a_crew_with_an_idle_member_is_told_of_by_nobody(void **state)
-{
-  (void)state;
-  char text[4096];
-  int saved;
-  int log = open_log(&saved);
-  block(MEMBERS - 1);
-  usleep(4 * REPORT_MS * 1000);
-  size_t length = read_log(log, text, sizeof text);
-  close_log(log, saved);
-  assert_int_equal(0, length);
-}
-
 static void threads_are_named_by_the_one_that_is_reserved_for_control(void **state)
 {
   (void)state;
@@ -257,7 +244,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_crew_with_an_idle_member_is_told_of_by_nobody, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down),
       cmocka_unit_test_setup_teardown(threads_are_named_by_the_one_that_is_reserved_for_control, set_up,
