@@ -27,22 +27,6 @@ static void take_event(struct object *object, struct jp_callback_call *call)
 
 static const struct jp_callback_config oneway = {.oneway = true};
 
-static void test_events_run_before_the_answer(void **state)
-{
-  (void)state;
-  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), EVENT("1", "1"), EVENT("1", "2"),
-                          ANSWER("1"), REQUEST("2"), ANSWER("2"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = take_event};
-  next_event = 0;
-  object_init(&object, fixture_open(peer, NULL), &oneway);
-  assert_given(&object);
-  assert_int_equal(object.calls, 3);
-  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-}
-
 static void ask_at_the_first(struct object *object, struct jp_callback_call *call)
 {
   take_event(object, call);
@@ -112,22 +96,6 @@ static void process_until(const struct object *object, unsigned calls)
     assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
   }
   assert_int_equal(object->calls, calls);
-}
-
-static void test_a_listener_is_called_by_the_loop(void **state)
-{
-  (void)state;
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), CALLED("cb-1", "1"),
-                          RETURNED("cb-1", "{\"type\":\"int\",\"value\":4}"), CALLED("cb-2", "1"),
-                          RETURNED("cb-2", "{\"type\":\"int\",\"value\":4}"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.value = 4};
-  object_init(&object, fixture_open(peer, NULL), NULL);
-  assert_given(&object);
-  process_until(&object, 2);
-  assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
 }
 
 static void count_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
@@ -256,21 +224,6 @@ static void test_a_call_outlives_its_client(void **state)
   end_play(peer, &play);
 }
 
-static void test_an_event_that_is_kept(void **state)
-{
-  (void)state;
-  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = keep_call};
-  object_init(&object, fixture_open(peer, NULL), &oneway);
-  assert_given(&object);
-  assert_int_equal(jp_callback_argument_count(kept), 1);
-  assert_int_equal(jp_callback_return(kept, NULL, NULL), JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
-}
-
 /* ---- ends ---- */
 
 struct two_plays {
@@ -309,31 +262,6 @@ static void test_another_connection(void **state)
   jp_client_close(object.client);
   end_play(peer, &plays.first);
   assert_string_equal(plays.second.fault, "");
-}
-
-static void end_the_connection(struct object *object, struct jp_callback_call *call)
-{
-  struct jp_client_error error;
-  assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_CLOSED);
-  assert_int_equal(jp_callback_return(call, NULL, &error), JP_CLIENT_CLOSED);
-  assert_string_equal(error.text, "the connection that the call came on has ended");
-  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_INVALID);
-}
-
-static void test_the_peer_goes_while_a_function_runs(void **state)
-{
-  (void)state;
-  struct two_plays plays = {
-      .first = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), NESTED("2", "cb-1"))};
-  struct fake_peer *peer = fake_peer_start(play_both, &plays);
-  struct object object = {.behave = end_the_connection};
-  object_init(&object, fixture_open(peer, NULL), NULL);
-  assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_CLOSED);
-  assert_int_equal(object.released, 0);
-  jp_callback_release(object.callback);
-  assert_int_equal(object.released, 1);
-  jp_client_close(object.client);
-  end_play(peer, &plays.first);
 }
 
 static void test_calls_while_the_client_closes(void **state)
@@ -452,17 +380,13 @@ static void test_fork(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_events_run_before_the_answer),
       cmocka_unit_test(test_events_wait_for_one_another),
       cmocka_unit_test(test_events_that_wait_are_bounded),
-      cmocka_unit_test(test_a_listener_is_called_by_the_loop),
       cmocka_unit_test(test_a_program_that_never_waits),
       cmocka_unit_test(test_a_call_of_a_request_that_has_timed_out),
       cmocka_unit_test(test_answers_of_another_thread),
       cmocka_unit_test(test_a_call_outlives_its_client),
-      cmocka_unit_test(test_an_event_that_is_kept),
       cmocka_unit_test(test_another_connection),
-      cmocka_unit_test(test_the_peer_goes_while_a_function_runs),
       cmocka_unit_test(test_calls_while_the_client_closes),
       cmocka_unit_test(test_released_may_use_the_client),
       cmocka_unit_test(test_a_call_of_what_has_ended),

@@ -10,18 +10,6 @@
 
 /* ---- what answers become ---- */
 
-static void test_value(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  for (int i = 0; i < 1000; i++)
-    fixture_assert_call(client);
-  assert_int_equal(jp_client_pending(client), 0);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
 /* As a program does that calls the library by foreign functions. */
 static void test_json(void **state)
 {
@@ -52,35 +40,6 @@ static void test_json(void **state)
   jp_client_error_destroy(NULL);
   assert_string_equal(jp_client_error_text(NULL), "");
   assert_null(jp_answer_text_of(NULL, NULL));
-  fake_peer_stop(peer);
-}
-
-static void answer_with_error(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text message;
-  while (fake_read(connection, &message))
-    fake_write(
-        connection,
-        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":"
-        "{\"throwable_type\":\"java.lang.ArithmeticException\",\"message\":\"/ by zero\",\"request_id\":1,"
-        "\"stack_trace\":[],\"cause\":null}}}",
-        (unsigned long long)fake_id(message));
-}
-
-static void test_error(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(answer_with_error, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  const struct jp_request request = fixture_request();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REMOTE);
-  assert_string_equal(error.text, "java.lang.ArithmeticException: / by zero");
-  assert_int_equal(jp_answer_error_code(answer), -32000);
-  jp_answer_free(answer);
-  jp_client_close(client);
   fake_peer_stop(peer);
 }
 
@@ -120,69 +79,7 @@ static void test_suggestions(void **state)
   }
 }
 
-static void test_request_that_is_wrong(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_INVALID);
-  assert_null(answer);
-  fixture_assert_call(client); /* nothing of it was sent */
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
 /* ---- answers that come late, twice, or to nobody ---- */
-
-/* The answer to the second request comes with that to the third. */
-static void answer_late(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text message;
-  uint64_t late = 0;
-  for (unsigned count = 1; fake_read(connection, &message); count++) {
-    if (count == 2) {
-      late = fake_id(message);
-      continue;
-    }
-    if (count == 3)
-      fake_answer_object(connection, late, 77);
-    if (memmem(message.data, message.len, "\"ref\":77", 8) != NULL) {
-      assert_int_equal(fake_id(message), 0);
-      assert_non_null(memmem(message.data, message.len, "\"told\":1", 8));
-      *(bool *)context = true;
-    } else {
-      fake_answer_int(connection, fake_id(message), 8);
-    }
-  }
-}
-
-static void test_late_answer(void **state)
-{
-  (void)state;
-  bool is_released = false;
-  struct fake_peer *peer = fake_peer_start(answer_late, &is_released);
-  struct jp_client *client = fixture_open(peer, NULL);
-  const struct jp_request request = fixture_request();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  fixture_assert_call(client);
-  int64_t before = clock_now_ms();
-  assert_int_equal(jp_client_call(client, &request, 50, &answer, &error), JP_CLIENT_TIMEOUT);
-  assert_in_range(clock_now_ms() - before, 49, 60000);
-  assert_null(answer);
-  assert_int_equal(jp_client_pending(client), 1);
-  fixture_assert_call(client);
-  assert_int_equal(jp_client_pending(client), 0);
-  assert_int_equal(jp_client_ref_count(client), 0);
-  fixture_assert_call(client); /* takes the release along */
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  assert_true(is_released);
-}
 
 /* An object, and then it waits for what lets go of it. */
 static void answer_and_await_release(struct fake_connection *connection, void *context)
@@ -369,98 +266,16 @@ static void test_flood_of_pings(void **state)
   assert_in_range(pongs, 1, PINGS / 2);
 }
 
-static void answer_in_a_batch(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text message;
-  while (fake_read(connection, &message))
-    fake_write(connection,
-               "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":"
-               "{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}]",
-               (unsigned long long)fake_id(message));
-}
-
-static void test_batch(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(answer_in_a_batch, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
-/* ---- more than a socket takes ---- */
-
-struct sink {
-  size_t bytes;
-  unsigned notifications;
-};
-
-static void swallow(struct fake_connection *connection, void *context)
-{
-  struct sink *sink = context;
-  struct text message;
-  while (fake_read(connection, &message)) {
-    sink->bytes += message.len;
-    sink->notifications += fake_id(message) == 0;
-    if (fake_id(message) != 0)
-      fake_answer_int(connection, fake_id(message), 8);
-  }
-}
-
-static void test_large_messages(void **state)
-{
-  (void)state;
-  enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
-  struct sink sink = {0};
-  struct fake_peer *peer = fake_peer_start(swallow, &sink);
-  struct jp_client *client = fixture_open(peer, NULL);
-  char *large = test_malloc(LARGE);
-  memset(large, 'x', LARGE);
-  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
-  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
-  for (int i = 0; i < TIMES; i++) {
-    struct jp_answer *answer;
-    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-    assert_int_equal(jp_client_call(client, &request, 30000, &answer, NULL), JP_CLIENT_OK);
-    jp_answer_free(answer);
-  }
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  test_free(large);
-  assert_int_equal(sink.notifications, TIMES);
-  assert_true(sink.bytes > (size_t)2 * TIMES * LARGE);
-}
-
-static void test_answer_over_message_max(void **state)
-{
-  (void)state;
-  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, &config);
-  fixture_assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_value),
       cmocka_unit_test(test_json),
       cmocka_unit_test(test_suggestions),
-      cmocka_unit_test(test_error),
-      cmocka_unit_test(test_request_that_is_wrong),
-      cmocka_unit_test(test_late_answer),
       cmocka_unit_test(test_flush_needs_no_message),
       cmocka_unit_test(test_second_answer),
       cmocka_unit_test(test_misbehaviour),
       cmocka_unit_test(test_pieces_and_pings),
       cmocka_unit_test(test_flood_of_pings),
-      cmocka_unit_test(test_batch),
-      cmocka_unit_test(test_large_messages),
-      cmocka_unit_test(test_answer_over_message_max),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

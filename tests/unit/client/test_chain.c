@@ -131,26 +131,6 @@ static void names_results_inside_arguments(void **state)
   leave(&room);
 }
 
-static void goes_on_with_another_object(void **state)
-{
-  (void)state;
-  struct room room;
-  enter(&room, NULL);
-  jp_chain_create_object(room.chain, "a", "A", JP_NO_ARGUMENTS);
-  jp_chain_create_object(room.chain, "b", "B", JP_NO_ARGUMENTS);
-  jp_chain_call(room.chain, "c", "onB", JP_NO_ARGUMENTS);
-  jp_chain_with(room.chain, "a", NULL);
-  jp_chain_get(room.chain, NULL, "f");
-  jp_chain_with(room.chain, "c", "C");
-  jp_chain_put(room.chain, "g", jp_int(1));
-  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
-  assert_non_null(
-      strstr(room.script.read[0], "\"type\":\"B\",\"method\":\"onB\",\"instance\":{\"result\":2}"));
-  assert_non_null(strstr(room.script.read[0], "\"type\":\"A\",\"field\":\"f\",\"instance\":{\"result\":1}"));
-  assert_non_null(strstr(room.script.read[0], "\"type\":\"C\",\"field\":\"g\",\"instance\":{\"result\":3}"));
-  leave(&room);
-}
-
 static void appends_the_steps_of_another_chain(void **state)
 {
   (void)state;
@@ -216,35 +196,6 @@ static void ends_with_an_error_about_the_whole(void **state)
   leave(&room);
 }
 
-static void sends_results_of_unknown_classes_in_one_batch(void **state)
-{
-  (void)state;
-  struct room room;
-  const struct jp_argument value = jp_boolean(true);
-  enter(&room, NULL);
-  jp_chain_create_object(room.chain, "a", "A", JP_NO_ARGUMENTS);
-  jp_chain_call(room.chain, "b", "make", JP_NO_ARGUMENTS);
-  jp_chain_with(room.chain, "b", NULL);
-  jp_chain_call(room.chain, NULL, "run", JP_NO_ARGUMENTS);
-  jp_chain_put(room.chain, "f", value);
-  jp_chain_with(room.chain, "a", NULL);
-  jp_chain_get(room.chain, NULL, "g");
-  jp_chain_with(room.chain, "b", "B");
-  jp_chain_get(room.chain, NULL, "g");
-  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
-  static const char *const wanted[] = {
-      "\"params\":{\"method\":\"run\",\"instance\":{\"result\":2}}",
-      "\"params\":{\"field\":\"f\",\"instance\":{\"result\":2},\"value\":{",
-      "\"params\":{\"type\":\"A\",\"field\":\"g\",\"instance\":{\"result\":1}}",
-      "\"params\":{\"type\":\"B\",\"field\":\"g\",\"instance\":{\"result\":2}}",
-  };
-  assert_int_equal(room.script.count, 1);
-  for (size_t i = 0; i < COUNT_OF(wanted); i++)
-    if (strstr(room.script.read[0], wanted[i]) == NULL)
-      fail_msg("%s is not in %s", wanted[i], room.script.read[0]);
-  leave(&room);
-}
-
 static void sends_nothing_of_a_chain_with_a_fault(void **state)
 {
   (void)state;
@@ -300,19 +251,6 @@ static void ends_its_objects_with_its_answers(void **state)
   leave(&room);
 }
 
-static void carries_many_steps(void **state)
-{
-  (void)state;
-  struct room room;
-  enter(&room, NULL);
-  jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS);
-  for (int i = 0; i < 30; i++)
-    jp_chain_call(room.chain, NULL, "f", JP_ARGUMENTS(jp_int(i)));
-  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
-  assert_int_equal(jp_client_pending(room.client), 0);
-  leave(&room);
-}
-
 /* The step has no name, and its error is asked for all the same. */
 static void keeps_the_error_that_it_failed_with(void **state)
 {
@@ -360,14 +298,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sends_one_batch),
       cmocka_unit_test(names_results_inside_arguments),
-      cmocka_unit_test(goes_on_with_another_object),
       cmocka_unit_test(appends_the_steps_of_another_chain),
       cmocka_unit_test(says_which_step_failed),
       cmocka_unit_test(ends_with_an_error_about_the_whole),
-      cmocka_unit_test(sends_results_of_unknown_classes_in_one_batch),
       cmocka_unit_test(sends_nothing_of_a_chain_with_a_fault),
       cmocka_unit_test(ends_its_objects_with_its_answers),
-      cmocka_unit_test(carries_many_steps),
       cmocka_unit_test(keeps_the_error_that_it_failed_with),
       cmocka_unit_test(takes_null_for_a_chain_without_memory),
   };

@@ -137,20 +137,6 @@ static void test_the_same_session(void **state)
   assert_int_equal(strlen(seen), 36);
 }
 
-static void test_no_reconnecting_unless_asked(void **state)
-{
-  (void)state;
-  char seen[40] = "";
-  const struct jp_client_config config = {.size = sizeof config, .peer_id = SESSION};
-  struct fake_peer *peer = fake_peer_start(serve_two, seen);
-  struct jp_client *client = fixture_open(peer, &config);
-  for (int i = 0; i < 6; i++)
-    assert_int_equal(fixture_call(client, 60000, NULL), i < 2 ? JP_CLIENT_OK : JP_CLIENT_CLOSED);
-  assert_int_equal(fake_peer_connections(peer), 1);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
 /* A dead peer is tried for again and again, but not by each call. */
 static void test_pauses(void **state)
 {
@@ -232,7 +218,6 @@ int main(void)
       cmocka_unit_test(test_silent_peer),
       cmocka_unit_test(test_wrong_configurations),
       cmocka_unit_test(test_the_same_session),
-      cmocka_unit_test(test_no_reconnecting_unless_asked),
       cmocka_unit_test(test_pauses),
       cmocka_unit_test(test_fork),
   };

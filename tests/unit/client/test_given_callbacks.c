@@ -5,64 +5,6 @@
 
 /* ---- a call, and what it is answered ---- */
 
-static pthread_t caller;
-
-static void check_texts(struct object *object, struct jp_callback_call *call)
-{
-  int64_t number = 0;
-  (void)object;
-  assert_true(pthread_equal(caller, pthread_self()));
-  assert_string_equal(jp_callback_interface(call), "a.I");
-  assert_string_equal(jp_callback_method(call), "f");
-  assert_string_equal(jp_callback_id(call), "cb-1");
-  assert_int_equal(jp_callback_argument_count(call), 4);
-  assert_string_equal(jp_callback_parameter_type(call, 0), "java.lang.Object");
-  assert_string_equal(jp_callback_parameter_type(call, 1), "int");
-  assert_null(jp_callback_parameter_type(call, 4));
-  assert_null(jp_callback_argument_at(call, 4));
-  assert_string_equal(jp_answer_text(jp_callback_argument_at(call, 0)).data, "a\"b");
-  assert_true(jp_answer_integer(jp_callback_argument_at(call, 1), &number));
-  assert_int_equal(number, -3);
-  assert_int_equal(jp_answer_kind(jp_callback_argument_at(call, 2)), JP_ANSWER_NULL);
-  const struct jp_ref *ref = jp_answer_ref(jp_callback_argument_at(call, 3));
-  assert_int_equal(jp_ref_number(ref), 12);
-  assert_string_equal(jp_ref_type(ref), "com.example.Foo");
-  const struct jp_argument value = jp_object(ref);
-  assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
-}
-
-static void test_a_call_says_what_java_says(void **state)
-{
-  (void)state;
-  struct play play = PLAY(
-      REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"interfaces\":[\"a.I\",\"b.J\"],\"arity\":4,"
-                        "\"overrides\":[\"g\"]}"),
-      CALLED_WITH("cb-1", "1", "\"java.lang.Object\",\"int\",\"a.B\",\"com.example.Foo\"",
-                  "{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"a\\\"b\"},"
-                  "{\"type\":\"int\",\"null\":false,\"value\":\"-3\"},{\"type\":\"a.B\",\"null\":true},"
-                  "{\"type\":\"com.example.Foo\",\"null\":false,\"ref\":12}"),
-      RETURNED("cb-1", "{\"ref\":12}"), ANSWER("1"),
-      CLIENT(
-          "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{"
-          "\"ref\":12,\"told\":1}]}}"),
-      REQUEST("2"), ANSWER("2"));
-  const char *const interfaces[] = {"a.I", "b.J", NULL};
-  const char *const overrides[] = {"g", NULL};
-  const struct jp_callback_config config = {
-      .interfaces = interfaces, .has_arity = true, .arity = 4, .overrides = overrides};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = check_texts};
-  object_init(&object, fixture_open(peer, NULL), &config);
-  caller = pthread_self();
-  assert_given(&object);
-  assert_int_equal(object.calls, 1);
-  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(jp_client_ref_count(object.client), 0);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
-}
-
 static void test_a_type_comes_in_place_of_the_interfaces(void **state)
 {
   (void)state;
@@ -238,32 +180,6 @@ static void test_the_chains_of_a_function_are_nested(void **state)
   struct object object = {.behave = send_chains};
   object_init(&object, fixture_open(peer, NULL), NULL);
   assert_given(&object);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-}
-
-static void recurse(struct object *object, struct jp_callback_call *call)
-{
-  if (object->calls < 3)
-    assert_given(object);
-  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
-}
-
-#define GIVING_WITHIN(id, within)                                                                            \
-  CLIENT(HEAD(id) CALL_T ",\"args\":[" GIVEN("1") "]},\"options\":{\"within\":\"" within "\"}}")
-
-static void test_recursion(void **state)
-{
-  (void)state;
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), GIVING_WITHIN("2", "cb-1"),
-           CALLED("cb-2", "1"), GIVING_WITHIN("3", "cb-2"), CALLED("cb-3", "1"), RETURNED("cb-3", "null"),
-           ANSWER("3"), RETURNED("cb-2", "null"), ANSWER("2"), RETURNED("cb-1", "null"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = recurse};
-  object_init(&object, fixture_open(peer, NULL), NULL);
-  assert_given(&object);
-  assert_int_equal(object.calls, 3);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
 }
@@ -504,12 +420,10 @@ static void test_a_chain_that_is_not_sent(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_call_says_what_java_says),
       cmocka_unit_test(test_a_type_comes_in_place_of_the_interfaces),
       cmocka_unit_test(test_answers),
       cmocka_unit_test(test_what_a_function_asks_is_nested),
       cmocka_unit_test(test_the_chains_of_a_function_are_nested),
-      cmocka_unit_test(test_recursion),
       cmocka_unit_test(test_refs_are_let_go_of_within_the_call),
       cmocka_unit_test(test_borrowed_refs_end_by_themselves),
       cmocka_unit_test(test_it_ends_when_all_that_was_given_is_released),

@@ -43,128 +43,9 @@ static void serve(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_calls_and_notifications(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  const struct jp_request request = fixture_request();
-  for (int i = 0; i < 500; i++) {
-    fixture_assert_call(client);
-    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-  }
-  assert_int_equal(jp_client_pending(client), 0);
-  jp_client_close(client);
-  assert_int_equal(fake_peer_connections(peer), 1);
-  fake_peer_stop(peer);
-}
-
-static void keep_head(struct fake_connection *connection, void *context)
-{
-  struct text head, body;
-  while (fake_read_post(connection, &head, &body)) {
-    buffer_append_text(context, head);
-    answer(connection, fake_id(body));
-  }
-}
-
-static void test_request(void **state)
-{
-  (void)state;
-  const struct jp_client_config config = {.size = sizeof config,
-                                          .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
-  struct buffer head = {0};
-  struct fake_peer *peer = fake_peer_start_http(keep_head, &head);
-  struct jp_client *client = fixture_open(peer, &config);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  assert_text(buffer_text(&head), "POST /rpc HTTP/1.1\r\n"
-                                  "Host: localhost\r\n"
-                                  "Content-Type: application/json\r\n"
-                                  "peer-id: 6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b\r\n"
-                                  "Content-Length: 000000075\r\n\r\n");
-  buffer_fini(&head);
-}
-
-/* A session has a name of its own where the caller gives none. */
-static void test_session(void **state)
-{
-  (void)state;
-  struct buffer heads = {0};
-  struct fake_peer *peer = fake_peer_start_http(keep_head, &heads);
-  struct jp_client *client = fixture_open(peer, NULL);
-  fixture_assert_call(client);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  struct text all = buffer_text(&heads);
-  assert_true(text_equal(text_slice(all, 0, all.len / 2), text_slice(all, all.len / 2, all.len)));
-  assert_non_null(memmem(all.data, all.len, "peer-id: ", 9));
-  buffer_fini(&heads);
-}
-
-static void answer_bytewise(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text head, body;
-  while (fake_read_post(connection, &head, &body)) {
-    struct buffer out = {0};
-    write_answer(&out, fake_id(body));
-    for (size_t i = 0; i < out.len; i++)
-      fake_write_bytes(connection, out.data + i, 1);
-    buffer_fini(&out);
-  }
-}
-
-static void answer_in_chunks(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text head, body;
-  while (fake_read_post(connection, &head, &body)) {
-    struct buffer out = {0};
-    char result[256];
-    int length = snprintf(result, sizeof result, RESULT, (unsigned long long)fake_id(body));
-    buffer_printf(&out,
-                  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
-    for (int i = 0; i < length; i++)
-      buffer_printf(&out, "1\r\n%c\r\n", result[i]);
-    buffer_printf(&out, "0\r\n\r\n");
-    fake_write_bytes(connection, out.data, out.len);
-    buffer_fini(&out);
-  }
-}
-
-static void test_pieces(void **state)
-{
-  (void)state;
-  static fake_script *const scripts[] = {answer_bytewise, answer_in_chunks};
-  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
-    struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
-    struct jp_client *client = fixture_open(peer, NULL);
-    for (int calls = 0; calls < 20; calls++)
-      fixture_assert_call(client);
-    jp_client_close(client);
-    fake_peer_stop(peer);
-  }
-}
-
 /* ---- requests that do not wait for responses ---- */
 
 enum { IN_FLIGHT = 64 };
-
-/* All answers at once, and only when all requests are there. */
-static void answer_together(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text head, body;
-  struct buffer out = {0};
-  for (int i = 0; i < IN_FLIGHT && fake_read_post(connection, &head, &body); i++)
-    write_answer(&out, fake_id(body));
-  fake_write_bytes(connection, out.data, out.len);
-  buffer_fini(&out);
-  fake_read_post(connection, &head, &body);
-}
 
 /* The first half is answered, and the last answer says that the connection ends behind it. */
 static void answer_half(struct fake_connection *connection, void *context)
@@ -216,16 +97,6 @@ static struct tally send_together(struct jp_client *client)
     (void)!jp_client_process(client, NULL); /* the completions tell */
   }
   return tally;
-}
-
-static void test_pipeline(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start_http(answer_together, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  assert_int_equal(send_together(client).good, IN_FLIGHT);
-  jp_client_close(client);
-  fake_peer_stop(peer);
 }
 
 static void test_close_behind_an_answer(void **state)
@@ -386,42 +257,6 @@ static void test_refused_notification(void **state)
 
 /* ---- sizes ---- */
 
-static void test_large_messages(void **state)
-{
-  (void)state;
-  enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
-  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  char *large = test_malloc(LARGE);
-  memset(large, 'x', LARGE);
-  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
-  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
-  for (int i = 0; i < TIMES; i++) {
-    struct jp_answer *answer;
-    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-    assert_int_equal(jp_client_call(client, &request, 30000, &answer, NULL), JP_CLIENT_OK);
-    jp_answer_free(answer);
-  }
-  fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  test_free(large);
-}
-
-static void test_answer_over_message_max(void **state)
-{
-  (void)state;
-  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
-  static fake_script *const scripts[] = {serve, answer_in_chunks, answer_bytewise};
-  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
-    struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
-    struct jp_client *client = fixture_open(peer, &config);
-    fixture_assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
-    jp_client_close(client);
-    fake_peer_stop(peer);
-  }
-}
-
 /* A request that cannot be written leaves nothing behind. */
 static void test_request_that_is_wrong(void **state)
 {
@@ -439,19 +274,9 @@ static void test_request_that_is_wrong(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_calls_and_notifications),
-      cmocka_unit_test(test_request),
-      cmocka_unit_test(test_session),
-      cmocka_unit_test(test_pieces),
-      cmocka_unit_test(test_pipeline),
-      cmocka_unit_test(test_close_behind_an_answer),
-      cmocka_unit_test(test_idle_end),
-      cmocka_unit_test(test_misbehaviour),
-      cmocka_unit_test(test_response_to_nothing),
-      cmocka_unit_test(test_refused_notification),
-      cmocka_unit_test(test_large_messages),
-      cmocka_unit_test(test_answer_over_message_max),
-      cmocka_unit_test(test_request_that_is_wrong),
+      cmocka_unit_test(test_close_behind_an_answer), cmocka_unit_test(test_idle_end),
+      cmocka_unit_test(test_misbehaviour),           cmocka_unit_test(test_response_to_nothing),
+      cmocka_unit_test(test_refused_notification),   cmocka_unit_test(test_request_that_is_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

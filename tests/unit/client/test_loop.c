@@ -56,33 +56,6 @@ static void process_until(struct tally *tally, unsigned done)
   assert_int_equal(tally->done, done);
 }
 
-static void test_pipelined(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
-  for (int i = 0; i < 300; i++)
-    send_one(&tally, 5000);
-  process_until(&tally, 300);
-  assert_int_equal(tally.by_status[JP_CLIENT_OK], 300);
-  assert_int_equal(jp_client_pending(tally.client), 0);
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
-}
-
-static void test_completions_that_use_the_client(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct tally tally = {.client = fixture_open(peer, NULL), .to_send = 500, .to_call = 100};
-  for (int i = 0; i < 8; i++)
-    send_one(&tally, 5000);
-  process_until(&tally, 508);
-  assert_int_equal(tally.by_status[JP_CLIENT_OK], 508);
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
-}
-
 /* Answers all, but those to the first `context` requests once another one has come. */
 static void answer_later(struct fake_connection *connection, void *context)
 {
@@ -244,8 +217,6 @@ static void test_a_full_socket(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pipelined),
-      cmocka_unit_test(test_completions_that_use_the_client),
       cmocka_unit_test(test_a_caller_reads_for_the_loop),
       cmocka_unit_test(test_timeouts),
       cmocka_unit_test(test_close),

@@ -3,39 +3,6 @@
 #include "net/websocket/ws_frames.h"
 #include "tests/unit/unit.h"
 
-/* What a client writes, the peer's own reader reads. */
-static void check_round_trip(size_t length)
-{
-  struct client_ws_keys keys;
-  struct buffer out = {0};
-  struct buffer message = {0};
-  struct ws_reader reader = {0};
-  struct ws_decoder *decoder = ws_decoder_create();
-  client_ws_keys_init(&keys);
-  BUFFER_LITERAL(&out, "before");
-  size_t begin = client_ws_begin(&out);
-  for (size_t i = 0; i < length; i++)
-    buffer_append_char(&out, (char)('a' + i % 26));
-  client_ws_end(&out, begin, CLIENT_WS_TEXT, &keys);
-  struct ws_input input = {.bytes = text_slice(buffer_text(&out), 6, out.len)};
-  assert_int_equal(ws_read(&reader, decoder, &input, &message, length), WS_EVENT_MESSAGE);
-  assert_int_equal(input.used, input.bytes.len);
-  assert_int_equal(message.len, length);
-  for (size_t i = 0; i < length; i++)
-    assert_int_equal(message.data[i], 'a' + i % 26);
-  ws_decoder_destroy(decoder);
-  buffer_fini(&message);
-  buffer_fini(&out);
-}
-
-static void test_frames_that_leave(void **state)
-{
-  (void)state;
-  static const size_t lengths[] = {0, 1, 3, 31, 32, 33, 125, 126, 127, 65535, 65536, 100001};
-  for (size_t i = 0; i < COUNT_OF(lengths); i++)
-    check_round_trip(lengths[i]);
-}
-
 static void test_keys_differ(void **state)
 {
   (void)state;
@@ -106,7 +73,6 @@ static void test_heads_that_came(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_frames_that_leave),
       cmocka_unit_test(test_keys_differ),
       cmocka_unit_test(test_heads_that_came),
   };

@@ -21,50 +21,6 @@ static enum jp_client_status read_response(const char *response, size_t *length,
   return status;
 }
 
-static void test_accepted(void **state)
-{
-  (void)state;
-  static const char *const responses[] = {
-      HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n",
-      HEAD "server: x\r\nupgrade:WebSocket\r\nCONNECTION:\tupgrade \r\nsec-websocket-accept:" ACCEPT
-           "\r\n\r\n",
-  };
-  for (size_t i = 0; i < COUNT_OF(responses); i++) {
-    size_t length;
-    assert_int_equal(read_response(responses[i], &length, NULL), JP_CLIENT_OK);
-    assert_int_equal(length, strlen(responses[i]));
-  }
-}
-
-static void test_epoch(void **state)
-{
-  (void)state;
-  static const char with[] =
-      HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\nJPeer-Epoch: 00ff00ff00ff00ff\r\n\r\n";
-  static const char without[] = HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n";
-  struct text epoch;
-  size_t length;
-  assert_int_equal(websocket_read_response(TEXT(with), KEY, &length, &epoch, NULL), JP_CLIENT_OK);
-  assert_text(epoch, "00ff00ff00ff00ff");
-  assert_int_equal(websocket_read_response(TEXT(without), KEY, &length, &epoch, NULL), JP_CLIENT_OK);
-  assert_null(epoch.data);
-}
-
-static void test_incomplete(void **state)
-{
-  (void)state;
-  static const char response[] = HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n";
-  for (size_t count = 1; count < sizeof response - 1; count++) {
-    size_t length = 1;
-    char *came = unit_exact_copy(response, count);
-    struct text epoch;
-    assert_int_equal(websocket_read_response((struct text){came, count}, KEY, &length, &epoch, NULL),
-                     JP_CLIENT_OK);
-    assert_int_equal(length, 0);
-    test_free(came);
-  }
-}
-
 static void test_refused(void **state)
 {
   (void)state;
@@ -108,32 +64,11 @@ static void test_endless_head(void **state)
       JP_CLIENT_PROTOCOL);
 }
 
-static void test_request(void **state)
-{
-  (void)state;
-  char key[WEBSOCKET_KEY_LENGTH + 1];
-  struct buffer out = {0};
-  const struct client_url url = {.host = TEXT("::1"), .port = TEXT("80"), .path = TEXT("/a")};
-  const struct client_url socket = {.path = TEXT("/tmp/a")};
-  assert_true(websocket_make_key(key));
-  assert_int_equal(strlen(key), WEBSOCKET_KEY_LENGTH);
-  websocket_write_request(&url, TEXT("some-id"), KEY, &out);
-  assert_text(buffer_text(&out), "GET /a HTTP/1.1\r\nHost: [::1]:80\r\nUpgrade: websocket\r\n"
-                                 "Connection: Upgrade\r\nSec-WebSocket-Key: " KEY "\r\n"
-                                 "Sec-WebSocket-Version: 13\r\npeer-id: some-id\r\n\r\n");
-  buffer_clear(&out);
-  websocket_write_request(&socket, TEXT_ABSENT, KEY, &out);
-  assert_text(buffer_text(&out), "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                                 "Connection: Upgrade\r\nSec-WebSocket-Key: " KEY "\r\n"
-                                 "Sec-WebSocket-Version: 13\r\n\r\n");
-  buffer_fini(&out);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_accepted), cmocka_unit_test(test_epoch),   cmocka_unit_test(test_incomplete),
-      cmocka_unit_test(test_refused),  cmocka_unit_test(test_request), cmocka_unit_test(test_endless_head),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_endless_head),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,44 +195,6 @@ static void test_addresses(void **state)
   }
 }
 
-/* A name that may have two addresses, of which one answers. */
-static void test_name(void **state)
-{
-  (void)state;
-  struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
-  char url[64];
-  snprintf(url, sizeof url, "tcp://localhost%s", strrchr(router.url, ':'));
-  memcpy(router.url, url, sizeof url);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
-}
-
-static void answer_the_named(struct router *router)
-{
-  while (router_read(router)) {
-    check(strstr(router->message, "\"peer-id\":\"6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b\"") != NULL,
-          "the name of the session");
-    router_answer(router);
-  }
-}
-
-static void test_session(void **state)
-{
-  (void)state;
-  const struct jp_client_config config = {.size = sizeof config,
-                                          .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
-  struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, answer_the_named);
-  struct jp_client *client = fixture_open_url(router.url, &config);
-  fixture_assert_call(client);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
-}
-
 static void be_called(void *context, struct jp_callback_call *call)
 {
   (void)context;
@@ -300,51 +262,10 @@ static void test_silence(void **state)
   close(listener);
 }
 
-struct rude_server {
-  int listener;
-  const char *words;
-};
-
-/* Says its words to two connections, and closes them. */
-static void *be_rude(void *argument)
-{
-  const struct rude_server *server = argument;
-  for (int i = 0; i < 2; i++) {
-    int fd = accept(server->listener, NULL, NULL);
-    (void)!send(fd, server->words, strlen(server->words), MSG_NOSIGNAL);
-    close(fd);
-  }
-  return NULL;
-}
-
-static void test_no_zeromq(void **state)
-{
-  (void)state;
-  static const char *const words[] = {"", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"};
-  for (size_t i = 0; i < COUNT_OF(words); i++) {
-    char url[64];
-    pthread_t thread;
-    struct rude_server server = {.listener = listen_somewhere(url), .words = words[i]};
-    pthread_create(&thread, NULL, be_rude, &server);
-    assert_no_connection(url, 60000, "");
-    pthread_join(thread, NULL);
-    close(server.listener);
-  }
-}
-
 static void wait_for_the_end(struct router *router)
 {
   zmq_pollitem_t item = {.socket = router->control, .events = ZMQ_POLLIN};
   check(zmq_poll(&item, 1, -1) > 0, "zmq_poll");
-}
-
-static void test_another_socket(void **state)
-{
-  (void)state;
-  struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_PUB, wait_for_the_end);
-  assert_no_connection(router.url, 60000, "");
-  router_stop(&router);
 }
 
 /* ---- peers that misbehave or go ---- */
@@ -519,38 +440,6 @@ static void test_loop_and_threads(void **state)
   router_stop(&router);
 }
 
-/* Reads after a while, counts what came, and answers the last one. */
-static void read_late(struct router *router)
-{
-  size_t count = 0;
-  usleep(300000);
-  while (router_read(router)) {
-    count++;
-    if (router_id(router) == 0)
-      continue;
-    check(count == 4001, "all notifications, before the call");
-    router_answer(router);
-  }
-}
-
-/* More than libzmq takes at once: the rest waits for room. */
-static void test_full_pipe(void **state)
-{
-  (void)state;
-  char large[4096];
-  memset(large, 'x', sizeof large);
-  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, sizeof large})};
-  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
-  struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, read_late);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
-  for (int i = 0; i < 4000; i++)
-    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-  fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
-}
-
 /* The last words of a client arrive, although it closes at once. */
 static void count_notifications(struct router *router)
 {
@@ -598,13 +487,15 @@ static void test_fork(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_addresses),        cmocka_unit_test(test_name),
-      cmocka_unit_test(test_session),          cmocka_unit_test(test_nobody),
-      cmocka_unit_test(test_silence),          cmocka_unit_test(test_no_zeromq),
-      cmocka_unit_test(test_another_socket),   cmocka_unit_test(test_misbehaviour),
-      cmocka_unit_test(test_last_answers),     cmocka_unit_test(test_reconnection),
-      cmocka_unit_test(test_loop_and_threads), cmocka_unit_test(test_full_pipe),
-      cmocka_unit_test(test_last_words),       cmocka_unit_test(test_fork),
+      cmocka_unit_test(test_addresses),
+      cmocka_unit_test(test_nobody),
+      cmocka_unit_test(test_silence),
+      cmocka_unit_test(test_misbehaviour),
+      cmocka_unit_test(test_last_answers),
+      cmocka_unit_test(test_reconnection),
+      cmocka_unit_test(test_loop_and_threads),
+      cmocka_unit_test(test_last_words),
+      cmocka_unit_test(test_fork),
       cmocka_unit_test(test_no_callbacks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,34 +14,6 @@ static void start(struct child *child, const char *script)
     fail_msg("%s", error.text);
 }
 
-static void tells_how_it_ended(void **state)
-{
-  (void)state;
-  struct child child;
-  char text[40];
-  start(&child, "exit 7");
-  assert_true(child_await(&child, 10000));
-  child_describe_end(&child, text, sizeof text);
-  assert_string_equal(text, "exit status 7");
-  child_let_go(&child);
-  start(&child, "kill -9 $$");
-  assert_true(child_await(&child, 10000));
-  child_describe_end(&child, text, sizeof text);
-  assert_string_equal(text, "signal 9");
-  child_let_go(&child);
-}
-
-static void gives_the_lifeline(void **state)
-{
-  (void)state;
-  struct child child;
-  start(&child, "[ \"$(cat <&3)\" = stop ] && exit 5");
-  assert_false(child_await(&child, 50));
-  child_let_go(&child);
-  assert_true(child_await(&child, 10000));
-  assert_int_equal(WEXITSTATUS(child.status), 5);
-}
-
 static void reads_why_it_has_ended(void **state)
 {
   (void)state;
@@ -77,32 +49,6 @@ static void gives_nothing_else(void **state)
   child_let_go(&child);
 }
 
-static void is_killed(void **state)
-{
-  (void)state;
-  struct child child;
-  start(&child, "trap '' TERM; exec sleep 100");
-  assert_false(child_await(&child, 20));
-  assert_int_equal(getpgid(child.pid), child.pid);
-  child_kill(&child);
-  assert_true(child_await(&child, 60000));
-  assert_int_equal(WTERMSIG(child.status), SIGKILL);
-  child_kill(&child); /* harmless */
-  child_let_go(&child);
-}
-
-static void says_that_there_is_no_such_program(void **state)
-{
-  (void)state;
-  struct child child;
-  struct jp_client_error error;
-  const char *const command[] = {"/nonexistent/jpeer", NULL};
-  assert_int_equal(child_start(&child, command, true, &error), JP_CLIENT_REFUSED);
-  assert_string_equal(error.text, "cannot start /nonexistent/jpeer: No such file or directory");
-  assert_true(child_await(&child, 60000));
-  assert_int_equal(child.lifeline, -1);
-}
-
 /* As in a program that waits for all of its children. */
 static void ends_though_somebody_else_has_waited(void **state)
 {
@@ -120,12 +66,8 @@ static void ends_though_somebody_else_has_waited(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tells_how_it_ended),
-      cmocka_unit_test(gives_the_lifeline),
       cmocka_unit_test(reads_why_it_has_ended),
       cmocka_unit_test(gives_nothing_else),
-      cmocka_unit_test(is_killed),
-      cmocka_unit_test(says_that_there_is_no_such_program),
       cmocka_unit_test(ends_though_somebody_else_has_waited),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

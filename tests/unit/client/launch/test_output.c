@@ -31,26 +31,6 @@ static struct seen *start(struct output *output, int ends[2])
   return seen;
 }
 
-static void hands_on_all_that_was_written(void **state)
-{
-  (void)state;
-  struct output output;
-  int ends[2];
-  static char many[150000];
-  struct seen *seen = start(&output, ends);
-  memset(many, 'x', sizeof many);
-  assert_int_equal(write(ends[1], "error", 5), 5);
-  assert_int_equal(write(ends[0], many, sizeof many), sizeof many);
-  assert_int_equal(write(ends[0], "!", 1), 1);
-  close(ends[0]);
-  close(ends[1]);
-  output_finish(&output);
-  assert_int_equal(seen->length[1], sizeof many + 1);
-  assert_int_equal(seen->text[1][sizeof many], '!');
-  assert_int_equal(seen->length[2], 5);
-  free(seen);
-}
-
 /* A grandchild has the write ends, and lives on. */
 static void is_not_held_up_by_who_holds_the_pipes(void **state)
 {
@@ -66,21 +46,10 @@ static void is_not_held_up_by_who_holds_the_pipes(void **state)
   free(seen);
 }
 
-static void does_nothing_where_nobody_listens(void **state)
-{
-  (void)state;
-  struct output output;
-  const int none[2] = {-1, -1};
-  assert_int_equal(output_start(&output, none, NULL, NULL, NULL), JP_CLIENT_OK);
-  output_finish(&output);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hands_on_all_that_was_written),
       cmocka_unit_test(is_not_held_up_by_who_holds_the_pipes),
-      cmocka_unit_test(does_nothing_where_nobody_listens),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,94 +62,6 @@ static struct jp_answer *read_result(struct reading *reading, const char *value)
   return reading->answers[0];
 }
 
-static void reads_integers(void **state)
-{
-  (void)state;
-  struct reading reading;
-  int64_t integer = 0;
-  double number = 0;
-  bool boolean;
-  struct jp_answer *answer =
-      read_result(&reading, "{\"type\":\"int\",\"null\":false,\"value\":\"-2147483648\"}");
-  assert_string_equal(reading.ids[0], "1");
-  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_INTEGER);
-  assert_string_equal(jp_answer_type(answer), "int");
-  assert_string_equal(jp_answer_text(answer).data, "-2147483648");
-  assert_true(jp_answer_integer(answer, &integer) && integer == INT32_MIN);
-  assert_true(jp_answer_number(answer, &number) && number == INT32_MIN);
-  assert_false(jp_answer_boolean(answer, &boolean));
-  leave(&reading);
-  answer =
-      read_result(&reading, "{\"type\":\"java.lang.Long\",\"null\":false,\"value\":\"9223372036854775807\"}");
-  assert_true(jp_answer_integer(answer, &integer) && integer == INT64_MAX);
-  leave(&reading);
-}
-
-static void reads_other_scalars(void **state)
-{
-  (void)state;
-  struct reading reading;
-  double number = 0;
-  bool boolean = false;
-  struct jp_answer *answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"-1.0E10\"}");
-  assert_true(jp_answer_number(answer, &number) && number == -1e10);
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"NaN\"}");
-  assert_true(jp_answer_number(answer, &number) && isnan(number));
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"float\",\"value\":\"0.1\"}");
-  assert_true(jp_answer_number(answer, &number) && number == (double)0.1F);
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"java.lang.Boolean\",\"value\":\"true\"}");
-  assert_true(jp_answer_boolean(answer, &boolean) && boolean);
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\\ud83d\"}");
-  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_STRING);
-  struct jp_text text = jp_answer_text(answer);
-  assert_text(((struct text){text.data, text.len}), "a\0b\xED\xA0\xBD");
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"null\":true}");
-  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_NULL);
-  assert_null(jp_answer_text(answer).data);
-  leave(&reading);
-}
-
-static void reads_objects(void **state)
-{
-  (void)state;
-  struct reading reading;
-  struct jp_answer *answer = read_result(
-      &reading,
-      "{\"type\":\"java.util.concurrent.TimeUnit\",\"null\":false,\"ref\":5,\"value\":\"SECONDS\"}");
-  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_OBJECT);
-  assert_int_equal(jp_ref_number(jp_answer_ref(answer)), 5);
-  assert_string_equal(jp_ref_type(jp_answer_ref(answer)), "java.util.concurrent.TimeUnit");
-  assert_string_equal(jp_answer_text(answer).data, "SECONDS");
-  leave(&reading);
-  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"null\":false,\"ref\":45}");
-  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_OBJECT);
-  assert_null(jp_answer_text(answer).data);
-  leave(&reading);
-}
-
-static void reads_batches_and_requests(void **state)
-{
-  (void)state;
-  struct reading reading;
-  assert_int_equal(read_message(&reading,
-                                "[{\"jsonrpc\":\"2.0\",\"id\":\"7/1\",\"result\":{\"void\":true}},"
-                                "{\"jsonrpc\":\"2.0\",\"method\":\"callback\",\"id\":\"cb-1\"},"
-                                "{\"jsonrpc\":\"2.0\",\"result\":{\"void\":true},\"id\":null}]",
-                                ANSWER_ENVELOPE),
-                   JP_CLIENT_OK);
-  assert_int_equal(reading.count, 2);
-  assert_int_equal(reading.requests, 1);
-  assert_string_equal(reading.ids[0], "\"7/1\"");
-  assert_string_equal(reading.ids[1], "");
-  assert_int_equal(jp_answer_kind(reading.answers[1]), JP_ANSWER_VOID);
-  leave(&reading);
-}
-
 static void reads_plain_json_with_its_refs(void **state)
 {
   (void)state;
@@ -298,19 +210,6 @@ static void counts_no_refs_of_causes(void **state)
   leave(&reading);
 }
 
-static void reads_errors_without_data(void **state)
-{
-  (void)state;
-  struct reading reading;
-  assert_int_equal(read_message(&reading,
-                                "{\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}",
-                                ANSWER_ENVELOPE),
-                   JP_CLIENT_OK);
-  assert_int_equal(jp_answer_error_code(reading.answers[0]), -32700);
-  assert_null(jp_answer_throwable(reading.answers[0])->type);
-  leave(&reading);
-}
-
 static void refuses_what_is_no_answer(void **state)
 {
   (void)state;
@@ -398,23 +297,9 @@ static void takes_null_for_an_empty_answer(void **state)
   jp_answer_free(NULL);
 }
 
-static void has_no_throwable_unless_it_is_an_error(void **state)
-{
-  (void)state;
-  struct reading reading;
-  const struct jp_answer *answer = read_result(&reading, "{\"type\":\"int\",\"null\":false,\"value\":\"5\"}");
-  assert_string_equal(jp_answer_error_message(answer), "");
-  assert_null(jp_answer_throwable(answer)->message);
-  leave(&reading);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_integers),
-      cmocka_unit_test(reads_other_scalars),
-      cmocka_unit_test(reads_objects),
-      cmocka_unit_test(reads_batches_and_requests),
       cmocka_unit_test(reads_plain_json_with_its_refs),
       cmocka_unit_test(gives_its_refs_in_any_order),
       cmocka_unit_test(reads_the_elements_of_arrays),
@@ -422,12 +307,10 @@ int main(void)
       cmocka_unit_test(reads_errors_with_their_causes),
       cmocka_unit_test(reads_the_throwable_of_an_error),
       cmocka_unit_test(counts_no_refs_of_causes),
-      cmocka_unit_test(reads_errors_without_data),
       cmocka_unit_test(refuses_what_is_no_answer),
       cmocka_unit_test(keeps_memory_from_one_answer_to_the_next),
       cmocka_unit_test(says_that_memory_is_short),
       cmocka_unit_test(takes_null_for_an_empty_answer),
-      cmocka_unit_test(has_no_throwable_unless_it_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

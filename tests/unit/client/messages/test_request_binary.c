@@ -179,24 +179,6 @@ static void refuses_requests_that_lack_something(void **state)
                "the arguments are missing");
 }
 
-static void writes_releases(void **state)
-{
-  (void)state;
-  struct room room;
-  const struct message_release releases[] = {{5, 2}, {6, 1}};
-  assert_int_equal(write(&room, jp_build_ping(), NULL), JP_CLIENT_OK);
-  buffer_clear(&room.out);
-  const struct message_binary how = {.id = TEXT("18"), .arena = &room.arena, .scratch = &room.scratch};
-  message_write_release_binary(releases, 2, &how, &room.out);
-  struct colfer_message message;
-  assert_int_equal(colfer_decode(&colfer_message_type, buffer_text(&room.out), &room.arena, &message, NULL),
-                   JP_OK);
-  assert_int_equal(message.control_message->command, COLFER_DELETE_OBJECT);
-  assert_int_equal(message.control_message->params.count, 2);
-  assert_int_equal(message.control_message->params.items[1].ref, 6);
-  leave(&room);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -207,7 +189,6 @@ int main(void)
       cmocka_unit_test(writes_the_session_and_the_executor),
       cmocka_unit_test(refuses_what_has_no_place),
       cmocka_unit_test(refuses_requests_that_lack_something),
-      cmocka_unit_test(writes_releases),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,71 +41,6 @@ static void expect_fault(struct jp_request request, enum jp_client_status status
   buffer_fini(&out);
 }
 
-static void writes_the_six_methods(void **state)
-{
-  (void)state;
-  const struct jp_argument value = jp_boolean(true);
-  expect(jp_build_constructor_call("a.B", JP_NO_ARGUMENTS),
-         "\"method\":\"new\",\"params\":{\"type\":\"a.B\"}");
-  expect(jp_build_constructor_call("a.B", JP_ARGUMENTS(jp_int(30))),
-         "\"method\":\"new\",\"params\":{\"type\":\"a.B\",\"args\":[{\"type\":\"int\",\"value\":30}]}");
-  expect(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_object_number(3), jp_null(NULL))),
-         "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"f\",\"args\":[{\"ref\":3},null]}");
-  expect(jp_build_instance_method_call("a.B", "size", jp_object_number(42), JP_NO_ARGUMENTS),
-         "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"size\",\"instance\":42}");
-  expect(jp_build_instance_method_call(NULL, "size", jp_object_number(42), JP_NO_ARGUMENTS),
-         "\"method\":\"call\",\"params\":{\"method\":\"size\",\"instance\":42}");
-  expect(jp_build_instance_field_get(NULL, jp_object_number(42), "f"),
-         "\"method\":\"get\",\"params\":{\"field\":\"f\",\"instance\":42}");
-  expect(jp_build_instance_field_put(NULL, jp_object_number(42), "f", &value),
-         "\"method\":\"put\",\"params\":{\"field\":\"f\",\"instance\":42,\"value\":{\"type\":\"boolean\","
-         "\"value\":true}}");
-  expect(jp_build_static_field_get("a.B", "F"),
-         "\"method\":\"get\",\"params\":{\"type\":\"a.B\",\"field\":\"F\"}");
-  expect(jp_build_instance_field_get("int[]", jp_object_number(42), "[-1]"),
-         "\"method\":\"get\",\"params\":{\"type\":\"int[]\",\"field\":\"[-1]\",\"instance\":42}");
-  expect(jp_build_static_field_put("a.B", "F", &value),
-         "\"method\":\"put\",\"params\":{\"type\":\"a.B\",\"field\":\"F\",\"value\":{\"type\":\"boolean\","
-         "\"value\":true}}");
-  expect(jp_build_instance_field_put("a.B", jp_object_number(1), "f", &value),
-         "\"method\":\"put\",\"params\":{\"type\":\"a.B\",\"field\":\"f\",\"instance\":1,\"value\":{\"type\":"
-         "\"boolean\",\"value\":true}}");
-}
-
-static void writes_control_and_meta(void **state)
-{
-  (void)state;
-  static const char *const classes[] = {"a.B", "a.C", NULL};
-  expect(jp_build_ping(), "\"method\":\"control\",\"params\":{\"method\":\"ping\"}");
-  expect(jp_build_gc(), "\"method\":\"control\",\"params\":{\"method\":\"gc\"}");
-  expect(jp_build_stats(), "\"method\":\"control\",\"params\":{\"method\":\"stats\"}");
-  expect(jp_build_delete_session(), "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}");
-  expect(
-      jp_build_delete_object(JP_ARGUMENTS(jp_object_number(1), jp_object_number(2))),
-      "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":1},{\"ref\":2}]}");
-  expect(jp_build_fetch_classes_info(classes, NULL, true, false),
-         "\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\",\"args\":["
-         "{\"name\":\"compress_encode\",\"type\":\"boolean\",\"value\":true},"
-         "{\"name\":\"merge_ancestry\",\"type\":\"boolean\",\"value\":false},"
-         "{\"name\":\"include_classes\",\"type\":\"java.lang.String[]\",\"value\":[\"a.B\",\"a.C\"]}]}");
-}
-
-static void writes_members_of_the_peer(void **state)
-{
-  (void)state;
-  expect(jp_build_fetch(jp_object_number(7), 1000, 0),
-         "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":1000}");
-  expect(jp_build_fetch(jp_object_number(7), 10, 20),
-         "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":10,\"from\":20}");
-  expect(jp_build_describe(jp_string("a")),
-         "\"method\":\"jpeer.describe\",\"params\":{\"instance\":{\"type\":"
-         "\"java.lang.String\",\"value\":\"a\"}}");
-  expect(jp_build_describe_type("a.B"), "\"method\":\"jpeer.describe\",\"params\":{\"type\":\"a.B\"}");
-  expect(jp_build_method("java.lang.Math.max", jp_text_of("[3, 5]")),
-         "\"method\":\"java.lang.Math.max\",\"params\":[3, 5]");
-  expect(jp_build_method("rpc.discover", (struct jp_text){NULL, 0}), "\"method\":\"rpc.discover\"");
-}
-
 static void writes_receivers_that_are_values(void **state)
 {
   (void)state;
@@ -174,14 +109,6 @@ static void writes_named_results(void **state)
   assert_int_equal(write(&request, &how, &out, &error), JP_CLIENT_INVALID);
   assert_string_equal(error.text, "instance: no earlier step is named \"lost\"");
   buffer_fini(&out);
-}
-
-static void writes_notifications_and_sessions(void **state)
-{
-  (void)state;
-  expect_with(
-      jp_build_ping(), (struct message_json){.peer_id = TEXT("7f1a")},
-      "{\"jsonrpc\":\"2.0\",\"peer-id\":\"7f1a\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}");
 }
 
 static void writes_releases(void **state)
@@ -309,13 +236,9 @@ static void refuses_requests_that_lack_something(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_the_six_methods),
-      cmocka_unit_test(writes_control_and_meta),
-      cmocka_unit_test(writes_members_of_the_peer),
       cmocka_unit_test(writes_receivers_that_are_values),
       cmocka_unit_test(writes_options),
       cmocka_unit_test(writes_named_results),
-      cmocka_unit_test(writes_notifications_and_sessions),
       cmocka_unit_test(writes_releases),
       cmocka_unit_test(writes_the_epoch_of_the_refs_that_it_names),
       cmocka_unit_test(writes_the_call_that_a_request_is_within),

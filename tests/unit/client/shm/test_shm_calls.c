@@ -43,21 +43,6 @@ static void expect_end(fake_script *script, void *context, enum jp_client_status
 
 /* ---- messages ---- */
 
-static void test_many_calls(void **state)
-{
-  (void)state;
-  static const size_t sizes[] = {RING_SIZE_MIN, FAKE_RING_SIZE, 1 << 20};
-  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-    struct fake_peer *peer = fake_peer_start_shm(sizes[i], fake_serve, NULL);
-    struct jp_client *client = fixture_open(peer, NULL);
-    for (int call = 0; call < 2000; call++)
-      expect_call(client);
-    assert_int_equal(jp_client_pending(client), 0);
-    jp_client_close(client);
-    fake_peer_stop(peer);
-  }
-}
-
 /* Answers with as many letters as the request has bytes. */
 static void answer_as_long(struct fake_connection *connection, void *context)
 {
@@ -105,39 +90,6 @@ static void test_messages_longer_than_the_ring(void **state)
   fake_peer_stop(peer);
 }
 
-static void count(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  unsigned *done = context;
-  *done += status == JP_CLIENT_OK;
-  jp_answer_free(answer);
-}
-
-/* Both rings are full most of the time: who waits for room has to take answers meanwhile. */
-static void test_many_long_messages_in_flight(void **state)
-{
-  (void)state;
-  enum { REQUESTS = 64, LENGTH = 20000 };
-  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  char *letters = make_letters(LENGTH);
-  const struct jp_argument argument = jp_string(letters);
-  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
-  unsigned done = 0;
-  for (int i = 0; i < REQUESTS; i++)
-    assert_int_equal(jp_client_send(client, &request, TIMEOUT_MS, count, &done, NULL), JP_CLIENT_OK);
-  for (int i = 0; i < REQUESTS; i++) {
-    struct jp_answer *answer;
-    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK); /* waits for room */
-    assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
-    jp_answer_free(answer);
-  }
-  assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
-  assert_int_equal(done, REQUESTS);
-  jp_client_close(client);
-  fake_peer_stop(peer);
-  free(letters);
-}
-
 static void send_parts(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -151,17 +103,6 @@ static void send_parts(struct fake_connection *connection, void *context)
     fake_rings_write(rings, RING_JSON_PART, TEXT(""));
     fake_rings_write(rings, RING_JSON, (struct text){text + length - 1, 1});
   }
-}
-
-static void test_a_message_in_parts(void **state)
-{
-  (void)state;
-  struct fake_peer *peer = fake_peer_start(send_parts, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  for (int i = 0; i < 100; i++)
-    expect_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
 }
 
 static void test_answers_over_message_max(void **state)
@@ -198,14 +139,6 @@ static void close_at_once(struct fake_connection *connection, void *context)
   fake_read(connection, &message);
 }
 
-static void answer_and_close(struct fake_connection *connection, void *context)
-{
-  (void)context;
-  struct text message;
-  fake_read(connection, &message);
-  fake_answer_int(connection, fake_id(message), 8);
-}
-
 static void end_inside_a_message(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -228,19 +161,6 @@ static void test_how_a_connection_ends(void **state)
   expect_end(end_with_words, "shutting down", JP_CLIENT_CLOSED, "closed the connection: shutting down");
   expect_end(end_with_words, "bad \xff", JP_CLIENT_CLOSED, "closed the connection: bad ");
   expect_end(end_with_words, "", JP_CLIENT_CLOSED, "the peer has closed the connection");
-}
-
-static void test_what_came_before_the_end_counts(void **state)
-{
-  (void)state;
-  for (int i = 0; i < 50; i++) {
-    struct fake_peer *peer = fake_peer_start(answer_and_close, NULL);
-    struct jp_client *client = fixture_open(peer, NULL);
-    expect_call(client);
-    assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_CLOSED);
-    jp_client_close(client);
-    fake_peer_stop(peer);
-  }
 }
 
 /* ---- bells ---- */
@@ -563,13 +483,9 @@ static void test_noise(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_many_calls),
       cmocka_unit_test(test_messages_longer_than_the_ring),
-      cmocka_unit_test(test_many_long_messages_in_flight),
-      cmocka_unit_test(test_a_message_in_parts),
       cmocka_unit_test(test_answers_over_message_max),
       cmocka_unit_test(test_how_a_connection_ends),
-      cmocka_unit_test(test_what_came_before_the_end_counts),
       cmocka_unit_test(test_a_busy_peer_is_rung_once),
       cmocka_unit_test(test_bells_in_vain),
       cmocka_unit_test(test_without_memory_it_is_a_websocket),
