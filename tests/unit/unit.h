@@ -1,6 +1,7 @@
 #ifndef JPEER_TESTS_UNIT_UNIT_H
 #define JPEER_TESTS_UNIT_UNIT_H
-/* What a unit test includes: cmocka with the headers that it needs before it, and a few assertions. */
+/* What a unit test includes: cmocka with the headers that it needs before it, tests that register themselves, and a few
+ * assertions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,41 @@
 
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`; UNIT_MAIN ends a file and runs its tests in the order
+ * of their definitions. setup, teardown: cmocka's fixture functions. UNIT_TEST_ALSO runs a test another time. */
+#define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
+#define UNIT_TEST_WITH(name, setup, teardown)                                                                \
+  static void name(void **state);                                                                            \
+  UNIT_REGISTER(name, name##_register, setup, teardown)                                                      \
+  static void name(__attribute__((unused)) void **state)
+#define UNIT_TEST_ALSO(name, setup, teardown) UNIT_REGISTER(name, name##_register_again, setup, teardown)
+#define UNIT_REGISTER(name, function, setup, teardown)                                                       \
+  __attribute__((constructor)) static void function(void)                                                    \
+  {                                                                                                          \
+    unit_register((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, setup, teardown));                \
+  }
+#define UNIT_MAIN                                                                                            \
+  int main(void)                                                                                             \
+  {                                                                                                          \
+    return _cmocka_run_group_tests("tests", unit_tests, unit_test_count, NULL, NULL);                        \
+  }
+
+enum { UNIT_TESTS_MAX = 100 };
+
+static struct CMUnitTest unit_tests[UNIT_TESTS_MAX] __attribute__((unused));
+static size_t unit_test_count __attribute__((unused));
+
+static inline void unit_register(struct CMUnitTest test)
+{
+  if (unit_test_count == UNIT_TESTS_MAX)
+    abort();
+  unit_tests[unit_test_count++] = test;
+}
 
 /* A text that may contain NULs, out of a literal. */
 #define assert_text(actual, literal) unit_assert_text((actual), TEXT(literal), __FILE__, __LINE__)

@@ -10,4 +10,10 @@ static inline struct jp_client *fixture_open(const struct fake_peer *peer,
   return fixture_open_url(fake_peer_url(peer), config);
 }
 
+static inline void fixture_close(struct jp_client *client, struct fake_peer *peer)
+{
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
 #endif

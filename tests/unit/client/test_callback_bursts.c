@@ -71,9 +71,8 @@ static void check_order(struct object *object, struct jp_callback_call *call)
 static const struct jp_callback_config oneway = {.oneway = true};
 
 /* Its bound on what waits is below the burst, and above a piece of it. */
-static void test_a_burst_is_taken_in_pieces(void **state)
+UNIT_TEST(test_a_burst_is_taken_in_pieces)
 {
-  (void)state;
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 600};
   struct fake_peer *peer = fake_peer_start_over("ws+unix", answer_last, NULL);
   struct object object = {.behave = check_order};
@@ -81,14 +80,12 @@ static void test_a_burst_is_taken_in_pieces(void **state)
   assert_given(&object);
   assert_int_equal(object.calls, EVENTS);
   jp_callback_release(object.callback);
-  jp_client_close(object.client);
-  fake_peer_stop(peer);
+  fixture_close(object.client, peer);
 }
 
 /* A thread that waits for the answer leaves the event, which no socket shows any more. */
-static void test_what_is_left_wakes_the_loop(void **state)
+UNIT_TEST(test_what_is_left_wakes_the_loop)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_over("ws+unix", answer_first, NULL);
   struct object object = {.behave = check_order};
   object_init(&object, fixture_open(peer, NULL), &oneway);
@@ -100,15 +97,7 @@ static void test_what_is_left_wakes_the_loop(void **state)
     assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
   }
   jp_callback_release(object.callback);
-  jp_client_close(object.client);
-  fake_peer_stop(peer);
+  fixture_close(object.client, peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_burst_is_taken_in_pieces),
-      cmocka_unit_test(test_what_is_left_wakes_the_loop),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -98,9 +98,8 @@ static void count_in_order(struct object *object, struct jp_callback_call *call)
     events++;
 }
 
-static void test_many_threads(void **state)
+UNIT_TEST(test_many_threads)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(call_back, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_callback_config oneway = {.oneway = true};
@@ -176,9 +175,8 @@ static void hand_to_a_thread(struct object *object, struct jp_callback_call *cal
   assert_int_equal(pthread_create(&answerers[object->calls - 1], NULL, return_later, call), 0);
 }
 
-static void test_answers_from_many_threads(void **state)
+UNIT_TEST(test_answers_from_many_threads)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(call_at_once, NULL);
   struct object object = {.behave = hand_to_a_thread};
   object_init(&object, fixture_open(peer, NULL), NULL);
@@ -229,9 +227,8 @@ static void *give_deeply(void *context)
   return NULL;
 }
 
-static void test_depth(void **state)
+UNIT_TEST(test_depth)
 {
-  (void)state;
   enum { STACK_SIZE = 256 * 1024 * 1024 };
   struct fake_peer *peer = fake_peer_start(call_deeper, NULL);
   struct object object = {.behave = go_deeper};
@@ -247,16 +244,7 @@ static void test_depth(void **state)
   assert_int_equal(object.calls, DEPTH_MAX);
   assert_int_equal(refused, 1);
   jp_callback_release(object.callback);
-  jp_client_close(object.client);
-  fake_peer_stop(peer);
+  fixture_close(object.client, peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_many_threads),
-      cmocka_unit_test(test_answers_from_many_threads),
-      cmocka_unit_test(test_depth),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -3,9 +3,8 @@
 
 /* ---- a peer that calls wrongly ---- */
 
-static void test_wrong_messages_end_the_connection(void **state)
+UNIT_TEST(test_wrong_messages_end_the_connection)
 {
-  (void)state;
   static const struct {
     const char *message;
     const char *text;
@@ -43,7 +42,7 @@ static void test_wrong_messages_end_the_connection(void **state)
       {"{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{}}",
        "the peer calls the client wrongly: callbacks is no array"},
   };
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), PEER(wrong[i].message));
     struct fake_peer *peer = fake_peer_start(play_lines, &play);
     struct object object = {0};
@@ -69,9 +68,8 @@ static void assert_config(struct jp_client *client, struct jp_callback_config co
   assert_null(callback);
 }
 
-static void test_wrong_configurations(void **state)
+UNIT_TEST(test_wrong_configurations)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_callback_config good = {.size = sizeof good, .function = serve_call};
@@ -103,8 +101,7 @@ static void test_wrong_configurations(void **state)
   assert_config(client, config, JP_CLIENT_INVALID,
                 "borrow is not for oneway callbacks, whose calls have no answer");
   jp_callback_release(NULL);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 static void assert_request(struct jp_client *client, struct jp_request request, enum jp_client_status status,
@@ -120,9 +117,8 @@ static void assert_request(struct jp_client *client, struct jp_request request, 
   jp_chain_destroy(chain);
 }
 
-static void test_wrong_arguments(void **state)
+UNIT_TEST(test_wrong_arguments)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct fake_peer *http_peer = fake_peer_start_http(fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
@@ -146,17 +142,8 @@ static void test_wrong_arguments(void **state)
   assert_int_equal(object.released, 1);
   jp_client_close(object.client);
   jp_client_close(client);
-  jp_client_close(http);
-  fake_peer_stop(peer);
+  fixture_close(http, peer);
   fake_peer_stop(http_peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_messages_end_the_connection),
-      cmocka_unit_test(test_wrong_configurations),
-      cmocka_unit_test(test_wrong_arguments),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -90,9 +90,8 @@ static void process_until(const struct object *object, unsigned calls)
   }
 }
 
-static void test_a_request_runs_its_own_calls(void **state)
+UNIT_TEST(test_a_request_runs_its_own_calls)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
   struct script script;
@@ -103,9 +102,8 @@ static void test_a_request_runs_its_own_calls(void **state)
 }
 
 /* The object is given by the request that is waited for. */
-static void test_calls_of_other_threads_are_the_loops(void **state)
+UNIT_TEST(test_calls_of_other_threads_are_the_loops)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
   struct script script;
@@ -126,9 +124,8 @@ static void ask_in_the_first(struct object *object, struct jp_callback_call *cal
   return_value(object, call);
 }
 
-static void test_nested_requests_run_their_own_calls(void **state)
+UNIT_TEST(test_nested_requests_run_their_own_calls)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"), NESTED("2", "cb-1"),
            CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("2"), RETURNED_INT("cb-1"),
@@ -144,9 +141,8 @@ static void test_nested_requests_run_their_own_calls(void **state)
 }
 
 /* The call that it names was answered, and its function is over. */
-static void test_a_call_of_one_that_is_over_is_the_loops(void **state)
+UNIT_TEST(test_a_call_of_one_that_is_over_is_the_loops)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"), RETURNED_INT("cb-1"),
            CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("1"));
@@ -182,9 +178,8 @@ static void *process_two(void *argument)
 }
 
 /* Where several threads process, one call may wait for another. */
-static void test_calls_of_other_threads_run_side_by_side(void **state)
+UNIT_TEST(test_calls_of_other_threads_run_side_by_side)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
                           CALLED_FROM("thread", "cb-2", "1"), RETURNED_INT("cb-2"), RETURNED_INT("cb-1"));
   struct script script;
@@ -203,9 +198,8 @@ static bool is_readable(struct jp_client *client)
   return poll(&polled, 1, 30000) == 1;
 }
 
-static void test_answers_are_processed_without_calls(void **state)
+UNIT_TEST(test_answers_are_processed_without_calls)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"));
   struct script script;
@@ -223,9 +217,8 @@ static void test_answers_are_processed_without_calls(void **state)
 }
 
 /* The thread that waits for the answer reads the call, and wakes the one that waits for calls. */
-static void test_calls_are_awaited_while_another_thread_reads(void **state)
+UNIT_TEST(test_calls_are_awaited_while_another_thread_reads)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
   struct script script;
@@ -240,16 +233,4 @@ static void test_calls_are_awaited_while_another_thread_reads(void **state)
   end_script(&script);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_request_runs_its_own_calls),
-      cmocka_unit_test(test_calls_of_other_threads_are_the_loops),
-      cmocka_unit_test(test_nested_requests_run_their_own_calls),
-      cmocka_unit_test(test_a_call_of_one_that_is_over_is_the_loops),
-      cmocka_unit_test(test_calls_of_other_threads_run_side_by_side),
-      cmocka_unit_test(test_answers_are_processed_without_calls),
-      cmocka_unit_test(test_calls_are_awaited_while_another_thread_reads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

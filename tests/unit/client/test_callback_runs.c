@@ -35,9 +35,8 @@ static void ask_at_the_first(struct object *object, struct jp_callback_call *cal
 }
 
 /* The second event has come when the first one's function is not over. */
-static void test_events_wait_for_one_another(void **state)
+UNIT_TEST(test_events_wait_for_one_another)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"), EVENT("1", "1"),
                           EVENT("1", "2"), ANSWER("2"), ANSWER("1"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -72,9 +71,8 @@ static void check_bound(const struct jp_client_config *config, const char *words
   assert_int_equal(object.released, 1);
 }
 
-static void test_events_that_wait_are_bounded(void **state)
+UNIT_TEST(test_events_that_wait_are_bounded)
 {
-  (void)state;
   const struct jp_client_config few = {.size = sizeof few, .pending_max = 2};
   const struct jp_client_config small = {.size = sizeof small, .message_max = 600};
   check_bound(&few, "2 calls from Java wait to be run: pending_max allows no more");
@@ -113,9 +111,8 @@ static void send_from_a_call(struct object *object, struct jp_callback_call *cal
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }
 
-static void test_a_program_that_never_waits(void **state)
+UNIT_TEST(test_a_program_that_never_waits)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), NESTED("2", "cb-1"),
                           RETURNED("cb-1", "null"), ANSWER("2"), ANSWER("1"), RELEASED("1", "1"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -138,9 +135,8 @@ static void test_a_program_that_never_waits(void **state)
 }
 
 /* Java goes on with what the call has begun; somebody runs it later. */
-static void test_a_call_of_a_request_that_has_timed_out(void **state)
+UNIT_TEST(test_a_call_of_a_request_that_has_timed_out)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"),
                           RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -183,9 +179,8 @@ static void answer_on_a_thread(struct object *object, struct jp_callback_call *c
 
 #define F "{\"type\":\"java.lang.String\",\"value\":\"f\"}"
 
-static void test_answers_of_another_thread(void **state)
+UNIT_TEST(test_answers_of_another_thread)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", F),
                           ANSWER("1"), CALLED("cb-2", "1"), RETURNED("cb-2", F));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -204,9 +199,8 @@ static void test_answers_of_another_thread(void **state)
   assert_int_equal(object.released, 1);
 }
 
-static void test_a_call_outlives_its_client(void **state)
+UNIT_TEST(test_a_call_outlives_its_client)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), CALLED("cb-1", "1"), ANSWER("1"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {.behave = keep_call};
@@ -240,9 +234,8 @@ static void play_both(struct fake_connection *connection, void *context)
     play_lines(connection, &plays->second);
 }
 
-static void test_another_connection(void **state)
+UNIT_TEST(test_another_connection)
 {
-  (void)state;
   struct two_plays plays = {
       .first = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), ANSWER("1"), REQUEST("2")),
       .second = PLAY(REQUEST_WITH("3", GIVEN("1")), CALLED("cb-1", "1"),
@@ -264,9 +257,8 @@ static void test_another_connection(void **state)
   assert_string_equal(plays.second.fault, "");
 }
 
-static void test_calls_while_the_client_closes(void **state)
+UNIT_TEST(test_calls_while_the_client_closes)
 {
-  (void)state;
   struct play play = PLAY(
       REQUEST_WITH("1", GIVEN("1")),
       CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"),
@@ -296,9 +288,8 @@ static void call_from_release(void *context)
   assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_OK);
 }
 
-static void test_released_may_use_the_client(void **state)
+UNIT_TEST(test_released_may_use_the_client)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"), REQUEST("2"), ANSWER("1"), ANSWER("2"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -319,9 +310,8 @@ static void test_released_may_use_the_client(void **state)
   close_play(object.client, peer, &play);
 }
 
-static void test_a_call_of_what_has_ended(void **state)
+UNIT_TEST(test_a_call_of_what_has_ended)
 {
-  (void)state;
   struct play play = PLAY(
       REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"),
       CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"), EVENT("1", "0"),
@@ -364,9 +354,8 @@ static void use_in_child(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }
 
-static void test_fork(void **state)
+UNIT_TEST(test_fork)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", "null"), ANSWER("1"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -377,20 +366,4 @@ static void test_fork(void **state)
   close_play(object.client, peer, &play);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_events_wait_for_one_another),
-      cmocka_unit_test(test_events_that_wait_are_bounded),
-      cmocka_unit_test(test_a_program_that_never_waits),
-      cmocka_unit_test(test_a_call_of_a_request_that_has_timed_out),
-      cmocka_unit_test(test_answers_of_another_thread),
-      cmocka_unit_test(test_a_call_outlives_its_client),
-      cmocka_unit_test(test_another_connection),
-      cmocka_unit_test(test_calls_while_the_client_closes),
-      cmocka_unit_test(test_released_may_use_the_client),
-      cmocka_unit_test(test_a_call_of_what_has_ended),
-      cmocka_unit_test(test_fork),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -11,9 +11,8 @@
 /* ---- what answers become ---- */
 
 /* As a program does that calls the library by foreign functions. */
-static void test_json(void **state)
+UNIT_TEST(test_json)
 {
-  (void)state;
   static const char text[] = "{\"method\":\"call\",\"params\":{\"type\":\"A\",\"method\":\"m\"}}";
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct jp_client_error *error = jp_client_error_create();
@@ -54,9 +53,8 @@ static void answer_with_suggestions(struct fake_connection *connection, void *co
                (unsigned long long)fake_id(message), (const char *)context);
 }
 
-static void test_suggestions(void **state)
+UNIT_TEST(test_suggestions)
 {
-  (void)state;
   static const char *const cases[][2] = {
       {"[\"a.Math\"]", "Method not found: a.Mat: did you mean a.Math?"},
       {"[\"a.Math\",\"a.Mat\\u0065\",\"b.Mat\"]",
@@ -74,8 +72,7 @@ static void test_suggestions(void **state)
     assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REMOTE);
     assert_string_equal(error.text, cases[i][1]);
     jp_answer_free(answer);
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
@@ -93,9 +90,8 @@ static void answer_and_await_release(struct fake_connection *connection, void *c
   }
 }
 
-static void test_flush_needs_no_message(void **state)
+UNIT_TEST(test_flush_needs_no_message)
 {
-  (void)state;
   atomic_bool is_released = false;
   struct fake_peer *peer = fake_peer_start(answer_and_await_release, &is_released);
   struct jp_client *client = fixture_open(peer, NULL);
@@ -108,8 +104,7 @@ static void test_flush_needs_no_message(void **state)
   for (int i = 0; i < 60000 && !atomic_load(&is_released); i++)
     usleep(1000);
   assert_true(atomic_load(&is_released));
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 static void answer_twice(struct fake_connection *connection, void *context)
@@ -122,15 +117,13 @@ static void answer_twice(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_second_answer(void **state)
+UNIT_TEST(test_second_answer)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(answer_twice, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 10; i++)
     fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- peers that misbehave ---- */
@@ -160,9 +153,8 @@ static void misbehave(struct fake_connection *connection, void *context)
 #define TEXT_FRAME(literal) .is_text = true, .bytes = (literal), .count = sizeof(literal) - 1
 #define BYTES(literal)      .bytes = (literal), .count = sizeof(literal) - 1
 
-static void test_misbehaviour(void **state)
+UNIT_TEST(test_misbehaviour)
 {
-  (void)state;
   static const struct misbehaviour cases[] = {
       {BYTES(""), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
       {BYTES("\x81\x7e\x01"), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
@@ -196,8 +188,7 @@ static void test_misbehaviour(void **state)
     fixture_assert_fails(client, what.status, what.words);
     fixture_assert_fails(client, what.status, what.words); /* it stays so */
     assert_int_equal(jp_client_pending(client), 0);
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
@@ -225,15 +216,13 @@ static void answer_in_pieces(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_pieces_and_pings(void **state)
+UNIT_TEST(test_pieces_and_pings)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(answer_in_pieces, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 20; i++)
     fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 enum { PINGS = 400000 };
@@ -253,29 +242,15 @@ static void flood_with_pings(struct fake_connection *connection, void *context)
   *(unsigned *)context = fake_pongs(connection);
 }
 
-static void test_flood_of_pings(void **state)
+UNIT_TEST(test_flood_of_pings)
 {
-  (void)state;
   unsigned pongs = 0;
   struct fake_peer *peer = fake_peer_start(flood_with_pings, &pongs);
   struct jp_client *client = fixture_open(peer, NULL);
   fixture_assert_call(client);
   fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
   assert_in_range(pongs, 1, PINGS / 2);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_json),
-      cmocka_unit_test(test_suggestions),
-      cmocka_unit_test(test_flush_needs_no_message),
-      cmocka_unit_test(test_second_answer),
-      cmocka_unit_test(test_misbehaviour),
-      cmocka_unit_test(test_pieces_and_pings),
-      cmocka_unit_test(test_flood_of_pings),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

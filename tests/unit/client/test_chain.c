@@ -80,9 +80,8 @@ static void assert_fails(struct room *room, enum jp_client_status status, const 
   assert_string_equal(room->error.text, text);
 }
 
-static void sends_one_batch(void **state)
+UNIT_TEST(sends_one_batch)
 {
-  (void)state;
   struct room room;
   enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
                "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
@@ -110,9 +109,8 @@ static void sends_one_batch(void **state)
   leave(&room);
 }
 
-static void names_results_inside_arguments(void **state)
+UNIT_TEST(names_results_inside_arguments)
 {
-  (void)state;
   struct room room;
   enter(&room, NULL);
   const struct jp_argument inner[] = {jp_named("a"), jp_as_type("java.lang.Object", jp_named("b"))};
@@ -131,9 +129,8 @@ static void names_results_inside_arguments(void **state)
   leave(&room);
 }
 
-static void appends_the_steps_of_another_chain(void **state)
+UNIT_TEST(appends_the_steps_of_another_chain)
 {
-  (void)state;
   struct room room;
   enter(&room, NULL);
   struct jp_chain *inner = jp_chain_create(room.client);
@@ -156,9 +153,8 @@ static void appends_the_steps_of_another_chain(void **state)
   leave(&room);
 }
 
-static void says_which_step_failed(void **state)
+UNIT_TEST(says_which_step_failed)
 {
-  (void)state;
   struct room room;
   enter(&room,
         "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
@@ -176,9 +172,8 @@ static void says_which_step_failed(void **state)
 }
 
 /* What the peer refuses as a whole it answers once, without an id. */
-static void ends_with_an_error_about_the_whole(void **state)
+UNIT_TEST(ends_with_an_error_about_the_whole)
 {
-  (void)state;
   struct room room;
   struct jp_request ping = jp_build_ping();
   struct jp_answer *answer;
@@ -196,9 +191,8 @@ static void ends_with_an_error_about_the_whole(void **state)
   leave(&room);
 }
 
-static void sends_nothing_of_a_chain_with_a_fault(void **state)
+UNIT_TEST(sends_nothing_of_a_chain_with_a_fault)
 {
-  (void)state;
   struct room room;
   enter(&room, NULL);
   jp_chain_create_object(room.chain, "a", "A", JP_NO_ARGUMENTS);
@@ -228,9 +222,8 @@ static void sends_nothing_of_a_chain_with_a_fault(void **state)
   leave(&room);
 }
 
-static void ends_its_objects_with_its_answers(void **state)
+UNIT_TEST(ends_its_objects_with_its_answers)
 {
-  (void)state;
   struct room room;
   enter(
       &room,
@@ -252,9 +245,8 @@ static void ends_its_objects_with_its_answers(void **state)
 }
 
 /* The step has no name, and its error is asked for all the same. */
-static void keeps_the_error_that_it_failed_with(void **state)
+UNIT_TEST(keeps_the_error_that_it_failed_with)
 {
-  (void)state;
   struct room room;
   enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-7,\"message\":\"no\"}},"
                "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-8,\"message\":\"later\"}}]");
@@ -269,9 +261,8 @@ static void keeps_the_error_that_it_failed_with(void **state)
   leave(&room);
 }
 
-static void takes_null_for_a_chain_without_memory(void **state)
+UNIT_TEST(takes_null_for_a_chain_without_memory)
 {
-  (void)state;
   struct jp_client_error error;
   jp_chain_create_object(NULL, "a", "A", JP_NO_ARGUMENTS);
   jp_chain_with(NULL, "a", NULL);
@@ -293,18 +284,4 @@ static void takes_null_for_a_chain_without_memory(void **state)
   leave(&room);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sends_one_batch),
-      cmocka_unit_test(names_results_inside_arguments),
-      cmocka_unit_test(appends_the_steps_of_another_chain),
-      cmocka_unit_test(says_which_step_failed),
-      cmocka_unit_test(ends_with_an_error_about_the_whole),
-      cmocka_unit_test(sends_nothing_of_a_chain_with_a_fault),
-      cmocka_unit_test(ends_its_objects_with_its_answers),
-      cmocka_unit_test(keeps_the_error_that_it_failed_with),
-      cmocka_unit_test(takes_null_for_a_chain_without_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

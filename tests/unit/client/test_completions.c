@@ -16,9 +16,8 @@ static void assert_pops(struct completion_queue *queue, size_t number)
   assert_ptr_equal(completion.context, &marks[number]);
 }
 
-static void test_order_over_growth(void **state)
+UNIT_TEST(test_order_over_growth)
 {
-  (void)state;
   struct completion_queue queue = {0};
   struct completion none;
   assert_false(completion_queue_pop(&queue, &none));
@@ -38,8 +37,4 @@ static void test_order_over_growth(void **state)
   completion_queue_fini(&queue);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_over_growth)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -26,9 +26,8 @@ static enum jp_client_status try_open(const char *url, const struct jp_client_co
 
 /* ---- opening ---- */
 
-static void test_nobody_there(void **state)
+UNIT_TEST(test_nobody_there)
 {
-  (void)state;
   struct jp_client_error error;
   assert_int_equal(try_open("ws+unix:/nonexistent/x", NULL, &error), JP_CLIENT_REFUSED);
   assert_string_equal(error.text, "ws+unix:/nonexistent/x: No such file or directory");
@@ -40,9 +39,8 @@ static void test_nobody_there(void **state)
 }
 
 /* It takes the connection, and says nothing. */
-static void test_silent_peer(void **state)
+UNIT_TEST(test_silent_peer)
 {
-  (void)state;
   char folder[] = "/tmp/jpeer-test-XXXXXX";
   char url[sizeof "ws+unix:" + sizeof((struct sockaddr_un *)0)->sun_path];
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -68,9 +66,8 @@ static void test_silent_peer(void **state)
   rmdir(folder);
 }
 
-static void test_wrong_configurations(void **state)
+UNIT_TEST(test_wrong_configurations)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   const char *url = fake_peer_url(peer);
   struct jp_client_config config = {0};
@@ -122,13 +119,11 @@ static void check_reconnects(const char *peer_id, char seen[40])
     assert_int_equal(fixture_call(client, 60000, &error), JP_CLIENT_CLOSED);
     assert_int_equal(fake_peer_connections(peer), i);
   }
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
-static void test_the_same_session(void **state)
+UNIT_TEST(test_the_same_session)
 {
-  (void)state;
   char seen[40] = "";
   check_reconnects(SESSION, seen);
   assert_string_equal(seen, SESSION);
@@ -138,9 +133,8 @@ static void test_the_same_session(void **state)
 }
 
 /* A dead peer is tried for again and again, but not by each call. */
-static void test_pauses(void **state)
+UNIT_TEST(test_pauses)
 {
-  (void)state;
   char seen[40] = "";
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct fake_peer *peer = fake_peer_start(serve_two, seen);
@@ -164,8 +158,7 @@ static void test_pauses(void **state)
   }
   assert_int_equal(status, JP_CLIENT_OK);
   assert_true(clock_now_ms() - since >= 99);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- fork ---- */
@@ -186,9 +179,8 @@ static int use_in_child(struct jp_client *client, struct jp_ref *ref, struct jp_
   return good ? 0 : 1;
 }
 
-static void test_fork(void **state)
+UNIT_TEST(test_fork)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_constructor_call("T", JP_NO_ARGUMENTS);
@@ -211,15 +203,4 @@ static void test_fork(void **state)
   fake_peer_stop(peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nobody_there),
-      cmocka_unit_test(test_silent_peer),
-      cmocka_unit_test(test_wrong_configurations),
-      cmocka_unit_test(test_the_same_session),
-      cmocka_unit_test(test_pauses),
-      cmocka_unit_test(test_fork),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -17,9 +17,8 @@ static void check_child(const struct fork_guard *guard)
   assert_false(fork_guard_is_child(guard));
 }
 
-static void test_child(void **state)
+UNIT_TEST(test_child)
 {
-  (void)state;
   struct fork_guard guard;
   fork_guard_init(&guard);
   check_child(&guard);
@@ -27,9 +26,8 @@ static void test_child(void **state)
 }
 
 /* On a kernel that clears no page in a child. */
-static void test_without_the_page(void **state)
+UNIT_TEST(test_without_the_page)
 {
-  (void)state;
   struct fork_guard guard;
   fork_guard_init(&guard);
   fork_guard_fini(&guard);
@@ -37,11 +35,4 @@ static void test_without_the_page(void **state)
   check_child(&guard);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_child),
-      cmocka_unit_test(test_without_the_page),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -5,9 +5,8 @@
 
 /* ---- a call, and what it is answered ---- */
 
-static void test_a_type_comes_in_place_of_the_interfaces(void **state)
+UNIT_TEST(test_a_type_comes_in_place_of_the_interfaces)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"type\":\"c.K\",\"borrow\":true},[{\"ref\":{"
                              "\"callback\":1},\"interfaces\":[\"a.I\"],\"borrow\":true}]"),
@@ -89,9 +88,8 @@ static void check_answer(void (*behave)(struct object *, struct jp_callback_call
   assert_int_equal(object.released, 1);
 }
 
-static void test_answers(void **state)
+UNIT_TEST(test_answers)
 {
-  (void)state;
   check_answer(NULL, RETURNED("cb-7", "{\"type\":\"int\",\"value\":0}"));
   check_answer(say_nothing, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not "
                                                 "answered\""));
@@ -125,9 +123,8 @@ static void ask_in_all_ways(struct object *object, struct jp_callback_call *call
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK); /* Java waits no more */
 }
 
-static void test_what_a_function_asks_is_nested(void **state)
+UNIT_TEST(test_what_a_function_asks_is_nested)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"), NESTED("2", "cb-9"), ANSWER("2"),
            NESTED("3", "cb-3"), ANSWER("3"), REQUEST("4"), ANSWER("4"),
@@ -165,9 +162,8 @@ static void send_chains(struct object *object, struct jp_callback_call *call)
 #define RESULT_8(id)                                                                                         \
   HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}"
 
-static void test_the_chains_of_a_function_are_nested(void **state)
+UNIT_TEST(test_the_chains_of_a_function_are_nested)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"),
            CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
@@ -208,9 +204,8 @@ static void check_refs(bool borrow, const struct line *lines, size_t count)
   "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":" ref ",\"told\":1}]}"
 
 /* Not behind the request that waits for the call. */
-static void test_refs_are_let_go_of_within_the_call(void **state)
+UNIT_TEST(test_refs_are_let_go_of_within_the_call)
 {
-  (void)state;
   const struct line lines[] = {
       REQUEST_WITH("1", GIVEN("1")),
       CALLED_WITH_REF("cb-1", "4"),
@@ -222,12 +217,11 @@ static void test_refs_are_let_go_of_within_the_call(void **state)
       CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("5") "}"),
       REQUEST("2"),
       ANSWER("2")};
-  check_refs(false, lines, sizeof lines / sizeof lines[0]);
+  check_refs(false, lines, COUNT_OF(lines));
 }
 
-static void test_borrowed_refs_end_by_themselves(void **state)
+UNIT_TEST(test_borrowed_refs_end_by_themselves)
 {
-  (void)state;
   const struct line lines[] = {REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"borrow\":true}"),
                                CALLED_WITH_REF("cb-1", "4"),
                                RETURNED("cb-1", INT_0),
@@ -236,14 +230,13 @@ static void test_borrowed_refs_end_by_themselves(void **state)
                                ANSWER("1"),
                                REQUEST("2"),
                                ANSWER("2")};
-  check_refs(true, lines, sizeof lines / sizeof lines[0]);
+  check_refs(true, lines, COUNT_OF(lines));
 }
 
 /* ---- who keeps a callback ---- */
 
-static void test_it_ends_when_all_that_was_given_is_released(void **state)
+UNIT_TEST(test_it_ends_when_all_that_was_given_is_released)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), RELEASED("1", "1"), REQUEST_WITH("2", GIVEN("1")),
            ANSWER("2"), REQUEST_WITH("3", GIVEN("1") "," GIVEN("1")), RELEASED("1", "1"), ANSWER("3"),
@@ -266,9 +259,8 @@ static void test_it_ends_when_all_that_was_given_is_released(void **state)
   assert_int_equal(object.released, 1);
 }
 
-static void test_a_request_that_fails_has_given_it_all_the_same(void **state)
+UNIT_TEST(test_a_request_that_fails_has_given_it_all_the_same)
 {
-  (void)state;
   struct play play =
       PLAY(REQUEST_WITH("1", GIVEN("1")), PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
            REQUEST("2"), RELEASED("1", "1"), ANSWER("2"));
@@ -283,9 +275,8 @@ static void test_a_request_that_fails_has_given_it_all_the_same(void **state)
   close_play(object.client, peer, &play);
 }
 
-static void test_a_message_that_is_not_sent_gives_nothing(void **state)
+UNIT_TEST(test_a_message_that_is_not_sent_gives_nothing)
 {
-  (void)state;
   struct play play = PLAY(REQUEST("1"), ANSWER("1"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {0};
@@ -303,9 +294,8 @@ static void test_a_message_that_is_not_sent_gives_nothing(void **state)
 }
 
 /* The program gives it up while Java has it, gives it again as the same object, and gives it up for good. */
-static void test_it_is_kept_again(void **state)
+UNIT_TEST(test_it_is_kept_again)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), REQUEST_WITH("2", GIVEN("1")),
                           ANSWER("2"), RELEASED("1", "2"), REQUEST("3"), ANSWER("3"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -329,9 +319,8 @@ static void keep_ended(void *context)
   assert_false(jp_callback_keep(object->callback));
 }
 
-static void test_what_has_ended_is_not_kept(void **state)
+UNIT_TEST(test_what_has_ended_is_not_kept)
 {
-  (void)state;
   struct play play = {0};
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {.client = fixture_open(peer, NULL)};
@@ -352,9 +341,8 @@ static void return_other(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-static void test_a_result_gives_it_too(void **state)
+UNIT_TEST(test_a_result_gives_it_too)
 {
-  (void)state;
   struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", GIVEN("2")),
                           CALLED("cb-2", "2"), RETURNED("cb-2", INT_0), ANSWER("1"), REQUEST("2"),
                           RELEASED("2", "1"), ANSWER("2"));
@@ -373,9 +361,8 @@ static void test_a_result_gives_it_too(void **state)
   close_play(object.client, peer, &play);
 }
 
-static void test_a_chain_keeps_what_it_gives(void **state)
+UNIT_TEST(test_a_chain_keeps_what_it_gives)
 {
-  (void)state;
   struct play play = PLAY(CLIENT("[" HEAD("1") CALL_T ",\"args\":[" GIVEN("1") "]}}]"), CALLED("cb-1", "1"),
                           RETURNED("cb-1", INT_0), RELEASED("1", "1"), PEER("[" RESULT_8("1") "]"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
@@ -398,9 +385,8 @@ static void test_a_chain_keeps_what_it_gives(void **state)
   close_play(object.client, peer, &play);
 }
 
-static void test_a_chain_that_is_not_sent(void **state)
+UNIT_TEST(test_a_chain_that_is_not_sent)
 {
-  (void)state;
   struct play play = {0};
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {0};
@@ -417,23 +403,4 @@ static void test_a_chain_that_is_not_sent(void **state)
   end_play(peer, &play);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_type_comes_in_place_of_the_interfaces),
-      cmocka_unit_test(test_answers),
-      cmocka_unit_test(test_what_a_function_asks_is_nested),
-      cmocka_unit_test(test_the_chains_of_a_function_are_nested),
-      cmocka_unit_test(test_refs_are_let_go_of_within_the_call),
-      cmocka_unit_test(test_borrowed_refs_end_by_themselves),
-      cmocka_unit_test(test_it_ends_when_all_that_was_given_is_released),
-      cmocka_unit_test(test_a_request_that_fails_has_given_it_all_the_same),
-      cmocka_unit_test(test_a_message_that_is_not_sent_gives_nothing),
-      cmocka_unit_test(test_it_is_kept_again),
-      cmocka_unit_test(test_what_has_ended_is_not_kept),
-      cmocka_unit_test(test_a_result_gives_it_too),
-      cmocka_unit_test(test_a_chain_keeps_what_it_gives),
-      cmocka_unit_test(test_a_chain_that_is_not_sent),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -99,9 +99,8 @@ static struct tally send_together(struct jp_client *client)
   return tally;
 }
 
-static void test_close_behind_an_answer(void **state)
+UNIT_TEST(test_close_behind_an_answer)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_half, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   struct tally tally = send_together(client);
@@ -109,8 +108,7 @@ static void test_close_behind_an_answer(void **state)
   assert_int_equal(tally.closed, IN_FLIGHT / 2);
   assert_int_equal(send_together(client).good, IN_FLIGHT / 2); /* over another connection */
   assert_int_equal(fake_peer_connections(peer), 2);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- connections that end while nobody uses them ---- */
@@ -123,9 +121,8 @@ static void answer_once(struct fake_connection *connection, void *context)
     answer(connection, fake_id(body));
 }
 
-static void test_idle_end(void **state)
+UNIT_TEST(test_idle_end)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_once, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   for (unsigned i = 1; i <= 5; i++) {
@@ -133,8 +130,7 @@ static void test_idle_end(void **state)
     fake_peer_await_end(peer, i);
   }
   assert_int_equal(fake_peer_connections(peer), 5);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- peers that misbehave, or refuse ---- */
@@ -158,9 +154,8 @@ static void misbehave(struct fake_connection *connection, void *context)
 
 #define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-static void test_misbehaviour(void **state)
+UNIT_TEST(test_misbehaviour)
 {
-  (void)state;
   static const struct misbehaviour cases[] = {
       {"", JP_CLIENT_CLOSED, "has closed the connection"},
       {"HTTP/1.1 200 OK\r\nConte", JP_CLIENT_CLOSED, "inside an answer"},
@@ -191,8 +186,7 @@ static void test_misbehaviour(void **state)
     struct jp_client *client = fixture_open(peer, NULL);
     fixture_assert_fails(client, what.status, what.words);
     assert_int_equal(jp_client_pending(client), 0);
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
@@ -207,9 +201,8 @@ static void refuse_at_once(struct fake_connection *connection, void *context)
   fake_read_post(connection, &head, &body);
 }
 
-static void test_response_to_nothing(void **state)
+UNIT_TEST(test_response_to_nothing)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_http(refuse_at_once, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = fixture_request();
@@ -217,8 +210,7 @@ static void test_response_to_nothing(void **state)
   struct jp_client_error error;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REFUSED);
   assert_non_null(strstr(error.text, "503 Service Unavailable: full"));
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* What a notification was answered with concerns nobody, but what is refused for all. */
@@ -234,9 +226,8 @@ static void refuse_notifications(struct fake_connection *connection, void *conte
   }
 }
 
-static void test_refused_notification(void **state)
+UNIT_TEST(test_refused_notification)
 {
-  (void)state;
   const struct jp_request request = fixture_request();
   char error_body[] =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
@@ -245,38 +236,26 @@ static void test_refused_notification(void **state)
   struct jp_client *client = fixture_open(peer, NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
   peer = fake_peer_start_http(refuse_notifications, forbidden);
   client = fixture_open(peer, NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   fixture_assert_fails(client, JP_CLIENT_REFUSED, "HTTP 403 Forbidden");
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- sizes ---- */
 
 /* A request that cannot be written leaves nothing behind. */
-static void test_request_that_is_wrong(void **state)
+UNIT_TEST(test_request_that_is_wrong)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_http(serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_INVALID);
   fixture_assert_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_close_behind_an_answer), cmocka_unit_test(test_idle_end),
-      cmocka_unit_test(test_misbehaviour),           cmocka_unit_test(test_response_to_nothing),
-      cmocka_unit_test(test_refused_notification),   cmocka_unit_test(test_request_that_is_wrong),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

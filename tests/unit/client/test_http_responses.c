@@ -61,9 +61,8 @@ static void check(const char *input, size_t size, bool ends, enum jp_client_stat
 #define OK   "HTTP/1.1 200 OK\r\n"
 #define JSON "Content-Type: application/json\r\n"
 
-static void test_right(void **state)
+UNIT_TEST(test_right)
 {
-  (void)state;
   CHECK(OK JSON "Content-Length: 2\r\n\r\n{}", "200 json [{}]");
   CHECK(OK "content-TYPE:\t application/JSON ; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}",
         "200 json [{}]");
@@ -77,9 +76,8 @@ static void test_right(void **state)
   CHECK("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n1", "200 last [1]");
 }
 
-static void test_chunks(void **state)
+UNIT_TEST(test_chunks)
 {
-  (void)state;
   CHECK(OK JSON "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n" OK
                 "Content-Length: 0\r\n\r\n",
         "200 json [{}]200 []");
@@ -92,9 +90,8 @@ static void test_chunks(void **state)
         "200 json [{}]200 json [[]]");
 }
 
-static void test_end(void **state)
+UNIT_TEST(test_end)
 {
-  (void)state;
   CHECK_END(OK "\r\nuntil the end", "200 last [until the end]");
   CHECK_END(OK JSON "Content-Length: 2\r\n\r\n{}", "200 json [{}]");
   static const char *const cut[] = {"H", OK "Cont", OK "Content-Length: 2\r\n\r\n{",
@@ -103,9 +100,8 @@ static void test_end(void **state)
     check(cut[i], strlen(cut[i]), true, JP_CLIENT_CLOSED, "inside an answer");
 }
 
-static void test_wrong(void **state)
+UNIT_TEST(test_wrong)
 {
-  (void)state;
   CHECK_FAILS("hello", JP_CLIENT_PROTOCOL, "no HTTP response");
   CHECK_FAILS("\x81\x02{}", JP_CLIENT_PROTOCOL, "no HTTP response");
   CHECK_FAILS("GET / HTTP/1.1\r\n\r\n", JP_CLIENT_PROTOCOL, "no HTTP response");
@@ -129,9 +125,8 @@ static void test_wrong(void **state)
   CHECK_FAILS("HTTP/1.1 101 Switching Protocols\r\n\r\n", JP_CLIENT_PROTOCOL, "change of protocols");
 }
 
-static void test_long(void **state)
+UNIT_TEST(test_long)
 {
-  (void)state;
   enum { LONG = 200 * 1024 };
   static const char *const forms[] = {OK "X: %s", OK "%s", "HTTP/1.1 200 %s",
                                       OK "Transfer-Encoding: chunked\r\n\r\n1;%s",
@@ -160,9 +155,8 @@ static void test_long(void **state)
 }
 
 /* A body whose end nobody has announced. */
-static void test_long_body(void **state)
+UNIT_TEST(test_long_body)
 {
-  (void)state;
   static const char *const heads[] = {OK "\r\n", OK "Transfer-Encoding: chunked\r\n\r\nffff\r\n"};
   char body[BODY_MAX + 1];
   memset(body, 'a', sizeof body);
@@ -177,9 +171,8 @@ static void test_long_body(void **state)
   }
 }
 
-static void test_description(void **state)
+UNIT_TEST(test_description)
 {
-  (void)state;
   static const char input[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nno such page here\nx";
   struct http_reader reader;
   struct http_response response;
@@ -197,12 +190,4 @@ static void test_description(void **state)
   http_reader_fini(&reader);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_right),       cmocka_unit_test(test_chunks), cmocka_unit_test(test_end),
-      cmocka_unit_test(test_wrong),       cmocka_unit_test(test_long),   cmocka_unit_test(test_long_body),
-      cmocka_unit_test(test_description),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

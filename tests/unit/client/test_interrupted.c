@@ -47,9 +47,8 @@ static void answer_late(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_a_wait_ends_and_the_connection_stays(void **state)
+UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
 {
-  (void)state;
   struct gate gate = {false};
   struct hook hook = {.enough = 2, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start(answer_late, &gate);
@@ -64,8 +63,7 @@ static void test_a_wait_ends_and_the_connection_stays(void **state)
   atomic_store(&gate.is_open, true);
   fixture_assert_call(client);
   assert_int_equal(jp_client_pending(client), 0); /* the late answer was taken */
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 static bool open_gate(void *context)
@@ -75,22 +73,19 @@ static bool open_gate(void *context)
   return false;
 }
 
-static void test_a_wait_goes_on_where_the_function_says_so(void **state)
+UNIT_TEST(test_a_wait_goes_on_where_the_function_says_so)
 {
-  (void)state;
   struct gate gate = {false};
   struct fake_peer *peer = fake_peer_start(answer_late, &gate);
   struct jp_client *client = open_with(peer, open_gate, &gate);
   struct jp_client_error error = {.text = "no answer of 8"};
   if (fixture_call(client, JP_FOREVER, &error) != JP_CLIENT_OK)
     fail_msg("%s", error.text);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
-static void test_a_timeout_stays_a_timeout(void **state)
+UNIT_TEST(test_a_timeout_stays_a_timeout)
 {
-  (void)state;
   struct gate gate = {false};
   struct hook hook = {.enough = UINT32_MAX, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start(answer_late, &gate);
@@ -99,8 +94,7 @@ static void test_a_timeout_stays_a_timeout(void **state)
   assert_int_equal(fixture_call(client, 600, NULL), JP_CLIENT_TIMEOUT);
   assert_in_range(hook.asked, 1, UINT32_MAX - 1);
   atomic_store(&gate.is_open, true);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- signals ---- */
@@ -127,9 +121,8 @@ static void *send_signal(void *thread)
   return NULL;
 }
 
-static void test_a_signal_ends_a_wait(void **state)
+UNIT_TEST(test_a_signal_ends_a_wait)
 {
-  (void)state;
   struct gate gate = {false};
   pthread_t self = pthread_self();
   pthread_t sender;
@@ -143,8 +136,7 @@ static void test_a_signal_ends_a_wait(void **state)
   pthread_join(sender, NULL);
   assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
   atomic_store(&gate.is_open, true);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- beside other threads ---- */
@@ -163,9 +155,8 @@ static void *call_once(void *context)
 }
 
 /* One of the two waits while the other one reads; only the one that the function means ends. */
-static void test_it_ends_the_wait_of_one_thread(void **state)
+UNIT_TEST(test_it_ends_the_wait_of_one_thread)
 {
-  (void)state;
   struct gate gate = {false};
   struct hook hook = {.enough = 2, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start(answer_late, &gate);
@@ -177,8 +168,7 @@ static void test_it_ends_the_wait_of_one_thread(void **state)
   atomic_store(&gate.is_open, true);
   pthread_join(thread, NULL);
   assert_int_equal(other.status, JP_CLIENT_OK);
-  jp_client_close(other.client);
-  fake_peer_stop(peer);
+  fixture_close(other.client, peer);
 }
 
 /* A function that takes as long as another thread's call. */
@@ -210,9 +200,8 @@ static void *call_beside(void *context)
   return NULL;
 }
 
-static void test_others_read_while_it_runs(void **state)
+UNIT_TEST(test_others_read_while_it_runs)
 {
-  (void)state;
   struct slow_hook hook = {.thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start(answer_late, &hook.gate);
   hook.client = open_with(peer, wait_for_other, &hook);
@@ -221,8 +210,7 @@ static void test_others_read_while_it_runs(void **state)
   fixture_assert_call(hook.client); /* leads: it was there first */
   pthread_join(thread, NULL);
   assert_true(hook.other_is_done);
-  jp_client_close(hook.client);
-  fake_peer_stop(peer);
+  fixture_close(hook.client, peer);
 }
 
 /* ---- other waits ---- */
@@ -243,9 +231,8 @@ static void pause_and_return(struct object *object, struct jp_callback_call *cal
   assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-static void test_calls_from_java_do_not_put_it_off(void **state)
+UNIT_TEST(test_calls_from_java_do_not_put_it_off)
 {
-  (void)state;
   struct hook hook = {.enough = 1, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start(call_for_ever, NULL);
   struct jp_client *client = open_with(peer, is_enough, &hook);
@@ -266,9 +253,8 @@ static void read_nothing(struct fake_connection *connection, void *context)
   AWAIT(atomic_load(&gate->is_open));
 }
 
-static void test_waiting_for_room(void **state)
+UNIT_TEST(test_waiting_for_room)
 {
-  (void)state;
   enum { SIZE = 8 * 1024 * 1024 };
   struct gate gate = {false};
   struct hook hook = {.enough = 1, .thread = pthread_self()};
@@ -284,8 +270,7 @@ static void test_waiting_for_room(void **state)
   assert_int_equal(error.status, JP_CLIENT_INTERRUPTED);
   free(text);
   atomic_store(&gate.is_open, true);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* Takes what comes, and answers nothing. */
@@ -299,9 +284,8 @@ static void take_posts(struct fake_connection *connection, void *context)
 }
 
 /* Closing waits for the end of the session, but has a time of its own. */
-static void test_closing_does_not_ask(void **state)
+UNIT_TEST(test_closing_does_not_ask)
 {
-  (void)state;
   struct hook hook = {.enough = 1, .thread = pthread_self()};
   struct fake_peer *peer = fake_peer_start_http(take_posts, NULL);
   struct jp_client *client = open_with(peer, is_enough, &hook);
@@ -312,18 +296,4 @@ static void test_closing_does_not_ask(void **state)
   fake_peer_stop(peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_wait_ends_and_the_connection_stays),
-      cmocka_unit_test(test_a_wait_goes_on_where_the_function_says_so),
-      cmocka_unit_test(test_a_timeout_stays_a_timeout),
-      cmocka_unit_test(test_a_signal_ends_a_wait),
-      cmocka_unit_test(test_it_ends_the_wait_of_one_thread),
-      cmocka_unit_test(test_others_read_while_it_runs),
-      cmocka_unit_test(test_calls_from_java_do_not_put_it_off),
-      cmocka_unit_test(test_waiting_for_room),
-      cmocka_unit_test(test_closing_does_not_ask),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -73,9 +73,8 @@ static void answer_later(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_a_caller_reads_for_the_loop(void **state)
+UNIT_TEST(test_a_caller_reads_for_the_loop)
 {
-  (void)state;
   unsigned late = 3;
   struct fake_peer *peer = fake_peer_start(answer_later, &late);
   struct tally tally = {.client = fixture_open(peer, NULL)};
@@ -87,13 +86,11 @@ static void test_a_caller_reads_for_the_loop(void **state)
   assert_true(is_readable(tally.client, 0));
   process_until(&tally, 3);
   assert_false(is_readable(tally.client, 0));
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
+  fixture_close(tally.client, peer);
 }
 
-static void test_timeouts(void **state)
+UNIT_TEST(test_timeouts)
 {
-  (void)state;
   unsigned late = 3;
   struct fake_peer *peer = fake_peer_start(answer_later, &late);
   struct tally tally = {.client = fixture_open(peer, NULL)};
@@ -112,13 +109,11 @@ static void test_timeouts(void **state)
   process_until(&tally, 4);
   assert_int_equal(tally.by_status[JP_CLIENT_OK], 2);
   assert_int_equal(jp_client_pending(tally.client), 0);
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
+  fixture_close(tally.client, peer);
 }
 
-static void test_close(void **state)
+UNIT_TEST(test_close)
 {
-  (void)state;
   unsigned late = 100;
   struct fake_peer *peer = fake_peer_start(answer_later, &late);
   struct tally tally = {.client = fixture_open(peer, NULL)};
@@ -137,9 +132,8 @@ static void read_one(struct fake_connection *connection, void *context)
   fake_read(connection, &message);
 }
 
-static void test_a_peer_that_goes(void **state)
+UNIT_TEST(test_a_peer_that_goes)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(read_one, NULL);
   struct tally tally = {.client = fixture_open(peer, NULL)};
   struct jp_client_error error;
@@ -158,13 +152,11 @@ static void test_a_peer_that_goes(void **state)
   assert_int_equal(tally.by_status[JP_CLIENT_CLOSED], tally.done);
   assert_false(is_readable(tally.client, 50)); /* it is told once, not again and again */
   assert_int_equal(jp_client_process(tally.client, NULL), JP_CLIENT_CLOSED);
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
+  fixture_close(tally.client, peer);
 }
 
-static void test_pending_max(void **state)
+UNIT_TEST(test_pending_max)
 {
-  (void)state;
   unsigned late = 4;
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 4};
   struct fake_peer *peer = fake_peer_start(answer_later, &late);
@@ -191,9 +183,8 @@ static void serve_behind_gate(struct fake_connection *connection, void *context)
   fake_serve(connection, NULL);
 }
 
-static void test_a_full_socket(void **state)
+UNIT_TEST(test_a_full_socket)
 {
-  (void)state;
   enum { LONG = 100000, REQUESTS = 50 };
   atomic_bool is_open = false;
   struct fake_peer *peer = fake_peer_start(serve_behind_gate, &is_open);
@@ -209,20 +200,8 @@ static void test_a_full_socket(void **state)
   atomic_store(&is_open, true);
   process_until(&tally, REQUESTS);
   assert_int_equal(tally.by_status[JP_CLIENT_OK], REQUESTS);
-  jp_client_close(tally.client);
-  fake_peer_stop(peer);
+  fixture_close(tally.client, peer);
   test_free(text);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_caller_reads_for_the_loop),
-      cmocka_unit_test(test_timeouts),
-      cmocka_unit_test(test_close),
-      cmocka_unit_test(test_a_peer_that_goes),
-      cmocka_unit_test(test_pending_max),
-      cmocka_unit_test(test_a_full_socket),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -9,9 +9,8 @@ static void add(struct pending_table *table, uint64_t id)
   assert_true(pending_table_add(table, &(struct pending){.id = id, .kind = PENDING_ABANDONED}));
 }
 
-static void test_add_find_remove(void **state)
+UNIT_TEST(test_add_find_remove)
 {
-  (void)state;
   struct pending_table table;
   assert_true(pending_table_init(&table));
   assert_null(pending_table_find(&table, 1));
@@ -29,9 +28,8 @@ static void test_add_find_remove(void **state)
 }
 
 /* Ids that were abandoned long ago share places with new ones. */
-static void test_ids_that_meet(void **state)
+UNIT_TEST(test_ids_that_meet)
 {
-  (void)state;
   struct pending_table table;
   assert_true(pending_table_init(&table));
   size_t capacity = table.capacity;
@@ -50,9 +48,8 @@ static void test_ids_that_meet(void **state)
 }
 
 /* Against a plain array. */
-static void test_random_changes(void **state)
+UNIT_TEST(test_random_changes)
 {
-  (void)state;
   enum { IDS = 3000, STEPS = 200000 };
   static bool is_there[IDS + 1];
   struct pending_table table;
@@ -74,12 +71,4 @@ static void test_random_changes(void **state)
   pending_table_fini(&table);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_add_find_remove),
-      cmocka_unit_test(test_ids_that_meet),
-      cmocka_unit_test(test_random_changes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -12,9 +12,8 @@ static struct jp_ref *tell(struct ref_table *table, uint32_t number)
   return ref;
 }
 
-static void test_counts(void **state)
+UNIT_TEST(test_counts)
 {
-  (void)state;
   struct ref_table table;
   struct message_release release;
   ref_table_init(&table, NULL);
@@ -35,9 +34,8 @@ static void test_counts(void **state)
 }
 
 /* One that is told again while it waits to be released is not. */
-static void test_told_again(void **state)
+UNIT_TEST(test_told_again)
 {
-  (void)state;
   struct ref_table table;
   struct message_release releases[8];
   ref_table_init(&table, NULL);
@@ -54,9 +52,8 @@ static void test_told_again(void **state)
   ref_table_fini(&table);
 }
 
-static void test_all_tellings(void **state)
+UNIT_TEST(test_all_tellings)
 {
-  (void)state;
   enum { REFS = 100, AT_ONCE = 7 };
   struct ref_table table;
   struct jp_ref *refs[REFS];
@@ -84,9 +81,8 @@ static void test_all_tellings(void **state)
   ref_table_fini(&table);
 }
 
-static void test_many(void **state)
+UNIT_TEST(test_many)
 {
-  (void)state;
   enum { REFS = 20000 };
   struct ref_table table;
   struct jp_ref **refs = test_malloc(REFS * sizeof(struct jp_ref *));
@@ -112,9 +108,8 @@ static void test_many(void **state)
 }
 
 /* The numbers of the epoch before are those of other objects now. */
-static void another_epoch_makes_other_refs(void **state)
+UNIT_TEST(another_epoch_makes_other_refs)
 {
-  (void)state;
   struct ref_table table;
   struct message_release releases[8];
   ref_table_init(&table, NULL);
@@ -148,9 +143,8 @@ static void another_epoch_makes_other_refs(void **state)
   ref_table_fini(&table);
 }
 
-static void reads_epochs(void **state)
+UNIT_TEST(reads_epochs)
 {
-  (void)state;
   assert_int_equal(ref_epoch_parse(TEXT("00000000000000a9")), 0xa9);
   assert_int_equal(ref_epoch_parse(TEXT("fedcba9876543210")), 0xfedcba9876543210);
   static const char *const wrong[] = {"",
@@ -165,15 +159,4 @@ static void reads_epochs(void **state)
   assert_int_equal(ref_epoch_parse(TEXT_ABSENT), EPOCH_UNKNOWN);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(another_epoch_makes_other_refs),
-      cmocka_unit_test(reads_epochs),
-      cmocka_unit_test(test_counts),
-      cmocka_unit_test(test_told_again),
-      cmocka_unit_test(test_all_tellings),
-      cmocka_unit_test(test_many),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

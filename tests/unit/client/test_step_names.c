@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 
-static void test_names(void **state)
+UNIT_TEST(test_names)
 {
-  (void)state;
   enum { NAMES = 1000 };
   static char texts[NAMES][16];
   struct step_names names;
@@ -26,9 +25,8 @@ static void test_names(void **state)
   arena_fini(&arena);
 }
 
-static void test_none(void **state)
+UNIT_TEST(test_none)
 {
-  (void)state;
   struct step_names names;
   struct arena arena;
   arena_init(&arena);
@@ -37,11 +35,4 @@ static void test_none(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_none),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -28,9 +28,8 @@ static void check(const char *url, const char *host, const char *port, const cha
   check_kind(&transport_websocket, url, host, port, path);
 }
 
-static void test_parts(void **state)
+UNIT_TEST(test_parts)
 {
-  (void)state;
   check("ws://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
   check("ws://localhost:1/", "localhost", "1", "/");
   check("ws://a.example:65535/a/b?c", "a.example", "65535", "/a/b?c");
@@ -39,9 +38,8 @@ static void test_parts(void **state)
   check("ws+unix:peer.sock", NULL, NULL, "peer.sock");
 }
 
-static void test_schemes(void **state)
+UNIT_TEST(test_schemes)
 {
-  (void)state;
   check_kind(&transport_http, "http://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
   check_kind(&transport_http, "http://[::1]:80/a", "::1", "80", "/a");
   check_kind(&transport_http, "http+unix:/run/peer", NULL, NULL, "/run/peer");
@@ -59,9 +57,8 @@ static void test_schemes(void **state)
 }
 
 /* What an HTTP request says of the URL. */
-static void test_request(void **state)
+UNIT_TEST(test_request)
 {
-  (void)state;
   static const struct {
     const char *url, *path, *host;
   } cases[] = {
@@ -81,9 +78,8 @@ static void test_request(void **state)
   }
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
-  (void)state;
   static const struct {
     const char *url;
     enum jp_client_status status;
@@ -138,9 +134,8 @@ static void test_refused(void **state)
   }
 }
 
-static void test_long_socket_path(void **state)
+UNIT_TEST(test_long_socket_path)
 {
-  (void)state;
   char url[8 + 108 + 1] = "ws+unix:";
   struct client_url parts;
   const struct transport_kind *kind;
@@ -151,11 +146,4 @@ static void test_long_socket_path(void **state)
   assert_int_equal(parts.path.len, 107);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_parts),   cmocka_unit_test(test_schemes),          cmocka_unit_test(test_request),
-      cmocka_unit_test(test_refused), cmocka_unit_test(test_long_socket_path),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -95,9 +95,8 @@ static void *run_loop(void *context)
   return NULL;
 }
 
-static void test_a_crowd(void **state)
+UNIT_TEST(test_a_crowd)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(answer_shuffled, NULL);
   struct crowd crowd = {.client = fixture_open(peer, NULL)};
   pthread_t threads[THREADS];
@@ -115,8 +114,7 @@ static void test_a_crowd(void **state)
   assert_int_equal(jp_client_call(crowd.client, &last, 30000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   assert_in_range(jp_client_pending(crowd.client), 0, HELD);
-  jp_client_close(crowd.client);
-  fake_peer_stop(peer);
+  fixture_close(crowd.client, peer);
 }
 
 /* ---- closing, and a peer that goes, while they wait ---- */
@@ -155,25 +153,21 @@ static void check_all_end(unsigned requests, bool ends_first)
   if (ends_first)
     fixture_assert_fails(crowd.client, JP_CLIENT_CLOSED, "closed");
   if (ends_first || requests <= THREADS)
-    jp_client_close(crowd.client);
-  fake_peer_stop(peer);
+    fixture_close(crowd.client, peer);
 }
 
-static void test_close_while_they_wait(void **state)
+UNIT_TEST(test_close_while_they_wait)
 {
-  (void)state;
   check_all_end(THREADS + 1, false);
 }
 
-static void test_end_while_they_wait(void **state)
+UNIT_TEST(test_end_while_they_wait)
 {
-  (void)state;
   check_all_end(THREADS + 1, true);
 }
 
-static void test_the_peer_goes_while_they_wait(void **state)
+UNIT_TEST(test_the_peer_goes_while_they_wait)
 {
-  (void)state;
   check_all_end(THREADS, false);
   check_all_end(1, false);
 }
@@ -197,9 +191,8 @@ static void *make_and_release(void *context)
   return NULL;
 }
 
-static void test_refs_of_many_threads(void **state)
+UNIT_TEST(test_refs_of_many_threads)
 {
-  (void)state;
   enum { MAKERS = 16 };
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct crowd crowd = {.client = fixture_open(peer, NULL)};
@@ -210,18 +203,7 @@ static void test_refs_of_many_threads(void **state)
     pthread_join(threads[i], NULL);
   assert_int_equal(crowd.calls, MAKERS * CALLS);
   assert_int_equal(jp_client_ref_count(crowd.client), 0);
-  jp_client_close(crowd.client);
-  fake_peer_stop(peer);
+  fixture_close(crowd.client, peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_crowd),
-      cmocka_unit_test(test_close_while_they_wait),
-      cmocka_unit_test(test_end_while_they_wait),
-      cmocka_unit_test(test_the_peer_goes_while_they_wait),
-      cmocka_unit_test(test_refs_of_many_threads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -3,9 +3,8 @@
 #include "net/websocket/ws_frames.h"
 #include "tests/unit/unit.h"
 
-static void test_keys_differ(void **state)
+UNIT_TEST(test_keys_differ)
 {
-  (void)state;
   struct client_ws_keys keys;
   struct buffer out = {0};
   char seen[2][4];
@@ -20,9 +19,8 @@ static void test_keys_differ(void **state)
   buffer_fini(&out);
 }
 
-static void test_heads_that_came(void **state)
+UNIT_TEST(test_heads_that_came)
 {
-  (void)state;
   static const struct {
     const char *bytes;
     size_t count;
@@ -70,11 +68,4 @@ static void test_heads_that_came(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_keys_differ),
-      cmocka_unit_test(test_heads_that_came),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

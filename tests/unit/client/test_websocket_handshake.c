@@ -21,9 +21,8 @@ static enum jp_client_status read_response(const char *response, size_t *length,
   return status;
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
-  (void)state;
   static const struct {
     const char *response;
     enum jp_client_status status;
@@ -51,9 +50,8 @@ static void test_refused(void **state)
   }
 }
 
-static void test_endless_head(void **state)
+UNIT_TEST(test_endless_head)
 {
-  (void)state;
   static char response[UPGRADE_RESPONSE_MAX + 100];
   size_t length;
   memset(response, 'a', sizeof response);
@@ -64,11 +62,4 @@ static void test_endless_head(void **state)
       JP_CLIENT_PROTOCOL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_endless_head),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -175,9 +175,8 @@ static void assert_no_connection(const char *url, int timeout_ms, const char *wo
 
 /* ---- calls ---- */
 
-static void test_addresses(void **state)
+UNIT_TEST(test_addresses)
 {
-  (void)state;
   static const char *const endpoints[] = {"tcp://127.0.0.1:*", "tcp://[::1]:*",
                                           "ipc:///tmp/jpeer-test-zeromq"};
   for (size_t i = 0; i < COUNT_OF(endpoints); i++) {
@@ -201,9 +200,8 @@ static void be_called(void *context, struct jp_callback_call *call)
   (void)call;
 }
 
-static void test_no_callbacks(void **state)
+UNIT_TEST(test_no_callbacks)
 {
-  (void)state;
   static const char words[] = "a callback needs a connection over WebSocket or shared memory";
   const struct jp_callback_config callback_config = {.size = sizeof callback_config, .function = be_called};
   const struct jp_argument argument = jp_callback_argument(NULL);
@@ -228,9 +226,8 @@ static void test_no_callbacks(void **state)
 
 /* ---- nobody there ---- */
 
-static void test_nobody(void **state)
+UNIT_TEST(test_nobody)
 {
-  (void)state;
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
   char url[sizeof router.url];
@@ -253,9 +250,8 @@ static int listen_somewhere(char url[64])
   return listener;
 }
 
-static void test_silence(void **state)
+UNIT_TEST(test_silence)
 {
-  (void)state;
   char url[64];
   int listener = listen_somewhere(url);
   assert_no_connection(url, 300, "in time");
@@ -297,9 +293,8 @@ static void go_away(struct router *router)
   router_read(router);
 }
 
-static void test_misbehaviour(void **state)
+UNIT_TEST(test_misbehaviour)
 {
-  (void)state;
   static const struct {
     router_script *script;
     size_t spaces;
@@ -364,9 +359,8 @@ static void answer_and_go(struct router *router)
 }
 
 /* What a peer has answered before its end arrives. */
-static void test_last_answers(void **state)
+UNIT_TEST(test_last_answers)
 {
-  (void)state;
   for (int i = 0; i < 30; i++) {
     struct tally tally = {0};
     struct router router;
@@ -386,9 +380,8 @@ static void test_last_answers(void **state)
   }
 }
 
-static void test_reconnection(void **state)
+UNIT_TEST(test_reconnection)
 {
-  (void)state;
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct router router;
   char url[sizeof router.url];
@@ -415,9 +408,8 @@ static void *call_often(void *argument)
 }
 
 /* A loop and threads that wait, on one descriptor that reports input once. */
-static void test_loop_and_threads(void **state)
+UNIT_TEST(test_loop_and_threads)
 {
-  (void)state;
   enum { CALLERS = 4, TURNS = 200 };
   struct router router;
   pthread_t callers[CALLERS];
@@ -447,9 +439,8 @@ static void count_notifications(struct router *router)
     check(router_read(router), "a notification is lost");
 }
 
-static void test_last_words(void **state)
+UNIT_TEST(test_last_words)
 {
-  (void)state;
   const struct jp_request request = fixture_request();
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, count_notifications);
@@ -462,9 +453,8 @@ static void test_last_words(void **state)
 
 /* ---- fork ---- */
 
-static void test_fork(void **state)
+UNIT_TEST(test_fork)
 {
-  (void)state;
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
   struct jp_client *client = fixture_open_url(router.url, NULL);
@@ -484,19 +474,4 @@ static void test_fork(void **state)
   router_stop(&router);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_addresses),
-      cmocka_unit_test(test_nobody),
-      cmocka_unit_test(test_silence),
-      cmocka_unit_test(test_misbehaviour),
-      cmocka_unit_test(test_last_answers),
-      cmocka_unit_test(test_reconnection),
-      cmocka_unit_test(test_loop_and_threads),
-      cmocka_unit_test(test_last_words),
-      cmocka_unit_test(test_fork),
-      cmocka_unit_test(test_no_callbacks),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

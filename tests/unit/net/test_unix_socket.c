@@ -115,9 +115,8 @@ static int connect_raw(const char *path)
   return -1;
 }
 
-static void a_live_socket_is_not_replaced(void **state)
+UNIT_TEST_WITH(a_live_socket_is_not_replaced, make_folder, remove_folder)
 {
-  (void)state;
   struct unix_socket first = bind_well("l");
   expect_refusal("l", "in use");
   close_well(&first);
@@ -139,9 +138,8 @@ static void a_live_socket_is_not_replaced(void **state)
   close(busy);
 }
 
-static void another_file_is_not_removed(void **state)
+UNIT_TEST_WITH(another_file_is_not_removed, make_folder, remove_folder)
 {
-  (void)state;
   struct unix_socket first = bind_well("o");
   unlink("o");
   struct unix_socket second = bind_well("o");
@@ -155,9 +153,8 @@ static void another_file_is_not_removed(void **state)
   unix_socket_remove(&second); /* twice is once */
 }
 
-static void the_lock_is_waited_for_and_taken(void **state)
+UNIT_TEST_WITH(the_lock_is_waited_for_and_taken, make_folder, remove_folder)
 {
-  (void)state;
   int holder = open("k.lock", O_RDWR | O_CREAT, 0600);
   assert_int_equal(flock(holder, LOCK_EX), 0);
   expect_refusal("k", "another process holds k.lock");
@@ -188,9 +185,8 @@ static void *race_for_path(void *argument)
   return NULL;
 }
 
-static void one_of_many_gets_a_stale_path(void **state)
+UNIT_TEST_WITH(one_of_many_gets_a_stale_path, make_folder, remove_folder)
 {
-  (void)state;
   for (int race = 0; race < RACES; race++) {
     struct racer racers[RACERS];
     pthread_t threads[RACERS];
@@ -213,9 +209,8 @@ static void one_of_many_gets_a_stale_path(void **state)
   }
 }
 
-static void paths_are_checked(void **state)
+UNIT_TEST_WITH(paths_are_checked, make_folder, remove_folder)
 {
-  (void)state;
   char longest[109];
   memset(longest, 'x', sizeof longest);
   longest[108] = '\0';
@@ -245,9 +240,8 @@ static void paths_are_checked(void **state)
   close_well(&made);
 }
 
-static void what_is_no_socket_has_no_known_user(void **state)
+UNIT_TEST_WITH(what_is_no_socket_has_no_known_user, make_folder, remove_folder)
 {
-  (void)state;
   uid_t user;
   int ends[2];
   assert_int_equal(pipe(ends), 0);
@@ -256,16 +250,4 @@ static void what_is_no_socket_has_no_known_user(void **state)
   close(ends[1]);
 }
 
-int main(void)
-{
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-  const struct CMUnitTest tests[] = {
-      CASE(a_live_socket_is_not_replaced),
-      CASE(another_file_is_not_removed),
-      CASE(the_lock_is_waited_for_and_taken),
-      CASE(one_of_many_gets_a_stale_path),
-      CASE(paths_are_checked),
-      CASE(what_is_no_socket_has_no_known_user),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -10,9 +10,8 @@ static void assert_tree(json_t *tree, const char *text)
   json_decref(tree);
 }
 
-static void gives_requests_as_trees(void **state)
+UNIT_TEST(gives_requests_as_trees)
 {
-  (void)state;
   struct jp_request request = jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(5)));
   json_t *id = json_string("x\"");
   assert_tree(jp_request_tree(&request, id, NULL),
@@ -25,9 +24,8 @@ static void gives_requests_as_trees(void **state)
               "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}");
 }
 
-static void says_why_there_is_no_tree(void **state)
+UNIT_TEST(says_why_there_is_no_tree)
 {
-  (void)state;
   struct jp_client_error error;
   struct jp_request request = jp_build_class_method_call("a.B", NULL, JP_NO_ARGUMENTS);
   assert_null(jp_request_tree(&request, NULL, &error));
@@ -54,9 +52,8 @@ static void serve(struct fake_connection *connection, void *context)
   }
 }
 
-static void gives_answers_as_trees(void **state)
+UNIT_TEST(gives_answers_as_trees)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(serve, NULL);
   struct jp_client *client;
   struct jp_answer *answer;
@@ -77,12 +74,4 @@ static void gives_answers_as_trees(void **state)
   fake_peer_stop(peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gives_requests_as_trees),
-      cmocka_unit_test(says_why_there_is_no_tree),
-      cmocka_unit_test(gives_answers_as_trees),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

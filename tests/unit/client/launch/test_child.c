@@ -14,9 +14,8 @@ static void start(struct child *child, const char *script)
     fail_msg("%s", error.text);
 }
 
-static void reads_why_it_has_ended(void **state)
+UNIT_TEST(reads_why_it_has_ended)
 {
-  (void)state;
   struct child child;
   char why[8];
   start(&child, "printf 'no such class' >&3; exit 1");
@@ -28,9 +27,8 @@ static void reads_why_it_has_ended(void **state)
   assert_string_equal(why, "");
 }
 
-static void gives_nothing_else(void **state)
+UNIT_TEST(gives_nothing_else)
 {
-  (void)state;
   struct child child;
   sigset_t blocked;
   sigemptyset(&blocked);
@@ -50,9 +48,8 @@ static void gives_nothing_else(void **state)
 }
 
 /* As in a program that waits for all of its children. */
-static void ends_though_somebody_else_has_waited(void **state)
+UNIT_TEST(ends_though_somebody_else_has_waited)
 {
-  (void)state;
   struct child child;
   char text[40];
   start(&child, "exit 0");
@@ -63,12 +60,4 @@ static void ends_though_somebody_else_has_waited(void **state)
   child_let_go(&child);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_why_it_has_ended),
-      cmocka_unit_test(gives_nothing_else),
-      cmocka_unit_test(ends_though_somebody_else_has_waited),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -17,16 +17,14 @@ static void expect(const struct jp_launch_config *config, bool has_policy, const
   arena_fini(&arena);
 }
 
-static void serves_this_user_alone(void **state)
+UNIT_TEST(serves_this_user_alone)
 {
-  (void)state;
   expect(&(struct jp_launch_config){0}, false,
          "jpeer run --json-rpc unix:/tmp/s --stop-on-eof 3 --rpc-default-action ALLOW --as-service");
 }
 
-static void starts_a_program(void **state)
+UNIT_TEST(starts_a_program)
 {
-  (void)state;
   static const char *const jvm[] = {"-Xmx1g", "-Dk=v", NULL};
   static const char *const arguments[] = {"--rpc-policy", "x", NULL};
   expect(&(struct jp_launch_config){.program = "/opt/jpeer",
@@ -40,9 +38,8 @@ static void starts_a_program(void **state)
          "-Dk=v a.Main --rpc-policy x");
 }
 
-static void leaves_the_policy_to_who_names_one(void **state)
+UNIT_TEST(leaves_the_policy_to_who_names_one)
 {
-  (void)state;
   static const char *const each[][3] = {{"--rpc-policy", "p.yaml", NULL},
                                         {"--rpc-policy=p.yaml", NULL, NULL},
                                         {"--rpc-allow", "a.**", NULL},
@@ -66,9 +63,8 @@ static void leaves_the_policy_to_who_names_one(void **state)
          "jpeer run --json-rpc unix:/tmp/s --stop-on-eof 3 --as-service");
 }
 
-static void looks_for_policies_in_the_environment(void **state)
+UNIT_TEST(looks_for_policies_in_the_environment)
 {
-  (void)state;
   assert_true(launch_names_policy("JPEER_RPC_POLICY=p.yaml"));
   assert_true(launch_names_policy("JPEER_RPC_ALLOW=a"));
   assert_false(launch_names_policy("JPEER_RPC_POLICY="));
@@ -77,13 +73,4 @@ static void looks_for_policies_in_the_environment(void **state)
   assert_false(launch_names_policy("PATH=/bin"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(serves_this_user_alone),
-      cmocka_unit_test(starts_a_program),
-      cmocka_unit_test(leaves_the_policy_to_who_names_one),
-      cmocka_unit_test(looks_for_policies_in_the_environment),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

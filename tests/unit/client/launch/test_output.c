@@ -32,9 +32,8 @@ static struct seen *start(struct output *output, int ends[2])
 }
 
 /* A grandchild has the write ends, and lives on. */
-static void is_not_held_up_by_who_holds_the_pipes(void **state)
+UNIT_TEST(is_not_held_up_by_who_holds_the_pipes)
 {
-  (void)state;
   struct output output;
   int ends[2];
   struct seen *seen = start(&output, ends);
@@ -46,10 +45,4 @@ static void is_not_held_up_by_who_holds_the_pipes(void **state)
   free(seen);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(is_not_held_up_by_who_holds_the_pipes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -43,9 +43,8 @@ static void read_object(struct reply *reply, struct colfer_obj obj)
     fail_msg("%s", reply->error.text);
 }
 
-static void refuses_every_truncation(void **state)
+UNIT_TEST(refuses_every_truncation)
 {
-  (void)state;
   struct reply whole;
   struct colfer_class string = {TEXT("java.lang.String")};
   read_object(&whole, (struct colfer_obj){.value = TEXT("\"abc\""), .clazz = &string});
@@ -58,9 +57,8 @@ static void refuses_every_truncation(void **state)
   leave(&whole);
 }
 
-static void refuses_values_that_are_none(void **state)
+UNIT_TEST(refuses_values_that_are_none)
 {
-  (void)state;
   struct colfer_class is_int = {TEXT("int")};
   static const struct text values[] = {TEXT("x"), TEXT("\"5"), TEXT("5.5"), TEXT("[1]")};
   for (size_t i = 0; i < COUNT_OF(values); i++) {
@@ -74,11 +72,4 @@ static void refuses_values_that_are_none(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refuses_every_truncation),
-      cmocka_unit_test(refuses_values_that_are_none),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -62,9 +62,8 @@ static struct jp_answer *read_result(struct reading *reading, const char *value)
   return reading->answers[0];
 }
 
-static void reads_plain_json_with_its_refs(void **state)
+UNIT_TEST(reads_plain_json_with_its_refs)
 {
-  (void)state;
   struct reading reading;
   assert_int_equal(
       read_message(&reading,
@@ -87,11 +86,10 @@ static void reads_plain_json_with_its_refs(void **state)
   leave(&reading);
 }
 
-static void gives_its_refs_in_any_order(void **state)
+UNIT_TEST(gives_its_refs_in_any_order)
 {
-  (void)state;
   static const uint32_t orders[][3] = {{5, 6, 7}, {7, 6, 5}, {6, 5, 7}, {7, 5, 6}};
-  for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(orders); i++) {
     struct reading reading;
     assert_int_equal(
         read_message(&reading, "{\"id\":1,\"result\":[{\"ref\":5},{\"ref\":6},{\"ref\":7}]}", ANSWER_PLAIN),
@@ -108,9 +106,8 @@ static void gives_its_refs_in_any_order(void **state)
   }
 }
 
-static void reads_the_elements_of_arrays(void **state)
+UNIT_TEST(reads_the_elements_of_arrays)
 {
-  (void)state;
   static const char json[] = "{\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"[Ljava.lang.Object;"
                              "\",\"null\":false,\"ref\":9,"
                              "\"value\":\"[1,{\\\"ref\\\":5},null]\"}}}";
@@ -126,9 +123,8 @@ static void reads_the_elements_of_arrays(void **state)
   leave(&reading);
 }
 
-static void takes_no_refs_out_of_documents(void **state)
+UNIT_TEST(takes_no_refs_out_of_documents)
 {
-  (void)state;
   struct reading reading;
   assert_int_equal(
       read_message(&reading, "{\"id\":1,\"result\":{\"examples\":[{\"ref\":5}]}}", ANSWER_DOCUMENT),
@@ -145,9 +141,8 @@ static void takes_no_refs_out_of_documents(void **state)
   assert_int_equal(answer_form_of(&get), ANSWER_ENVELOPE);
 }
 
-static void reads_errors_with_their_causes(void **state)
+UNIT_TEST(reads_errors_with_their_causes)
 {
-  (void)state;
   struct reading reading;
   assert_int_equal(
       read_message(
@@ -177,9 +172,8 @@ static void reads_errors_with_their_causes(void **state)
   leave(&reading);
 }
 
-static void reads_the_throwable_of_an_error(void **state)
+UNIT_TEST(reads_the_throwable_of_an_error)
 {
-  (void)state;
   struct reading reading;
   assert_int_equal(
       read_message(&reading,
@@ -197,9 +191,8 @@ static void reads_the_throwable_of_an_error(void **state)
 }
 
 /* What a cause tells was told by the answer that it repeats. */
-static void counts_no_refs_of_causes(void **state)
+UNIT_TEST(counts_no_refs_of_causes)
 {
-  (void)state;
   struct reading reading;
   assert_int_equal(read_message(&reading,
                                 "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"\",\"data\":{\"message\":"
@@ -210,9 +203,8 @@ static void counts_no_refs_of_causes(void **state)
   leave(&reading);
 }
 
-static void refuses_what_is_no_answer(void **state)
+UNIT_TEST(refuses_what_is_no_answer)
 {
-  (void)state;
   static const struct {
     const char *json;
     const char *error;
@@ -247,9 +239,8 @@ static void refuses_what_is_no_answer(void **state)
   }
 }
 
-static void keeps_memory_from_one_answer_to_the_next(void **state)
+UNIT_TEST(keeps_memory_from_one_answer_to_the_next)
 {
-  (void)state;
   struct reading reading;
   struct jp_answer *answer = read_result(&reading, "{\"type\":\"a.B\",\"value\":\"t\",\"ref\":1}");
   answer_clear(answer);
@@ -261,9 +252,8 @@ static void keeps_memory_from_one_answer_to_the_next(void **state)
   leave(&reading);
 }
 
-static void says_that_memory_is_short(void **state)
+UNIT_TEST(says_that_memory_is_short)
 {
-  (void)state;
   struct reading reading = {.reader = {take_answer, take_request}, .form = ANSWER_PLAIN};
   stub_refs_init(&reading.stub);
   reading.stub.room = 1;
@@ -273,9 +263,8 @@ static void says_that_memory_is_short(void **state)
   leave(&reading);
 }
 
-static void takes_null_for_an_empty_answer(void **state)
+UNIT_TEST(takes_null_for_an_empty_answer)
 {
-  (void)state;
   struct jp_json json = {.kind = JP_JSON_OBJECT, .text = {"{\"ref\":1}", 9}};
   int64_t integer = 7;
   double number = 7;
@@ -297,20 +286,4 @@ static void takes_null_for_an_empty_answer(void **state)
   jp_answer_free(NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_plain_json_with_its_refs),
-      cmocka_unit_test(gives_its_refs_in_any_order),
-      cmocka_unit_test(reads_the_elements_of_arrays),
-      cmocka_unit_test(takes_no_refs_out_of_documents),
-      cmocka_unit_test(reads_errors_with_their_causes),
-      cmocka_unit_test(reads_the_throwable_of_an_error),
-      cmocka_unit_test(counts_no_refs_of_causes),
-      cmocka_unit_test(refuses_what_is_no_answer),
-      cmocka_unit_test(keeps_memory_from_one_answer_to_the_next),
-      cmocka_unit_test(says_that_memory_is_short),
-      cmocka_unit_test(takes_null_for_an_empty_answer),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

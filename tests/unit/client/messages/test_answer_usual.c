@@ -55,9 +55,8 @@ static void check_both_ways(const char *text)
   test_free(bytes);
 }
 
-static void test_same_as_the_reader(void **state)
+UNIT_TEST(test_same_as_the_reader)
 {
-  (void)state;
   static const char *const answers[] = {
       ANSWER("1", "int", "8"),
       ANSWER("18446744073709551616", "int", "-2147483648"),
@@ -93,9 +92,8 @@ static void assert_unusual(const char *text, size_t length)
   test_free(bytes);
 }
 
-static void test_unusual(void **state)
+UNIT_TEST(test_unusual)
 {
-  (void)state;
   static const char *const messages[] = {
       ANSWER("", "int", "8"),
       ANSWER("01", "int", "8"),
@@ -120,9 +118,8 @@ static void test_unusual(void **state)
     assert_unusual(messages[i], strlen(messages[i]));
 }
 
-static void test_every_change_and_cut(void **state)
+UNIT_TEST(test_every_change_and_cut)
 {
-  (void)state;
   char text[] = ANSWER("12", "int", "8");
   const size_t length = sizeof text - 1;
   for (size_t i = 0; i < length; i++)
@@ -135,9 +132,8 @@ static void test_every_change_and_cut(void **state)
   }
 }
 
-static void test_long_texts(void **state)
+UNIT_TEST(test_long_texts)
 {
-  (void)state;
   char text[sizeof ANSWER("1", "java.lang.String", "") + 200];
   char value[200];
   memset(value, 'x', sizeof value);
@@ -145,13 +141,4 @@ static void test_long_texts(void **state)
   assert_unusual(text, (size_t)length);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_as_the_reader),
-      cmocka_unit_test(test_unusual),
-      cmocka_unit_test(test_every_change_and_cut),
-      cmocka_unit_test(test_long_texts),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -39,9 +39,8 @@ static void expect_fault(struct jp_argument argument, enum jp_client_status stat
   buffer_fini(&written.out);
 }
 
-static void writes_scalars_with_their_types(void **state)
+UNIT_TEST(writes_scalars_with_their_types)
 {
-  (void)state;
   expect(jp_int(INT32_MIN), "{\"type\":\"int\",\"value\":-2147483648}");
   expect(jp_long(INT64_MIN), "{\"type\":\"long\",\"value\":-9223372036854775808}");
   expect(jp_byte(-128), "{\"type\":\"byte\",\"value\":-128}");
@@ -58,9 +57,8 @@ static void writes_scalars_with_their_types(void **state)
   expect(jp_null(NULL), "null");
 }
 
-static void writes_bare_values(void **state)
+UNIT_TEST(writes_bare_values)
 {
-  (void)state;
   expect(jp_as_type(NULL, jp_int(5)), "5");
   expect(jp_as_type(NULL, jp_double(3)), "3.0");
   expect(jp_as_type(NULL, jp_string("a")), "\"a\"");
@@ -68,9 +66,8 @@ static void writes_bare_values(void **state)
   expect(jp_as_type(NULL, jp_double(NAN)), "{\"type\":\"double\",\"value\":\"NaN\"}");
 }
 
-static void writes_texts(void **state)
+UNIT_TEST(writes_texts)
 {
-  (void)state;
   expect(jp_string("a\"\\\n\x01"), "{\"type\":\"java.lang.String\",\"value\":\"a\\\"\\\\\\n\\u0001\"}");
   expect(jp_text_argument((struct jp_text){"a\0b", 3}),
          "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\"}");
@@ -81,9 +78,8 @@ static void writes_texts(void **state)
          "{\"type\":\"java.util.concurrent.TimeUnit\",\"value\":\"SECONDS\"}");
 }
 
-static void refuses_texts_that_are_none(void **state)
+UNIT_TEST(refuses_texts_that_are_none)
 {
-  (void)state;
   expect_fault(jp_string("ab\xFF"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 2 of 3");
   expect_fault(jp_string("\xED\xA0"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 2");
   expect_fault(jp_string("\xC0\x80"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 2");
@@ -92,9 +88,8 @@ static void refuses_texts_that_are_none(void **state)
   expect_fault(jp_text_of_type("\xFF", "a"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 1");
 }
 
-static void writes_refs(void **state)
+UNIT_TEST(writes_refs)
 {
-  (void)state;
   struct jp_ref *ref = stub_ref(42, "java.util.ArrayList");
   expect(jp_object(ref), "{\"ref\":42}");
   expect(jp_as_type("java.util.Collection", jp_object(ref)),
@@ -106,9 +101,8 @@ static void writes_refs(void **state)
   jp_ref_release(ref);
 }
 
-static void writes_lists_and_maps(void **state)
+UNIT_TEST(writes_lists_and_maps)
 {
-  (void)state;
   const struct jp_argument inner[] = {jp_as_type(NULL, jp_int(1)), jp_object_number(4)};
   const struct jp_argument items[] = {jp_long(39), jp_null(NULL), jp_list(NULL, inner, 2)};
   expect(
@@ -124,9 +118,8 @@ static void writes_lists_and_maps(void **state)
   expect(jp_map(NULL, like, 1), "{\"type\":\"java.util.Map\",\"value\":{\"value\":null}}");
 }
 
-static void names_the_place_of_a_fault(void **state)
+UNIT_TEST(names_the_place_of_a_fault)
 {
-  (void)state;
   const struct jp_argument inner[] = {jp_int(1), jp_string("\xFF")};
   const struct jp_entry entries[] = {{jp_text_of("k"), jp_list(NULL, inner, 2)}};
   const struct jp_argument items[] = {jp_map(NULL, entries, 1)};
@@ -134,9 +127,8 @@ static void names_the_place_of_a_fault(void **state)
                "element 0: entry 0: element 1: a text is not UTF-8: byte 0 of 1");
 }
 
-static void refuses_endless_nesting(void **state)
+UNIT_TEST(refuses_endless_nesting)
 {
-  (void)state;
   static struct jp_argument list;
   list = jp_list(NULL, &list, 1);
   struct written written;
@@ -146,9 +138,8 @@ static void refuses_endless_nesting(void **state)
   buffer_fini(&written.out);
 }
 
-static void writes_packed_arrays(void **state)
+UNIT_TEST(writes_packed_arrays)
 {
-  (void)state;
   const double doubles[] = {1.5, -2.0};
   const uint8_t flags[] = {1, 0};
   const uint8_t bad[] = {0, 2};
@@ -166,9 +157,8 @@ static void writes_packed_arrays(void **state)
                "the elements of an array are missing");
 }
 
-static void takes_json_that_is_json(void **state)
+UNIT_TEST(takes_json_that_is_json)
 {
-  (void)state;
   expect(jp_json_argument(jp_text_of("{\"type\":\"float\",\"value\":1.5f}")),
          "{\"type\":\"float\",\"value\":1.5f}");
   expect_fault(jp_json_argument(jp_text_of("1}")), JP_CLIENT_INVALID,
@@ -176,9 +166,8 @@ static void takes_json_that_is_json(void **state)
   expect_fault(jp_json_argument((struct jp_text){NULL, 0}), JP_CLIENT_INVALID, "an argument is missing");
 }
 
-static void refuses_what_is_no_argument(void **state)
+UNIT_TEST(refuses_what_is_no_argument)
 {
-  (void)state;
   expect_fault((struct jp_argument){0}, JP_CLIENT_INVALID, "this is no value (an argument of kind 0)");
   expect_fault((struct jp_argument){.kind = (enum jp_argument_kind)99}, JP_CLIENT_INVALID,
                "this is no value (an argument of kind 99)");
@@ -186,20 +175,4 @@ static void refuses_what_is_no_argument(void **state)
                "a callback needs a connection over WebSocket or shared memory");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_scalars_with_their_types),
-      cmocka_unit_test(writes_bare_values),
-      cmocka_unit_test(writes_texts),
-      cmocka_unit_test(refuses_texts_that_are_none),
-      cmocka_unit_test(writes_refs),
-      cmocka_unit_test(writes_lists_and_maps),
-      cmocka_unit_test(names_the_place_of_a_fault),
-      cmocka_unit_test(refuses_endless_nesting),
-      cmocka_unit_test(writes_packed_arrays),
-      cmocka_unit_test(takes_json_that_is_json),
-      cmocka_unit_test(refuses_what_is_no_argument),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -65,9 +65,8 @@ static enum jp_client_status read(struct reading *reading, const char *message, 
   return callback_read_json(json_root_indexed(text_of(message), &index), &reading->reader, error);
 }
 
-static void reads_a_call(void **state)
+UNIT_TEST(reads_a_call)
 {
-  (void)state;
   struct reading reading;
   reading_init(&reading);
   assert_int_equal(
@@ -91,9 +90,8 @@ static void reads_a_call(void **state)
   reading_fini(&reading);
 }
 
-static void reads_an_event(void **state)
+UNIT_TEST(reads_an_event)
 {
-  (void)state;
   struct reading reading;
   reading_init(&reading);
   assert_int_equal(
@@ -108,9 +106,8 @@ static void reads_an_event(void **state)
   reading_fini(&reading);
 }
 
-static void says_where_memory_was_short(void **state)
+UNIT_TEST(says_where_memory_was_short)
 {
-  (void)state;
   struct reading reading;
   struct jp_client_error error;
   reading_init(&reading);
@@ -125,9 +122,8 @@ static void says_where_memory_was_short(void **state)
   reading_fini(&reading);
 }
 
-static void reads_releases(void **state)
+UNIT_TEST(reads_releases)
 {
-  (void)state;
   struct reading reading;
   struct jp_client_error error;
   reading_init(&reading);
@@ -169,9 +165,8 @@ static void expect_form(struct jp_callback_config config, const char *interfaces
   expect(&rest, facts);
 }
 
-static void writes_what_is_told_of_a_callback(void **state)
+UNIT_TEST(writes_what_is_told_of_a_callback)
 {
-  (void)state;
   const char *const names[] = {"a.\"I\"", "b.J", NULL};
   expect_form((struct jp_callback_config){0}, "", "");
   expect_form((struct jp_callback_config){.interfaces = names}, "[\"a.\\\"I\\\"\",\"b.J\"]", "");
@@ -181,9 +176,8 @@ static void writes_what_is_told_of_a_callback(void **state)
               ",\"arity\":255,\"borrow\":true");
 }
 
-static void writes_results(void **state)
+UNIT_TEST(writes_results)
 {
-  (void)state;
   struct buffer out = {0};
   struct jp_client_error error;
   const struct jp_argument value = jp_string("a\"b");
@@ -213,9 +207,8 @@ static void expect_failure(struct callback_failure failure, const char *error)
   buffer_fini(&wanted);
 }
 
-static void writes_failures(void **state)
+UNIT_TEST(writes_failures)
 {
-  (void)state;
   struct buffer out = {0};
   const struct callback_failure bad = {.code = 1, .message = "\xFF"};
   expect_failure((struct callback_failure){.code = -32602}, "{\"code\":-32602,\"message\":\"\"}");
@@ -230,16 +223,4 @@ static void writes_failures(void **state)
   buffer_fini(&out);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_a_call),
-      cmocka_unit_test(reads_an_event),
-      cmocka_unit_test(says_where_memory_was_short),
-      cmocka_unit_test(reads_releases),
-      cmocka_unit_test(writes_what_is_told_of_a_callback),
-      cmocka_unit_test(writes_results),
-      cmocka_unit_test(writes_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -1,18 +1,10 @@
 #include "client/messages/client_error.h"
 
 #include "jpeer/client.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
-static void a_text_of_the_peer_cannot_control_a_terminal(void **state)
+UNIT_TEST(a_text_of_the_peer_cannot_control_a_terminal)
 {
-  (void)state;
   struct jp_client_error error;
   assert_int_equal(client_fail(&error, JP_CLIENT_REMOTE, "a.B: %s",
                                "one\n\ttwo\r\x1B[2J\xC2\x9B"
@@ -21,9 +13,8 @@ static void a_text_of_the_peer_cannot_control_a_terminal(void **state)
   assert_string_equal(error.text, "a.B: one\n\ttwo\\x0d\\x1b[2J\\u009b3\\u202e");
 }
 
-static void a_text_that_is_too_long_is_cut_at_the_end_of_a_character(void **state)
+UNIT_TEST(a_text_that_is_too_long_is_cut_at_the_end_of_a_character)
 {
-  (void)state;
   struct jp_client_error error;
   char name[1401] = "";
   for (size_t i = 0; i + 1 < sizeof name; i += 2)
@@ -37,11 +28,4 @@ static void a_text_that_is_too_long_is_cut_at_the_end_of_a_character(void **stat
   assert_int_equal(error.text[998], '1');
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_text_of_the_peer_cannot_control_a_terminal),
-      cmocka_unit_test(a_text_that_is_too_long_is_cut_at_the_end_of_a_character),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -35,9 +35,8 @@ static const struct json_config OUTER = {
         },
     .member_count = 5};
 
-static void fills_a_struct(void **state)
+UNIT_TEST(fills_a_struct)
 {
-  (void)state;
   struct outer read;
   struct arena arena;
   arena_init(&arena);
@@ -57,9 +56,8 @@ static void fills_a_struct(void **state)
   arena_fini(&arena);
 }
 
-static void takes_null_for_what_is_absent(void **state)
+UNIT_TEST(takes_null_for_what_is_absent)
 {
-  (void)state;
   struct outer read;
   struct arena arena;
   arena_init(&arena);
@@ -72,9 +70,8 @@ static void takes_null_for_what_is_absent(void **state)
   arena_fini(&arena);
 }
 
-static void says_what_is_wrong(void **state)
+UNIT_TEST(says_what_is_wrong)
 {
-  (void)state;
   static const char *const wrong[][2] = {
       {"", "the configuration is no JSON: "},
       {"{\"text\":", "the configuration is no JSON: "},
@@ -104,12 +101,4 @@ static void says_what_is_wrong(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fills_a_struct),
-      cmocka_unit_test(takes_null_for_what_is_absent),
-      cmocka_unit_test(says_what_is_wrong),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

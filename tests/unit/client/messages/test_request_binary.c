@@ -56,9 +56,8 @@ static void expect_fault(struct jp_request request, enum jp_client_status status
   leave(&room);
 }
 
-static void writes_calls(void **state)
+UNIT_TEST(writes_calls)
 {
-  (void)state;
   expect(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(2), jp_string("x\""), jp_null(NULL))),
          "{message_type: 3, exec_message: {message_id: \"17\", class_method_call: {clazz: {name: \"a.B\"}, "
          "name: "
@@ -80,9 +79,8 @@ static void writes_calls(void **state)
          "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}}}}");
 }
 
-static void writes_fields(void **state)
+UNIT_TEST(writes_fields)
 {
-  (void)state;
   const struct jp_argument value = jp_int(5);
   const struct jp_argument object = jp_object_number(9);
   expect(jp_build_static_field_get("a.B", "F"), "{message_type: 4, exec_message: {message_id: \"17\", "
@@ -100,9 +98,8 @@ static void writes_fields(void **state)
          "object_ref: 1, field: {name: \"f\"}, value_object_ref: 9}}}");
 }
 
-static void writes_elements_of_arrays(void **state)
+UNIT_TEST(writes_elements_of_arrays)
 {
-  (void)state;
   const int16_t shorts[] = {-1, 2};
   const float floats[] = {0.1F};
   const uint16_t units[] = {'a', 0xD83D};
@@ -116,9 +113,8 @@ static void writes_elements_of_arrays(void **state)
       "\"[\\x22a\\x22,\\x22\\x5cud83d\\x22]\", clazz: {name: \"char[]\"}}]}}}");
 }
 
-static void writes_control_and_meta(void **state)
+UNIT_TEST(writes_control_and_meta)
 {
-  (void)state;
   static const char *const prefixes[] = {"java.", NULL};
   expect(jp_build_ping(), "{message_type: 31, control_message: {message_id: \"17\", command: 4}}");
   expect(jp_build_delete_object(JP_ARGUMENTS(jp_object_number(3))),
@@ -132,9 +128,8 @@ static void writes_control_and_meta(void **state)
       "true}]}}");
 }
 
-static void writes_the_session_and_the_executor(void **state)
+UNIT_TEST(writes_the_session_and_the_executor)
 {
-  (void)state;
   struct room room;
   const struct jp_options options = {.size = sizeof options, .thread_affinity = "FX"};
   assert_int_equal(write(&room, jp_with_options(jp_build_static_field_get("a.B", "F"), &options), session),
@@ -147,9 +142,8 @@ static void writes_the_session_and_the_executor(void **state)
   leave(&room);
 }
 
-static void refuses_what_has_no_place(void **state)
+UNIT_TEST(refuses_what_has_no_place)
 {
-  (void)state;
   const struct jp_options options = {.size = sizeof options, .base64 = true};
   expect_fault(jp_build_fetch(jp_object_number(1), 1, 0), JP_CLIENT_UNSUPPORTED,
                "binary messages have no jpeer.fetch, jpeer.describe and own names");
@@ -162,9 +156,8 @@ static void refuses_what_has_no_place(void **state)
                "argument 0: binary messages have no batches, and so no named results");
 }
 
-static void refuses_requests_that_lack_something(void **state)
+UNIT_TEST(refuses_requests_that_lack_something)
 {
-  (void)state;
   expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
   expect_fault(jp_build_class_method_call(NULL, "f", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
                "the class is missing");
@@ -179,16 +172,4 @@ static void refuses_requests_that_lack_something(void **state)
                "the arguments are missing");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_calls),
-      cmocka_unit_test(writes_fields),
-      cmocka_unit_test(writes_elements_of_arrays),
-      cmocka_unit_test(writes_control_and_meta),
-      cmocka_unit_test(writes_the_session_and_the_executor),
-      cmocka_unit_test(refuses_what_has_no_place),
-      cmocka_unit_test(refuses_requests_that_lack_something),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

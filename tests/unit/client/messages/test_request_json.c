@@ -41,9 +41,8 @@ static void expect_fault(struct jp_request request, enum jp_client_status status
   buffer_fini(&out);
 }
 
-static void writes_receivers_that_are_values(void **state)
+UNIT_TEST(writes_receivers_that_are_values)
 {
-  (void)state;
   expect(jp_build_instance_method_call("java.lang.String", "length", jp_string("abc"), JP_NO_ARGUMENTS),
          "\"method\":\"call\",\"params\":{\"type\":\"java.lang.String\",\"method\":\"length\",\"instance\":"
          "{\"type\":\"java.lang.String\",\"value\":\"abc\"}}");
@@ -52,9 +51,8 @@ static void writes_receivers_that_are_values(void **state)
                JP_CLIENT_INVALID, "instance: an instance that is a value needs a type");
 }
 
-static void writes_options(void **state)
+UNIT_TEST(writes_options)
 {
-  (void)state;
   const struct jp_options all = {.size = sizeof all,
                                  .loader = jp_object_number(4),
                                  .base64 = true,
@@ -92,9 +90,8 @@ static struct text find_name(const struct message_names *names, struct text name
   return text_equal(name, TEXT("list")) ? TEXT("17") : TEXT_ABSENT;
 }
 
-static void writes_named_results(void **state)
+UNIT_TEST(writes_named_results)
 {
-  (void)state;
   const struct message_names names = {find_name};
   const struct message_json how = {.id = TEXT("1"), .names = &names};
   expect_with(jp_build_instance_method_call("java.util.List", "add", jp_named("list"),
@@ -111,9 +108,8 @@ static void writes_named_results(void **state)
   buffer_fini(&out);
 }
 
-static void writes_releases(void **state)
+UNIT_TEST(writes_releases)
 {
-  (void)state;
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
   struct buffer out;
   buffer_init(&out);
@@ -131,9 +127,8 @@ static void writes_releases(void **state)
   buffer_fini(&out);
 }
 
-static void writes_the_epoch_of_the_refs_that_it_names(void **state)
+UNIT_TEST(writes_the_epoch_of_the_refs_that_it_names)
 {
-  (void)state;
   struct jp_ref *ref = stub_ref(7, "T");
   struct jp_client_error error;
   struct buffer out;
@@ -177,9 +172,8 @@ static void writes_the_epoch_of_the_refs_that_it_names(void **state)
   jp_ref_release(ref);
 }
 
-static void writes_the_call_that_a_request_is_within(void **state)
+UNIT_TEST(writes_the_call_that_a_request_is_within)
 {
-  (void)state;
   const struct message_json how = {.id = TEXT("1"), .within = TEXT("cb-1")};
   const struct message_json dropped = {.id = TEXT("1"), .within = TEXT("cb-1"), .is_dropped = true};
   const struct jp_options other = {.size = sizeof other, .base64 = true, .within = "cb-2"};
@@ -194,9 +188,8 @@ static void writes_the_call_that_a_request_is_within(void **state)
   expect_fault(jp_with_options(jp_build_ping(), &bad), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 1");
 }
 
-static void adds_the_call_to_a_message(void **state)
+UNIT_TEST(adds_the_call_to_a_message)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   BUFFER_LITERAL(&out, "[{\"id\":1}");
@@ -209,9 +202,8 @@ static void adds_the_call_to_a_message(void **state)
   buffer_fini(&out);
 }
 
-static void refuses_requests_that_lack_something(void **state)
+UNIT_TEST(refuses_requests_that_lack_something)
 {
-  (void)state;
   expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
   expect_fault(jp_build_class_method_call(NULL, "f", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
                "the class is missing");
@@ -233,17 +225,4 @@ static void refuses_requests_that_lack_something(void **state)
                "params is no JSON: byte 2: unexpected end");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_receivers_that_are_values),
-      cmocka_unit_test(writes_options),
-      cmocka_unit_test(writes_named_results),
-      cmocka_unit_test(writes_releases),
-      cmocka_unit_test(writes_the_epoch_of_the_refs_that_it_names),
-      cmocka_unit_test(writes_the_call_that_a_request_is_within),
-      cmocka_unit_test(adds_the_call_to_a_message),
-      cmocka_unit_test(refuses_requests_that_lack_something),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -19,9 +19,8 @@ static void assert_written(const char *text, const char *within, const char *exp
   buffer_fini(&out);
 }
 
-static void gives_them_an_id_of_its_own(void **state)
+UNIT_TEST(gives_them_an_id_of_its_own)
 {
-  (void)state;
   assert_written("{\"method\":\"rpc.discover\"}", NULL,
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"rpc.discover\"}");
   assert_written(
@@ -29,9 +28,8 @@ static void gives_them_an_id_of_its_own(void **state)
       NULL, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"call\",\"params\":{\"args\":[1.5f]}}");
 }
 
-static void nests_them_unless_they_say_otherwise(void **state)
+UNIT_TEST(nests_them_unless_they_say_otherwise)
 {
-  (void)state;
   assert_written("{\"method\":\"m\"}", "c1",
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"options\":{\"within\":\"c1\"}}");
   assert_written("{\"method\":\"m\",\"options\":{ }}", "c1",
@@ -43,9 +41,8 @@ static void nests_them_unless_they_say_otherwise(void **state)
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"options\":{\"within\":\"\"}}");
 }
 
-static void knows_what_their_answers_are(void **state)
+UNIT_TEST(knows_what_their_answers_are)
 {
-  (void)state;
   static const struct {
     const char *text;
     enum answer_form form;
@@ -67,9 +64,8 @@ static void knows_what_their_answers_are(void **state)
   }
 }
 
-static void refuses_what_is_no_request(void **state)
+UNIT_TEST(refuses_what_is_no_request)
 {
-  (void)state;
   static const char *const wrong[] = {"",
                                       "[]",
                                       "{}",
@@ -84,13 +80,4 @@ static void refuses_what_is_no_request(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gives_them_an_id_of_its_own),
-      cmocka_unit_test(nests_them_unless_they_say_otherwise),
-      cmocka_unit_test(knows_what_their_answers_are),
-      cmocka_unit_test(refuses_what_is_no_request),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

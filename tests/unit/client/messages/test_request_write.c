@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void writes_json_with_an_id(void **state)
+UNIT_TEST(writes_json_with_an_id)
 {
-  (void)state;
   struct jp_request request = jp_build_ping();
   struct jp_json_writer *writer = jp_json_writer_create();
   assert_int_equal(jp_request_write_json(&request, jp_text_of("\"a\""), writer, NULL), JP_CLIENT_OK);
@@ -14,9 +13,8 @@ static void writes_json_with_an_id(void **state)
   jp_json_writer_destroy(writer);
 }
 
-static void refuses_ids_that_are_none(void **state)
+UNIT_TEST(refuses_ids_that_are_none)
 {
-  (void)state;
   static const char *const ids[] = {"", "null", "{}", "[1]", "1,\"x\":2", "true", "\"a"};
   struct jp_request request = jp_build_ping();
   struct jp_json_writer *writer = jp_json_writer_create();
@@ -26,9 +24,8 @@ static void refuses_ids_that_are_none(void **state)
   jp_json_writer_destroy(writer);
 }
 
-static void tells_the_room_that_a_binary_message_needs(void **state)
+UNIT_TEST(tells_the_room_that_a_binary_message_needs)
 {
-  (void)state;
   struct jp_request request = jp_build_ping();
   uint8_t out[64] = {0xEE};
   size_t length = 0;
@@ -44,12 +41,4 @@ static void tells_the_room_that_a_binary_message_needs(void **state)
   assert_int_equal(out[length - 1], 0x7F);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_json_with_an_id),
-      cmocka_unit_test(refuses_ids_that_are_none),
-      cmocka_unit_test(tells_the_room_that_a_binary_message_needs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -37,8 +37,7 @@ static void expect_end(fake_script *script, void *context, enum jp_client_status
   if (status != wanted || strstr(error.text, words) == NULL)
     fail_msg("wanted %d %s, got %d %s", wanted, words, status, error.text);
   assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* it has ended */
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- messages ---- */
@@ -70,9 +69,8 @@ static char *make_letters(size_t length)
   return letters;
 }
 
-static void test_messages_longer_than_the_ring(void **state)
+UNIT_TEST(test_messages_longer_than_the_ring)
 {
-  (void)state;
   static const size_t lengths[] = {1, 4000, 4096, 10000, 65536, 300000, 3000000, 100};
   struct fake_peer *peer = fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
@@ -86,8 +84,7 @@ static void test_messages_longer_than_the_ring(void **state)
     jp_answer_free(answer);
     free(letters);
   }
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 static void send_parts(struct fake_connection *connection, void *context)
@@ -105,9 +102,8 @@ static void send_parts(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_answers_over_message_max(void **state)
+UNIT_TEST(test_answers_over_message_max)
 {
-  (void)state;
   static fake_script *const scripts[] = {fake_serve, send_parts};
   const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
@@ -116,8 +112,7 @@ static void test_answers_over_message_max(void **state)
     struct jp_client_error error;
     assert_int_equal(fixture_call(client, TIMEOUT_MS, &error), JP_CLIENT_LIMIT);
     assert_non_null(strstr(error.text, "message_max, 64 bytes"));
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
@@ -153,9 +148,8 @@ static void end_inside_a_message(struct fake_connection *connection, void *conte
   buffer_fini(&rest);
 }
 
-static void test_how_a_connection_ends(void **state)
+UNIT_TEST(test_how_a_connection_ends)
 {
-  (void)state;
   expect_end(close_at_once, NULL, JP_CLIENT_CLOSED, "the peer has closed the connection");
   expect_end(end_inside_a_message, NULL, JP_CLIENT_CLOSED, "the peer has closed the connection");
   expect_end(end_with_words, "shutting down", JP_CLIENT_CLOSED, "closed the connection: shutting down");
@@ -183,9 +177,8 @@ static void be_awake_and_deaf(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_a_busy_peer_is_rung_once(void **state)
+UNIT_TEST(test_a_busy_peer_is_rung_once)
 {
-  (void)state;
   enum { CALLS = 100 };
   unsigned bells = 0;
   struct fake_peer *peer = fake_peer_start(be_awake_and_deaf, &bells);
@@ -193,8 +186,7 @@ static void test_a_busy_peer_is_rung_once(void **state)
   expect_call(client); /* for the first one it was still asleep, perhaps */
   for (int i = 0; i < CALLS; i++)
     expect_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
   assert_in_range(bells, CALLS, CALLS + 1);
 }
 
@@ -211,9 +203,8 @@ static void ring_without_end(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_bells_in_vain(void **state)
+UNIT_TEST(test_bells_in_vain)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(ring_without_end, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
@@ -222,29 +213,25 @@ static void test_bells_in_vain(void **state)
   while (poll(&loop, 1, 0) == 1)
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
   expect_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- another transport ---- */
 
-static void test_without_memory_it_is_a_websocket(void **state)
+UNIT_TEST(test_without_memory_it_is_a_websocket)
 {
-  (void)state;
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_NONE, fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, &config);
   for (int i = 0; i < 100; i++)
     expect_call(client);
   assert_int_equal(fake_peer_connections(peer), 2);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* jp_launch does not know whether the peer has ever heard of shared memory. */
-static void test_where_memory_is_optional_any_refusal_makes_a_websocket(void **state)
+UNIT_TEST(test_where_memory_is_optional_any_refusal_makes_a_websocket)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_UNKNOWN, fake_serve, NULL);
   struct jp_client *client;
   struct jp_client_error error;
@@ -252,8 +239,7 @@ static void test_where_memory_is_optional_any_refusal_makes_a_websocket(void **s
   assert_non_null(strstr(error.text, "the peer refuses shared memory: 404 Not Found"));
   assert_int_equal(client_open(fake_peer_url(peer), NULL, true, &client, &error), JP_CLIENT_OK);
   expect_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 /* ---- fork ---- */
@@ -270,9 +256,8 @@ static bool has_map(void)
   return found;
 }
 
-static void test_a_child_has_no_map(void **state)
+UNIT_TEST(test_a_child_has_no_map)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   expect_call(client);
@@ -284,8 +269,7 @@ static void test_a_child_has_no_map(void **state)
   int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   expect_call(client);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
   assert_false(has_map());
 }
 
@@ -391,9 +375,8 @@ static void misbehave(struct fake_connection *connection, void *context)
     ;
 }
 
-static void test_hostile_peers(void **state)
+UNIT_TEST(test_hostile_peers)
 {
-  (void)state;
   static const struct hostility cases[] = {
       {put_unknown_kind, JP_CLIENT_PROTOCOL, "unknown kind"},
       {put_kind_zero, JP_CLIENT_PROTOCOL, "unknown kind"},
@@ -426,9 +409,8 @@ static void answer_and_misbehave(struct fake_connection *connection, void *conte
 }
 
 /* It shows when the client needs room, and so has to know what was taken. */
-static void test_wrong_reports_of_what_was_taken(void **state)
+UNIT_TEST(test_wrong_reports_of_what_was_taken)
 {
-  (void)state;
   static const struct hostility cases[] = {{.act = take_what_was_never_written}, {.act = take_backwards}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct fake_peer *peer =
@@ -443,8 +425,7 @@ static void test_wrong_reports_of_what_was_taken(void **state)
     assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, &error), JP_CLIENT_PROTOCOL);
     assert_non_null(strstr(error.text, "a position is wrong"));
     free(letters);
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
@@ -466,34 +447,16 @@ static void write_noise(struct fake_connection *connection, void *context)
   }
 }
 
-static void test_noise(void **state)
+UNIT_TEST(test_noise)
 {
-  (void)state;
   for (unsigned i = 0; i < 20; i++) {
     unsigned seed = i;
     struct fake_peer *peer = fake_peer_start(write_noise, &seed);
     struct jp_client *client = fixture_open(peer, NULL);
     enum jp_client_status status = fixture_call(client, TIMEOUT_MS, NULL);
     assert_true(status == JP_CLIENT_PROTOCOL || status == JP_CLIENT_CLOSED);
-    jp_client_close(client);
-    fake_peer_stop(peer);
+    fixture_close(client, peer);
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_messages_longer_than_the_ring),
-      cmocka_unit_test(test_answers_over_message_max),
-      cmocka_unit_test(test_how_a_connection_ends),
-      cmocka_unit_test(test_a_busy_peer_is_rung_once),
-      cmocka_unit_test(test_bells_in_vain),
-      cmocka_unit_test(test_without_memory_it_is_a_websocket),
-      cmocka_unit_test(test_where_memory_is_optional_any_refusal_makes_a_websocket),
-      cmocka_unit_test(test_a_child_has_no_map),
-      cmocka_unit_test(test_hostile_peers),
-      cmocka_unit_test(test_wrong_reports_of_what_was_taken),
-      cmocka_unit_test(test_noise),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -91,9 +91,8 @@ static int make_region(size_t ring_size)
   return fd;
 }
 
-static void test_refusals(void **state)
+UNIT_TEST(test_refusals)
 {
-  (void)state;
   expect("HTTP/1.1 503 Service Unavailable\r\n\r\nno memory left", NULL, 0, JP_CLIENT_REFUSED,
          SHM_UNAVAILABLE, "refuses shared memory: 503 Service Unavailable: no memory left");
   expect("HTTP/1.1 401 Unauthorized\r\n\r\n", NULL, 0, JP_CLIENT_REFUSED, SHM_REFUSED, "401 Unauthorized");
@@ -102,9 +101,8 @@ static void test_refusals(void **state)
   close(fd);
 }
 
-static void test_broken_responses(void **state)
+UNIT_TEST(test_broken_responses)
 {
-  (void)state;
   int fd = make_region(4096);
   int many[16];
   for (size_t i = 0; i < 16; i++)
@@ -122,9 +120,8 @@ static void test_broken_responses(void **state)
   close(fd);
 }
 
-static void test_wrong_sizes(void **state)
+UNIT_TEST(test_wrong_sizes)
 {
-  (void)state;
   static const char *const sizes[] = {"",
                                       "jpeer-shm-ring:\r\n",
                                       "jpeer-shm-ring: 4096\r\njpeer-shm-ring: 4096\r\n",
@@ -136,7 +133,7 @@ static void test_wrong_sizes(void **state)
                                       "jpeer-shm-ring: 2147483648\r\n",
                                       "jpeer-shm-ring: 18446744073709555712\r\n"};
   int fd = make_region(4096);
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
     char response[300];
     snprintf(response, sizeof response, HEAD FIELDS "%s\r\n", sizes[i]);
     expect(response, &fd, 1, JP_CLIENT_PROTOCOL, SHM_NOT_REFUSED, "the peer");
@@ -145,9 +142,8 @@ static void test_wrong_sizes(void **state)
 }
 
 /* A memory that could shrink would end this process, and one of another version would be misread. */
-static void test_wrong_memory(void **state)
+UNIT_TEST(test_wrong_memory)
 {
-  (void)state;
   enum { SIZE = RING_CONTROL_SIZE + 2 * 4096 };
   int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   assert_true(fd >= 0);
@@ -166,13 +162,4 @@ static void test_wrong_memory(void **state)
   close(null);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_broken_responses),
-      cmocka_unit_test(test_wrong_sizes),
-      cmocka_unit_test(test_wrong_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -20,9 +20,8 @@ static void init_pair(struct pair *pair)
   pair->look.is_bound = false;
 }
 
-static void test_what_is_there_is_found(void **state)
+UNIT_TEST(test_what_is_there_is_found)
 {
-  (void)state;
   struct pair pair;
   init_pair(&pair);
   assert_false(shm_look_finds_input(&pair.look));
@@ -34,9 +33,8 @@ static void test_what_is_there_is_found(void **state)
   assert_false(shm_look_finds_input(&pair.look));
 }
 
-static void test_room_counts_where_it_is_waited_for(void **state)
+UNIT_TEST(test_room_counts_where_it_is_waited_for)
 {
-  (void)state;
   struct pair pair;
   init_pair(&pair);
   pair.other.taken = 8;
@@ -46,9 +44,8 @@ static void test_room_counts_where_it_is_waited_for(void **state)
   assert_false(shm_look_finds_input(&pair.look));
 }
 
-static void test_long_looks_in_vain_become_rare(void **state)
+UNIT_TEST(test_long_looks_in_vain_become_rare)
 {
-  (void)state;
   enum { LOOKS = 100 };
   struct pair pair;
   init_pair(&pair);
@@ -61,9 +58,8 @@ static void test_long_looks_in_vain_become_rare(void **state)
 }
 
 /* The first looks would be over before it is awake. */
-static void test_none_for_a_peer_that_has_to_wake(void **state)
+UNIT_TEST(test_none_for_a_peer_that_has_to_wake)
 {
-  (void)state;
   struct pair pair;
   init_pair(&pair);
   pair.look.policy.to_skip = 1;
@@ -73,9 +69,8 @@ static void test_none_for_a_peer_that_has_to_wake(void **state)
   assert_true(shm_look_wait(&pair.look));
 }
 
-static void test_none_with_one_processor(void **state)
+UNIT_TEST(test_none_with_one_processor)
 {
-  (void)state;
   struct pair pair;
   init_pair(&pair);
   assert_true(shm_look_begin(&pair.look));
@@ -84,9 +79,8 @@ static void test_none_with_one_processor(void **state)
 }
 
 /* Any number may be there. */
-static void test_a_wrong_processor_is_only_a_hint(void **state)
+UNIT_TEST(test_a_wrong_processor_is_only_a_hint)
 {
-  (void)state;
   struct pair pair;
   init_pair(&pair);
   for (uint32_t processor = 0; processor < 64; processor++) {
@@ -106,9 +100,8 @@ static void *write_once(void *context)
   return NULL;
 }
 
-static void test_what_another_thread_writes_is_found(void **state)
+UNIT_TEST(test_what_another_thread_writes_is_found)
 {
-  (void)state;
   struct pair pair;
   pthread_t thread;
   init_pair(&pair);
@@ -117,16 +110,4 @@ static void test_what_another_thread_writes_is_found(void **state)
   pthread_join(thread, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_is_there_is_found),
-      cmocka_unit_test(test_room_counts_where_it_is_waited_for),
-      cmocka_unit_test(test_long_looks_in_vain_become_rare),
-      cmocka_unit_test(test_none_for_a_peer_that_has_to_wake),
-      cmocka_unit_test(test_none_with_one_processor),
-      cmocka_unit_test(test_a_wrong_processor_is_only_a_hint),
-      cmocka_unit_test(test_what_another_thread_writes_is_found),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

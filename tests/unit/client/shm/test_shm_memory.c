@@ -39,9 +39,8 @@ static long count_resident_kib(void)
 }
 
 /* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
-static void test_memory_goes_back(void **state)
+UNIT_TEST(test_memory_goes_back)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   assert_true(jp_client_descriptor(client) >= 0);
@@ -61,8 +60,7 @@ static void test_memory_goes_back(void **state)
     assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
   }
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
 static void note_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
@@ -74,9 +72,8 @@ static void note_answer(void *context, enum jp_client_status status, struct jp_a
 }
 
 /* A program that has no more calls to make sleeps once, and not later again. */
-static void test_memory_goes_back_with_the_last_answer(void **state)
+UNIT_TEST(test_memory_goes_back_with_the_last_answer)
 {
-  (void)state;
   struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
   struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
@@ -92,15 +89,7 @@ static void test_memory_goes_back_with_the_last_answer(void **state)
   }
   assert_in_range(count_resident_kib(), 1, SMALL_KIB);
   free(letters);
-  jp_client_close(client);
-  fake_peer_stop(peer);
+  fixture_close(client, peer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_memory_goes_back),
-      cmocka_unit_test(test_memory_goes_back_with_the_last_answer),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -21,9 +21,8 @@ static struct rpc_address of_socket(const char *number)
   return address_of_socket(&socket);
 }
 
-static void texts_and_sockets_are_the_same_address(void **state)
+UNIT_TEST(texts_and_sockets_are_the_same_address)
 {
-  (void)state;
   static const char *const numbers[] = {"127.0.0.1", "192.0.2.255", "::1", "2001:db8:1:2:3:4:5:6",
                                         "::ffff:192.0.2.1"};
   for (size_t i = 0; i < COUNT_OF(numbers); i++) {
@@ -35,9 +34,8 @@ static void texts_and_sockets_are_the_same_address(void **state)
   }
 }
 
-static void one_client_counts_once(void **state)
+UNIT_TEST(one_client_counts_once)
 {
-  (void)state;
   static const struct {
     const char *one, *other;
     bool is_same;
@@ -51,9 +49,8 @@ static void one_client_counts_once(void **state)
                      cases[i].is_same);
 }
 
-static void what_is_not_known_has_no_bytes(void **state)
+UNIT_TEST(what_is_not_known_has_no_bytes)
 {
-  (void)state;
   static const char *const texts[] = {NULL,
                                       "",
                                       "%",
@@ -68,12 +65,4 @@ static void what_is_not_known_has_no_bytes(void **state)
   assert_int_equal(address_of_socket(&path).length, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts_and_sockets_are_the_same_address),
-      cmocka_unit_test(one_client_counts_once),
-      cmocka_unit_test(what_is_not_known_has_no_bytes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

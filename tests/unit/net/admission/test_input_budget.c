@@ -1,15 +1,8 @@
 #include "net/admission/input_budget.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void counts_what_every_owner_holds_now(void **state)
+UNIT_TEST(counts_what_every_owner_holds_now)
 {
-  (void)state;
   struct input_budget budget = {.max = 1000};
   _Atomic size_t first = 0;
   _Atomic size_t second = 0;
@@ -42,9 +35,8 @@ static void assert_licensed(const struct input_claim *claims, size_t count, cons
   assert_int_equal(licensed, held_count);
 }
 
-static void the_smallest_may_go_on_as_far_as_all_of_them_can_end(void **state)
+UNIT_TEST(the_smallest_may_go_on_as_far_as_all_of_them_can_end)
 {
-  (void)state;
   struct input_claim claims[] = {{.held = 900, .left = 100},
                                  {.held = 200, .left = 800},
                                  {.held = 300, .left = 700},
@@ -57,9 +49,8 @@ static void the_smallest_may_go_on_as_far_as_all_of_them_can_end(void **state)
   assert_licensed(claims, 4, (size_t[]){100, 200, 300, 900}, 4);
 }
 
-static void one_at_least_may_go_on(void **state)
+UNIT_TEST(one_at_least_may_go_on)
 {
-  (void)state;
   struct input_claim claims[] = {{.held = 900, .left = 100}, {.held = 200, .left = 800}};
   input_budget_choose(claims, 2, 0);
   assert_licensed(claims, 2, (size_t[]){200}, 1);
@@ -67,42 +58,28 @@ static void one_at_least_may_go_on(void **state)
 }
 
 /* Or they would take turns at being the smallest, grow together and meet at the bound. */
-static void who_goes_on_quickly_keeps_its_licence(void **state)
+UNIT_TEST(who_goes_on_quickly_keeps_its_licence)
 {
-  (void)state;
   struct input_claim claims[] = {
       {.held = 100, .left = 900}, {.held = 700, .left = 300, .goes_on = true}, {.held = 600, .left = 400}};
   input_budget_choose(claims, 3, 1000);
   assert_licensed(claims, 3, (size_t[]){700, 600}, 2);
 }
 
-static void promises_do_not_wrap_around(void **state)
+UNIT_TEST(promises_do_not_wrap_around)
 {
-  (void)state;
   struct input_claim claims[] = {
       {.held = 1, .left = SIZE_MAX}, {.held = 2, .left = SIZE_MAX}, {.held = 3, .left = 2}};
   input_budget_choose(claims, 3, 10);
   assert_licensed(claims, 3, (size_t[]){1}, 1);
 }
 
-static void the_largest_come_first_where_some_are_cut(void **state)
+UNIT_TEST(the_largest_come_first_where_some_are_cut)
 {
-  (void)state;
   struct input_claim claims[] = {{.held = 2}, {.held = 9}, {.held = 5}};
   input_budget_sort_largest(claims, 3);
   assert_int_equal(claims[0].held, 9);
   assert_int_equal(claims[2].held, 2);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(counts_what_every_owner_holds_now),
-      cmocka_unit_test(the_smallest_may_go_on_as_far_as_all_of_them_can_end),
-      cmocka_unit_test(one_at_least_may_go_on),
-      cmocka_unit_test(who_goes_on_quickly_keeps_its_licence),
-      cmocka_unit_test(promises_do_not_wrap_around),
-      cmocka_unit_test(the_largest_come_first_where_some_are_cut),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -52,9 +52,8 @@ static unsigned begin_call(int fd, int kind)
 
 /* --- a call --- */
 
-static void a_thread_reads_the_answer_to_its_own_call(void **state)
+UNIT_TEST(a_thread_reads_the_answer_to_its_own_call)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 300"); /* the first callback is given by the request that calls */
@@ -67,9 +66,8 @@ static void a_thread_reads_the_answer_to_its_own_call(void **state)
   close_fixture(f);
 }
 
-static void a_thread_of_the_application_is_answered_between_requests(void **state)
+UNIT_TEST(a_thread_of_the_application_is_answered_between_requests)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   for (int i = 0; i < 50; i++) {
@@ -84,9 +82,8 @@ static void a_thread_of_the_application_is_answered_between_requests(void **stat
 }
 
 /* The only member is inside the service: the watcher reads. */
-static void it_is_answered_while_a_request_waits_for_it(void **state)
+UNIT_TEST(it_is_answered_while_a_request_waits_for_it)
 {
-  (void)state;
   for (unsigned threads = 1; threads <= 2; threads++) {
     struct duplex_fixture *f =
         open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
@@ -102,9 +99,8 @@ static void it_is_answered_while_a_request_waits_for_it(void **state)
 }
 
 /* What is in the buffers already brings no event. */
-static void an_answer_that_came_with_the_request_is_found(void **state)
+UNIT_TEST(an_answer_that_came_with_the_request_is_found)
 {
-  (void)state;
   for (unsigned threads = 1; threads <= 2; threads++) {
     struct duplex_fixture *f =
         open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
@@ -123,9 +119,8 @@ static void an_answer_that_came_with_the_request_is_found(void **state)
 }
 
 /* The member is inside the service for another connection, and the request before the answer waits for it. */
-static void an_answer_behind_a_request_without_a_member_is_found(void **state)
+UNIT_TEST(an_answer_behind_a_request_without_a_member_is_found)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);
@@ -142,9 +137,8 @@ static void an_answer_behind_a_request_without_a_member_is_found(void **state)
   close_fixture(f);
 }
 
-static void requests_behind_one_that_waits_keep_their_order(void **state)
+UNIT_TEST(requests_behind_one_that_waits_keep_their_order)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
@@ -164,9 +158,8 @@ static void requests_behind_one_that_waits_keep_their_order(void **state)
   close_fixture(f);
 }
 
-static void requests_that_are_too_many_are_refused_at_once(void **state)
+UNIT_TEST(requests_that_are_too_many_are_refused_at_once)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
@@ -198,9 +191,8 @@ static unsigned count_calls(struct duplex_fixture *f)
 }
 
 /* By the watcher, because the only member is inside the service for another client; then by a member. */
-static void the_service_hears_of_messages_that_are_refused(void **state)
+UNIT_TEST(the_service_hears_of_messages_that_are_refused)
 {
-  (void)state;
   struct duplex_options options = {.threads = 1, .threads_max = 1, .busy_timeout_ms = BUSY_MS};
   struct duplex_fixture *f = open_fixture(options);
   int fd = duplex_connect_open(f);
@@ -230,9 +222,8 @@ static void the_service_hears_of_messages_that_are_refused(void **state)
   close_fixture(f);
 }
 
-static void a_nested_request_runs_on_the_thread_that_waits(void **state)
+UNIT_TEST(a_nested_request_runs_on_the_thread_that_waits)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   char text[40];
@@ -256,9 +247,8 @@ static void a_nested_request_runs_on_the_thread_that_waits(void **state)
 }
 
 /* What no thread will serve does not wait behind the request that is inside the service. */
-static void a_nested_request_without_a_call_is_answered_at_once(void **state)
+UNIT_TEST(a_nested_request_without_a_call_is_answered_at_once)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
@@ -276,9 +266,8 @@ static void a_nested_request_without_a_call_is_answered_at_once(void **state)
 }
 
 /* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
-static void others_are_answered_while_a_nested_request_runs(void **state)
+UNIT_TEST(others_are_answered_while_a_nested_request_runs)
 {
-  (void)state;
   for (unsigned threads = 1; threads <= 2; threads++) {
     struct duplex_fixture *f =
         open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
@@ -309,9 +298,8 @@ static void others_are_answered_while_a_nested_request_runs(void **state)
 
 /* --- clients that do what they should not --- */
 
-static void a_late_second_or_wrong_answer_is_dropped(void **state)
+UNIT_TEST(a_late_second_or_wrong_answer_is_dropped)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call briefly");
@@ -331,9 +319,8 @@ static void a_late_second_or_wrong_answer_is_dropped(void **state)
   close_fixture(f);
 }
 
-static void a_client_that_vanishes_ends_its_calls(void **state)
+UNIT_TEST(a_client_that_vanishes_ends_its_calls)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   for (int i = 0; i < 40; i++) {
     int fd = duplex_connect_open(f);
@@ -355,9 +342,8 @@ static void a_client_that_vanishes_ends_its_calls(void **state)
 }
 
 /* The answers to what came before the close frame leave before its echo. */
-static void a_close_frame_ends_calls_and_follows_the_answers(void **state)
+UNIT_TEST(a_close_frame_ends_calls_and_follows_the_answers)
 {
-  (void)state;
   if (RING_SIZE > 0)
     skip();
   static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
@@ -375,9 +361,8 @@ static void a_close_frame_ends_calls_and_follows_the_answers(void **state)
   close_fixture(f);
 }
 
-static void a_frame_that_is_none_ends_calls(void **state)
+UNIT_TEST(a_frame_that_is_none_ends_calls)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call 1");
@@ -390,9 +375,8 @@ static void a_frame_that_is_none_ends_calls(void **state)
 }
 
 /* Pings are answered while the request waits. */
-static void a_ping_is_answered_meanwhile(void **state)
+UNIT_TEST(a_ping_is_answered_meanwhile)
 {
-  (void)state;
   if (RING_SIZE > 0)
     skip();
   static const unsigned char ping[] = {0x89, 0x80, 0, 0, 0, 0};
@@ -426,9 +410,8 @@ static size_t count_input(struct duplex_fixture *f)
 }
 
 /* By another member or, where there is none, by the watcher; of a connection with a duplex, too. */
-static void a_name_is_told_beside_a_request_that_lasts(void **state)
+UNIT_TEST(a_name_is_told_beside_a_request_that_lasts)
 {
-  (void)state;
   for (unsigned threads = 1; threads <= 2; threads++) {
     struct duplex_fixture *f =
         open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
@@ -453,9 +436,8 @@ static void a_name_is_told_beside_a_request_that_lasts(void **state)
 }
 
 /* What came with the request brings no event. */
-static void a_name_that_came_with_the_request_is_told(void **state)
+UNIT_TEST(a_name_that_came_with_the_request_is_told)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   const char *const together[] = {"zero", "block", "first", "name", NULL};
@@ -485,9 +467,8 @@ static void send_numbers(int fd, int first)
 
 /* Its thread waits inside the service, for another client. It reads ahead itself where the request before has left
  * something to do. */
-static void a_name_is_told_while_the_thread_waits_for_another_client(void **state)
+UNIT_TEST(a_name_is_told_while_the_thread_waits_for_another_client)
 {
-  (void)state;
   if (RING_SIZE > 0)
     skip();
   enum { MANY = 1000 }; /* requests: more than are read ahead */
@@ -528,9 +509,8 @@ static void a_name_is_told_while_the_thread_waits_for_another_client(void **stat
 }
 
 /* The answer to a call may lie behind what it has left in the socket. */
-static void a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others(void **state)
+UNIT_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others)
 {
-  (void)state;
   enum { MANY = 1000 };
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
@@ -551,9 +531,8 @@ static void a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others(v
 }
 
 /* The first callback of a client that is read ahead. */
-static void a_call_opens_while_input_is_read_ahead(void **state)
+UNIT_TEST(a_call_opens_while_input_is_read_ahead)
 {
-  (void)state;
   for (unsigned threads = 1; threads <= 2; threads++) {
     struct duplex_fixture *f =
         open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
@@ -593,9 +572,8 @@ static void *send_flood(void *argument)
   return NULL;
 }
 
-static void a_client_that_sends_too_much_is_held_back(void **state)
+UNIT_TEST(a_client_that_sends_too_much_is_held_back)
 {
-  (void)state;
   if (RING_SIZE > 0)
     skip();
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
@@ -642,9 +620,8 @@ static void *ask_often(void *argument)
   return NULL;
 }
 
-static void requests_come_and_go_while_they_are_read_ahead(void **state)
+UNIT_TEST(requests_come_and_go_while_they_are_read_ahead)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
   pthread_t threads[4];
   for (unsigned i = 0; i < 4; i++)
@@ -655,9 +632,8 @@ static void requests_come_and_go_while_they_are_read_ahead(void **state)
 }
 
 /* A half frame is looked at once, and a close frame and the end are answered in their turn. */
-static void what_ends_the_input_behind_a_request_waits_for_it(void **state)
+UNIT_TEST(what_ends_the_input_behind_a_request_waits_for_it)
 {
-  (void)state;
   if (RING_SIZE > 0)
     skip();
   static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
@@ -685,9 +661,8 @@ static void what_ends_the_input_behind_a_request_waits_for_it(void **state)
 }
 
 /* Its descriptor, and its rings if it has some, go at once; the request that comes back finds neither. */
-static void a_client_that_leaves_while_it_is_read_ahead_is_let_go(void **state)
+UNIT_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = begin_block(f, "block");
   duplex_send(fd, "name");
@@ -699,9 +674,8 @@ static void a_client_that_leaves_while_it_is_read_ahead_is_let_go(void **state)
   close_fixture(f);
 }
 
-static void a_request_that_lasts_ends_with_the_peer(void **state)
+UNIT_TEST(a_request_that_lasts_ends_with_the_peer)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = begin_block(f, "block");
   const char *const together[] = {"first", "name", NULL};
@@ -716,9 +690,8 @@ static void a_request_that_lasts_ends_with_the_peer(void **state)
 
 /* --- the end of the peer --- */
 
-static void an_open_call_has_the_grace_time(void **state)
+UNIT_TEST(an_open_call_has_the_grace_time)
 {
-  (void)state;
   for (int kind = 0; kind < 2; kind++) {
     struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = duplex_connect_open(f);
@@ -735,9 +708,8 @@ static void an_open_call_has_the_grace_time(void **state)
   }
 }
 
-static void calls_end_with_the_grace_time(void **state)
+UNIT_TEST(calls_end_with_the_grace_time)
 {
-  (void)state;
   for (int kind = 0; kind < 2; kind++) {
     struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = duplex_connect_open(f);
@@ -782,9 +754,8 @@ static void expect_events(int fd, unsigned sprays, unsigned each, unsigned echoe
   free(seen);
 }
 
-static void any_thread_may_send_while_turns_run(void **state)
+UNIT_TEST(any_thread_may_send_while_turns_run)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   char text[40];
@@ -799,9 +770,8 @@ static void any_thread_may_send_while_turns_run(void **state)
 }
 
 /* The first go at once, those that follow together. */
-static void events_come_before_the_answer_to_their_request(void **state)
+UNIT_TEST(events_come_before_the_answer_to_their_request)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   char text[40];
@@ -816,9 +786,8 @@ static void events_come_before_the_answer_to_their_request(void **state)
 }
 
 /* Whatever the tick is: a member sends them, or the watcher where every member is in Java. */
-static void events_leave_while_their_request_stays(void **state)
+UNIT_TEST(events_leave_while_their_request_stays)
 {
-  (void)state;
   const struct duplex_options *const all_options[] = {&ONE_THREAD, &SOME_THREADS};
   for (size_t i = 0; i < COUNT_OF(all_options); i++) {
     struct duplex_fixture *f = open_fixture(*all_options[i]);
@@ -839,9 +808,8 @@ static void events_leave_while_their_request_stays(void **state)
 }
 
 /* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
-static void a_sender_waits_for_room(void **state)
+UNIT_TEST(a_sender_waits_for_room)
 {
-  (void)state;
   struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
   static const char *const senders[] = {"events 40000", "spray 40000"};
   for (int kind = 0; kind < 2; kind++) {
@@ -856,9 +824,8 @@ static void a_sender_waits_for_room(void **state)
 }
 
 /* One that never reads: the connection ends, and with it the wait. */
-static void a_client_that_never_reads_is_given_up(void **state)
+UNIT_TEST(a_client_that_never_reads_is_given_up)
 {
-  (void)state;
   struct duplex_options options = {
       .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50};
   static const char *const senders[] = {"events 1000000", "spray 1000000"};
@@ -881,9 +848,8 @@ static bool is_answered(struct duplex_fixture *f, unsigned number)
 }
 
 /* An answer is read although the client's other input has to wait for its reading. */
-static void an_answer_is_read_although_the_client_does_not_read(void **state)
+UNIT_TEST(an_answer_is_read_although_the_client_does_not_read)
 {
-  (void)state;
   struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
   struct duplex_fixture *f = open_fixture(options);
   int fd = duplex_connect_open(f);
@@ -941,9 +907,8 @@ static void *run_client(void *argument)
   return NULL;
 }
 
-static void many_clients_call_are_called_and_leave(void **state)
+UNIT_TEST(many_clients_call_are_called_and_leave)
 {
-  (void)state;
   struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
   struct client clients[CLIENTS];
   pthread_t threads[CLIENTS];
@@ -956,44 +921,4 @@ static void many_clients_call_are_called_and_leave(void **state)
   close_fixture(f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_thread_reads_the_answer_to_its_own_call),
-      cmocka_unit_test(a_thread_of_the_application_is_answered_between_requests),
-      cmocka_unit_test(it_is_answered_while_a_request_waits_for_it),
-      cmocka_unit_test(an_answer_that_came_with_the_request_is_found),
-      cmocka_unit_test(an_answer_behind_a_request_without_a_member_is_found),
-      cmocka_unit_test(requests_behind_one_that_waits_keep_their_order),
-      cmocka_unit_test(requests_that_are_too_many_are_refused_at_once),
-      cmocka_unit_test(the_service_hears_of_messages_that_are_refused),
-      cmocka_unit_test(a_nested_request_runs_on_the_thread_that_waits),
-      cmocka_unit_test(a_nested_request_without_a_call_is_answered_at_once),
-      cmocka_unit_test(others_are_answered_while_a_nested_request_runs),
-      cmocka_unit_test(a_late_second_or_wrong_answer_is_dropped),
-      cmocka_unit_test(a_client_that_vanishes_ends_its_calls),
-      cmocka_unit_test(a_close_frame_ends_calls_and_follows_the_answers),
-      cmocka_unit_test(a_frame_that_is_none_ends_calls),
-      cmocka_unit_test(a_ping_is_answered_meanwhile),
-      cmocka_unit_test(a_name_is_told_beside_a_request_that_lasts),
-      cmocka_unit_test(a_name_that_came_with_the_request_is_told),
-      cmocka_unit_test(a_name_is_told_while_the_thread_waits_for_another_client),
-      cmocka_unit_test(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others),
-      cmocka_unit_test(a_call_opens_while_input_is_read_ahead),
-      cmocka_unit_test(a_client_that_sends_too_much_is_held_back),
-      cmocka_unit_test(requests_come_and_go_while_they_are_read_ahead),
-      cmocka_unit_test(what_ends_the_input_behind_a_request_waits_for_it),
-      cmocka_unit_test(a_client_that_leaves_while_it_is_read_ahead_is_let_go),
-      cmocka_unit_test(a_request_that_lasts_ends_with_the_peer),
-      cmocka_unit_test(an_open_call_has_the_grace_time),
-      cmocka_unit_test(calls_end_with_the_grace_time),
-      cmocka_unit_test(any_thread_may_send_while_turns_run),
-      cmocka_unit_test(events_come_before_the_answer_to_their_request),
-      cmocka_unit_test(events_leave_while_their_request_stays),
-      cmocka_unit_test(a_sender_waits_for_room),
-      cmocka_unit_test(a_client_that_never_reads_is_given_up),
-      cmocka_unit_test(an_answer_is_read_although_the_client_does_not_read),
-      cmocka_unit_test(many_clients_call_are_called_and_leave),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -1,13 +1,8 @@
 /* Heads that came before: what is recognised, and that it means what reading it would. */
 #include "net/http/http_heads.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { HEAD_MAX = 4096, MESSAGE_MAX = 5000 };
 
@@ -78,7 +73,7 @@ static int tear_down(void **state)
 
 #define HEAD(length) "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: " length "\r\nX: 1\r\n\r\n"
 
-static void test_the_length_may_differ(void **state)
+UNIT_TEST_WITH(test_the_length_may_differ, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   assert_int_equal(find(heads, HEAD("17")), 0);
@@ -88,7 +83,7 @@ static void test_the_length_may_differ(void **state)
   assert_int_equal(find(heads, HEAD("05000")), 5000);
 }
 
-static void test_nothing_else_may(void **state)
+UNIT_TEST_WITH(test_nothing_else_may, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   static const char *const others[] = {
@@ -113,11 +108,11 @@ static void test_nothing_else_may(void **state)
       HEAD("0x1"),
   };
   keep(heads, HEAD("17"));
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+  for (size_t i = 0; i < COUNT_OF(others); i++)
     assert_int_equal(find(heads, others[i]), 0);
 }
 
-static void test_limits_hold(void **state)
+UNIT_TEST_WITH(test_limits_hold, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   static const char head[] = HEAD("17");
@@ -131,7 +126,7 @@ static void test_limits_hold(void **state)
 }
 
 /* What a Unix socket serves may be DNS rebinding at a port. */
-static void test_a_head_is_known_to_its_site_alone(void **state)
+UNIT_TEST_WITH(test_a_head_is_known_to_its_site_alone, set_up, tear_down)
 {
   static const struct http_site unix_site = {.prefix = TEXT("/rpc")};
   static const char head[] = "POST / HTTP/1.1\r\nHost: evil.test\r\n" JSON "Content-Length: 3\r\n\r\n";
@@ -153,7 +148,7 @@ static void test_a_head_is_known_to_its_site_alone(void **state)
   assert_null(http_heads_find(heads, &SITE, text_of(head), HEAD_MAX, MESSAGE_MAX, &used, &length));
 }
 
-static void test_what_a_head_says_is_kept(void **state)
+UNIT_TEST_WITH(test_what_a_head_says_is_kept, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   static const char *const kinds[] = {
@@ -162,13 +157,13 @@ static void test_what_a_head_says_is_kept(void **state)
       "POST / HTTP/1.1\r\n" HOST "Accept: text/html\r\n" JSON "Content-Length: 3\r\n\r\n",
       "POST / HTTP/1.1\r\n" HOST UUID JSON "Content-Length: 3\r\n\r\n",
   };
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+  for (size_t i = 0; i < COUNT_OF(kinds); i++)
     keep(heads, kinds[i]);
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+  for (size_t i = 0; i < COUNT_OF(kinds); i++)
     assert_int_equal(find(heads, kinds[i]), 3);
 }
 
-static void test_only_plain_posts_are_kept(void **state)
+UNIT_TEST_WITH(test_only_plain_posts_are_kept, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   static const char *const kinds[] = {
@@ -181,13 +176,13 @@ static void test_only_plain_posts_are_kept(void **state)
       "POST / HTTP/1.1\r\n" HOST "peer-id: me\r\n" JSON "Content-Length: 3\r\n\r\n",
       "POST / HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\n",
   };
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(kinds); i++) {
     keep(heads, kinds[i]);
     assert_int_equal(find(heads, kinds[i]), 0);
   }
 }
 
-static void test_a_long_head_is_not_kept(void **state)
+UNIT_TEST_WITH(test_a_long_head_is_not_kept, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   char head[2048];
@@ -196,7 +191,7 @@ static void test_a_long_head_is_not_kept(void **state)
   assert_int_equal(find(heads, head), 0);
 }
 
-static void test_the_newest_stay(void **state)
+UNIT_TEST_WITH(test_the_newest_stay, set_up, tear_down)
 {
   struct http_heads *heads = *state;
   char head[256];
@@ -209,17 +204,4 @@ static void test_the_newest_stay(void **state)
   assert_int_equal(find(heads, head), 3);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_the_length_may_differ, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_nothing_else_may, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_limits_hold, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_head_is_known_to_its_site_alone, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_a_head_says_is_kept, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_only_plain_posts_are_kept, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_long_head_is_not_kept, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_newest_stay, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

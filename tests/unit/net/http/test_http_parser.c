@@ -1,13 +1,7 @@
 #include "net/http/http_parser.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { HEAD_MAX = 1024, BODY_MAX = 64 };
 
@@ -230,19 +224,17 @@ static void check(const struct sample *sample, size_t piece)
   buffer_fini(&outcome.body);
 }
 
-static void samples_are_taken_or_refused(void **state)
+UNIT_TEST(samples_are_taken_or_refused)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof SAMPLES / sizeof SAMPLES[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(SAMPLES); i++) {
     check(&SAMPLES[i], 1 << 20);
     check(&SAMPLES[i], 1);
     check(&SAMPLES[i], 3);
   }
 }
 
-static void a_head_that_is_too_long_is_431(void **state)
+UNIT_TEST(a_head_that_is_too_long_is_431)
 {
-  (void)state;
   char bytes[HEAD_MAX * 2];
   memset(bytes, 'a', sizeof bytes);
   memcpy(bytes, "POST /", 6);
@@ -255,9 +247,8 @@ static void a_head_that_is_too_long_is_431(void **state)
   assert_int_equal(outcome.status, 0);
 }
 
-static void chunk_extensions_have_a_bound(void **state)
+UNIT_TEST(chunk_extensions_have_a_bound)
 {
-  (void)state;
   struct buffer bytes;
   buffer_init(&bytes);
   BUFFER_LITERAL(&bytes, CHUNKED "1;x=");
@@ -271,9 +262,8 @@ static void chunk_extensions_have_a_bound(void **state)
   buffer_fini(&bytes);
 }
 
-static void trailer_fields_have_the_bound_of_a_head(void **state)
+UNIT_TEST(trailer_fields_have_the_bound_of_a_head)
 {
-  (void)state;
   struct buffer bytes;
   buffer_init(&bytes);
   BUFFER_LITERAL(&bytes, CHUNKED "1\r\na\r\n0\r\n");
@@ -297,16 +287,15 @@ static void trailer_fields_have_the_bound_of_a_head(void **state)
   buffer_fini(&bytes);
 }
 
-static void what_follows_a_request_is_left(void **state)
+UNIT_TEST(what_follows_a_request_is_left)
 {
-  (void)state;
   static const char *const requests[] = {
       CHUNKED "1\r\na\r\n0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
       CHUNKED "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
       POST "Upgrade: h2c\r\nConnection: upgrade\r\nTransfer-Encoding: chunked\r\n\r\n"
            "0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
   };
-  for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(requests); i++) {
     struct outcome outcome;
     parse(requests[i], strlen(requests[i]), strlen(requests[i]), &outcome);
     assert_true(outcome.is_whole);
@@ -315,9 +304,8 @@ static void what_follows_a_request_is_left(void **state)
   }
 }
 
-static void fields_are_given_trimmed(void **state)
+UNIT_TEST(fields_are_given_trimmed)
 {
-  (void)state;
   struct text input =
       TEXT("GET /rpc HTTP/1.1\r\nHost:\t a \t\r\nUpgrade: websocket\r\nConnection: x, Upgrade\r\n"
            "Sec-WebSocket-Key:k\r\n\r\n");
@@ -338,15 +326,4 @@ static void fields_are_given_trimmed(void **state)
   assert_null(request.fields[HTTP_FIELD_ORIGIN].data);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(samples_are_taken_or_refused),
-      cmocka_unit_test(a_head_that_is_too_long_is_431),
-      cmocka_unit_test(chunk_extensions_have_a_bound),
-      cmocka_unit_test(what_follows_a_request_is_left),
-      cmocka_unit_test(trailer_fields_have_the_bound_of_a_head),
-      cmocka_unit_test(fields_are_given_trimmed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -28,9 +28,8 @@ static const struct good_case {
     {"m", "a=%00", "{\"version\":\"1.1\",\"method\":\"m\",\"params\":{\"a\":\"\\u0000\"}}"},
 };
 
-static void makes_the_request_that_the_target_stands_for(void **state)
+UNIT_TEST(makes_the_request_that_the_target_stands_for)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(good); i++) {
     struct buffer message;
     buffer_init(&message);
@@ -50,9 +49,8 @@ static const struct bad_case {
     {"m", "a=%ff"}, {"m%c3", ""},   {"m", "a=%c3%28"}, {"m", "a=%ed%a0%80"}, {"m", "a=%e2&b=%82%ac"},
 };
 
-static void refuses_what_cannot_be_read(void **state)
+UNIT_TEST(refuses_what_cannot_be_read)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     struct buffer message;
     buffer_init(&message);
@@ -77,19 +75,10 @@ static const char *call_with(size_t params)
   return fault;
 }
 
-static void takes_so_many_parameters_and_no_more(void **state)
+UNIT_TEST(takes_so_many_parameters_and_no_more)
 {
-  (void)state;
   assert_null(call_with(HTTP_QUERY_PARAMS_MAX));
   assert_non_null(call_with(HTTP_QUERY_PARAMS_MAX + 1));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(makes_the_request_that_the_target_stands_for),
-      cmocka_unit_test(refuses_what_cannot_be_read),
-      cmocka_unit_test(takes_so_many_parameters_and_no_more),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

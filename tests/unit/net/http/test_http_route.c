@@ -1,13 +1,7 @@
 #include "net/http/http_route.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4, HELP = -5 };
 
@@ -291,16 +285,14 @@ static void check(const struct sample *samples, size_t count, const char *host)
   }
 }
 
-static void methods_and_paths(void **state)
+UNIT_TEST(methods_and_paths)
 {
-  (void)state;
-  check(METHODS, sizeof METHODS / sizeof METHODS[0], "Host: localhost:80\r\n");
+  check(METHODS, COUNT_OF(METHODS), "Host: localhost:80\r\n");
 }
 
-static void calls_by_get(void **state)
+UNIT_TEST(calls_by_get)
 {
-  (void)state;
-  check(CALLS, sizeof CALLS / sizeof CALLS[0], "Host: localhost:80\r\n");
+  check(CALLS, COUNT_OF(CALLS), "Host: localhost:80\r\n");
 }
 
 static void check_allow(const char *method, const char *path, const char *allow)
@@ -320,32 +312,28 @@ static void check_allow(const char *method, const char *path, const char *allow)
     assert_string_equal(route.response.allow, allow);
 }
 
-static void paths_tell_their_methods(void **state)
+UNIT_TEST(paths_tell_their_methods)
 {
-  (void)state;
   static const char *const methods[] = {"OPTIONS", "DELETE", "PUT", "PATCH", "TRACE"};
-  for (size_t i = 0; i < sizeof PATHS / sizeof PATHS[0]; i++) {
-    for (size_t j = 0; j < sizeof methods / sizeof methods[0]; j++)
+  for (size_t i = 0; i < COUNT_OF(PATHS); i++) {
+    for (size_t j = 0; j < COUNT_OF(methods); j++)
       check_allow(methods[j], PATHS[i].path, PATHS[i].allow);
   }
   check_allow("OPTIONS", "*", "GET, HEAD, POST, OPTIONS");
 }
 
-static void handshakes(void **state)
+UNIT_TEST(handshakes)
 {
-  (void)state;
-  check(HANDSHAKES, sizeof HANDSHAKES / sizeof HANDSHAKES[0], "Host: localhost:80\r\n");
+  check(HANDSHAKES, COUNT_OF(HANDSHAKES), "Host: localhost:80\r\n");
 }
 
-static void hosts_and_origins(void **state)
+UNIT_TEST(hosts_and_origins)
 {
-  (void)state;
-  check(SOURCES, sizeof SOURCES / sizeof SOURCES[0], "");
+  check(SOURCES, COUNT_OF(SOURCES), "");
 }
 
-static void any_host_will_do_on_another_address(void **state)
+UNIT_TEST(any_host_will_do_on_another_address)
 {
-  (void)state;
   static const struct sample samples[] = {
       {"POST /", "Host: example.test\r\n" JSON_ONE, SERVE},
       {"POST /", "Host: example.test\r\nOrigin: http://evil.test\r\n" JSON_ONE, 403},
@@ -408,10 +396,10 @@ static int tear_down_origins(void **state)
   return 0;
 }
 
-static void origins_that_are_let_in(void **state)
+UNIT_TEST_WITH(origins_that_are_let_in, set_up_origins, tear_down_origins)
 {
   struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
-  for (size_t i = 0; i < sizeof PAGES / sizeof PAGES[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(PAGES); i++) {
     const struct sample *sample = &PAGES[i].sample;
     struct http_route_result route;
     assert_int_equal(read_route(sample, "", &site, &route), 0);
@@ -449,7 +437,7 @@ static void check_preflight(const struct http_site *site, const char *fields, co
   "Access-Control-Max-Age: 600\r\n"
 #define PRIVATE "Access-Control-Request-Private-Network: true\r\n"
 
-static void preflights_are_answered(void **state)
+UNIT_TEST_WITH(preflights_are_answered, set_up_origins, tear_down_origins)
 {
   struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
   check_preflight(&site, PREFLIGHT, NO_CONTENT SEEN_BY_APP GRANTS "\r\n");
@@ -460,17 +448,4 @@ static void preflights_are_answered(void **state)
                   NO_CONTENT "Allow: POST, OPTIONS\r\n\r\n");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(methods_and_paths),
-      cmocka_unit_test(calls_by_get),
-      cmocka_unit_test(paths_tell_their_methods),
-      cmocka_unit_test(handshakes),
-      cmocka_unit_test(hosts_and_origins),
-      cmocka_unit_test(any_host_will_do_on_another_address),
-      cmocka_unit_test_setup_teardown(origins_that_are_let_in, set_up_origins, tear_down_origins),
-      cmocka_unit_test_setup_teardown(preflights_are_answered, set_up_origins, tear_down_origins),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

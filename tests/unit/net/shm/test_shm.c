@@ -5,6 +5,21 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
+static int open_plain(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){0});
+}
+
+static int open_small(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){.ring_size = RING_SIZE_MIN});
+}
+
+static int open_impatient(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){.body_timeout_ms = 3000});
+}
+
 static void expect_status(int fd, const char *request, const char *begin, const char *words)
 {
   char head[1024];
@@ -16,7 +31,7 @@ static void expect_status(int fd, const char *request, const char *begin, const 
 
 /* --- the request --- */
 
-static void requests_that_are_none_are_refused(void **state)
+UNIT_TEST_WITH(requests_that_are_none_are_refused, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   static const struct {
@@ -50,7 +65,7 @@ static void requests_that_are_none_are_refused(void **state)
 
 /* --- messages --- */
 
-static void messages_of_all_lengths_come_back(void **state)
+UNIT_TEST_WITH(messages_of_all_lengths_come_back, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   static const size_t lengths[] = {0,    1,    7,     8,     9,      4087,   4088,
@@ -67,8 +82,9 @@ static void messages_of_all_lengths_come_back(void **state)
   }
   free(bytes);
 }
+UNIT_TEST_ALSO(messages_of_all_lengths_come_back, open_small, shm_fixture_close)
 
-static void many_in_flight_keep_their_order(void **state)
+UNIT_TEST_WITH(many_in_flight_keep_their_order, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   enum { ROUNDS = 200, IN_FLIGHT = 40 };
@@ -89,8 +105,9 @@ static void many_in_flight_keep_their_order(void **state)
     buffer_fini(&frames);
   }
 }
+UNIT_TEST_ALSO(many_in_flight_keep_their_order, open_small, shm_fixture_close)
 
-static void streams_come_in_parts(void **state)
+UNIT_TEST_WITH(streams_come_in_parts, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   begin_sharing(&f->c);
@@ -103,7 +120,7 @@ static void streams_come_in_parts(void **state)
   expect_answer(&f->c, TEXT("next"));
 }
 
-static void a_stream_that_breaks_ends_the_connection(void **state)
+UNIT_TEST_WITH(a_stream_that_breaks_ends_the_connection, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   begin_sharing(&f->c);
@@ -115,7 +132,7 @@ static void a_stream_that_breaks_ends_the_connection(void **state)
 /* --- waiting --- */
 
 /* More answers than the ring and the buffer behind it take: the rest waits for the client. */
-static void a_client_that_does_not_read_waits_for_itself(void **state)
+UNIT_TEST_WITH(a_client_that_does_not_read_waits_for_itself, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   enum { MESSAGES = 300, LENGTH = 10000 };
@@ -150,7 +167,7 @@ static void a_client_that_does_not_read_waits_for_itself(void **state)
   buffer_fini(&frames);
 }
 
-static void a_client_that_never_reads_is_dropped(void **state)
+UNIT_TEST_WITH(a_client_that_never_reads_is_dropped, open_impatient, shm_fixture_close)
 {
   struct fixture *f = *state;
   static char bytes[RING_SIZE];
@@ -188,7 +205,7 @@ static void send_until_blocked(struct fixture *f)
 }
 
 /* A bell, or the end, that nobody took from the socket would bring the connection back at once, again and again. */
-static void who_does_not_read_is_heard_all_the_same(void **state)
+UNIT_TEST_WITH(who_does_not_read_is_heard_all_the_same, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   int left = 1;
@@ -214,17 +231,17 @@ static void expect_no_patience(struct fixture *f, size_t shown)
   buffer_fini(&frame);
 }
 
-static void half_a_message_is_not_waited_for_long(void **state)
+UNIT_TEST_WITH(half_a_message_is_not_waited_for_long, open_impatient, shm_fixture_close)
 {
   expect_no_patience(*state, 16);
 }
 
-static void less_than_a_head_is_not_waited_for_long(void **state)
+UNIT_TEST_WITH(less_than_a_head_is_not_waited_for_long, open_impatient, shm_fixture_close)
 {
   expect_no_patience(*state, 3);
 }
 
-static void the_end_of_the_server_is_told(void **state)
+UNIT_TEST_WITH(the_end_of_the_server_is_told, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   begin_sharing(&f->c);
@@ -235,7 +252,7 @@ static void the_end_of_the_server_is_told(void **state)
   expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
-static void a_call_that_does_not_return_is_answered_at_the_end(void **state)
+UNIT_TEST_WITH(a_call_that_does_not_return_is_answered_at_the_end, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   begin_sharing(&f->c);
@@ -251,41 +268,4 @@ static void a_call_that_does_not_return_is_answered_at_the_end(void **state)
   AWAIT(atomic_load(&f->server.s.stub.clients) == 0);
 }
 
-static int open_plain(void **state)
-{
-  return shm_fixture_open(state, (struct duplex_options){0});
-}
-
-static int open_small(void **state)
-{
-  return shm_fixture_open(state, (struct duplex_options){.ring_size = RING_SIZE_MIN});
-}
-
-static int open_impatient(void **state)
-{
-  return shm_fixture_open(state, (struct duplex_options){.body_timeout_ms = 3000});
-}
-
-int main(void)
-{
-#define SHM_TEST(test)       cmocka_unit_test_setup_teardown(test, open_plain, shm_fixture_close)
-#define SMALL_TEST(test)     cmocka_unit_test_setup_teardown(test, open_small, shm_fixture_close)
-#define IMPATIENT_TEST(test) cmocka_unit_test_setup_teardown(test, open_impatient, shm_fixture_close)
-  const struct CMUnitTest tests[] = {
-      SHM_TEST(requests_that_are_none_are_refused),
-      SHM_TEST(messages_of_all_lengths_come_back),
-      SMALL_TEST(messages_of_all_lengths_come_back),
-      SHM_TEST(many_in_flight_keep_their_order),
-      SMALL_TEST(many_in_flight_keep_their_order),
-      SHM_TEST(streams_come_in_parts),
-      SHM_TEST(a_stream_that_breaks_ends_the_connection),
-      SHM_TEST(a_client_that_does_not_read_waits_for_itself),
-      IMPATIENT_TEST(a_client_that_never_reads_is_dropped),
-      IMPATIENT_TEST(half_a_message_is_not_waited_for_long),
-      IMPATIENT_TEST(less_than_a_head_is_not_waited_for_long),
-      SHM_TEST(who_does_not_read_is_heard_all_the_same),
-      SHM_TEST(the_end_of_the_server_is_told),
-      SHM_TEST(a_call_that_does_not_return_is_answered_at_the_end),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -157,7 +157,7 @@ static void (*const behaviours[])(struct client *client) = {
 static void *run_client(void *argument)
 {
   struct client *client = argument;
-  const unsigned count = sizeof behaviours / sizeof *behaviours;
+  const unsigned count = COUNT_OF(behaviours);
   client->fd = duplex_connect_open(&client->crowd->server);
   pthread_barrier_wait(&client->crowd->all_open);
   behaviours[client->number % count](client);
@@ -204,9 +204,8 @@ static void close_crowd(struct crowd *crowd)
   test_free(crowd);
 }
 
-static void each_end_is_noticed(void **state)
+UNIT_TEST(each_end_is_noticed)
 {
-  (void)state;
   static const unsigned threads[] = {1, 2};
   for (int kind = 0; kind < 2; kind++) {
     struct crowd *crowd = open_crowd(threads[kind], 2 * threads[kind]);
@@ -220,9 +219,8 @@ static void each_end_is_noticed(void **state)
 }
 
 /* The peer cuts off a call whose client goes at the same time. */
-static void a_client_leaves_when_its_call_is_cut_off(void **state)
+UNIT_TEST(a_client_leaves_when_its_call_is_cut_off)
 {
-  (void)state;
   enum { TIMES = 50 };
   for (int i = 0; i < TIMES; i++) {
     struct crowd *crowd = open_crowd(2, 4);
@@ -237,9 +235,8 @@ static void a_client_leaves_when_its_call_is_cut_off(void **state)
   }
 }
 
-static void clients_leave_while_the_peer_stops(void **state)
+UNIT_TEST(clients_leave_while_the_peer_stops)
 {
-  (void)state;
   for (int i = 0; i < ROUNDS; i++) {
     struct crowd *crowd = open_crowd(2, 4);
     run_clients(crowd);
@@ -247,12 +244,4 @@ static void clients_leave_while_the_peer_stops(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_end_is_noticed),
-      cmocka_unit_test(clients_leave_while_the_peer_stops),
-      cmocka_unit_test(a_client_leaves_when_its_call_is_cut_off),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

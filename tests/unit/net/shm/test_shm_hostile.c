@@ -2,6 +2,16 @@
 #include "shm_fixture.h"
 #include "tests/unit/await.h"
 
+static int open_plain(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){0});
+}
+
+static int open_short_of_input(void **state)
+{
+  return shm_fixture_open(state, (struct duplex_options){.input_max = 64 * 1024});
+}
+
 static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_t written)
 {
   uint64_t head = (uint64_t)kind << 32 | length;
@@ -10,7 +20,7 @@ static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_
   ring_peer(&f->c);
 }
 
-static void wrong_frames_end_the_connection(void **state)
+UNIT_TEST_WITH(wrong_frames_end_the_connection, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   static const struct {
@@ -41,7 +51,7 @@ static void wrong_frames_end_the_connection(void **state)
   }
 }
 
-static void positions_that_change_in_a_message_end_the_connection(void **state)
+UNIT_TEST_WITH(positions_that_change_in_a_message_end_the_connection, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   static const uint64_t wrong[] = {0, 8, 15, RING_SIZE + 17, UINT64_MAX};
@@ -60,7 +70,7 @@ static void positions_that_change_in_a_message_end_the_connection(void **state)
 }
 
 /* The answers cannot be sent; there is no way to say why. */
-static void a_taken_position_that_is_none_drops_the_connection(void **state)
+UNIT_TEST_WITH(a_taken_position_that_is_none_drops_the_connection, open_plain, shm_fixture_close)
 {
   struct fixture *f = *state;
   begin_sharing(&f->c);
@@ -84,7 +94,7 @@ static void a_taken_position_that_is_none_drops_the_connection(void **state)
 }
 
 /* All input together is bounded, and a message that grows beyond that is cut. */
-static void too_much_input_is_cut(void **state)
+UNIT_TEST_WITH(too_much_input_is_cut, open_short_of_input, shm_fixture_close)
 {
   struct fixture *f = *state;
   static char bytes[300000];
@@ -109,24 +119,4 @@ static void too_much_input_is_cut(void **state)
   buffer_fini(&frame);
 }
 
-static int open_plain(void **state)
-{
-  return shm_fixture_open(state, (struct duplex_options){0});
-}
-
-static int open_short_of_input(void **state)
-{
-  return shm_fixture_open(state, (struct duplex_options){.input_max = 64 * 1024});
-}
-
-int main(void)
-{
-#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, open_plain, shm_fixture_close)
-  const struct CMUnitTest tests[] = {
-      SHM_TEST(wrong_frames_end_the_connection),
-      SHM_TEST(positions_that_change_in_a_message_end_the_connection),
-      SHM_TEST(a_taken_position_that_is_none_drops_the_connection),
-      cmocka_unit_test_setup_teardown(too_much_input_is_cut, open_short_of_input, shm_fixture_close),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -6,6 +6,13 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+static int open_large(void **state)
+{
+  int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
+  ((struct fixture *)*state)->server.pool.rest_ms = 30;
+  return failed;
+}
+
 enum { CLIENTS = 12, CALLS = 400 };
 
 struct other {
@@ -48,7 +55,7 @@ static void *call_and_pause(void *argument)
   return NULL;
 }
 
-static void nobody_is_forgotten(void **state)
+UNIT_TEST_WITH(nobody_is_forgotten, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   static struct other others[CLIENTS];
@@ -65,7 +72,7 @@ static void nobody_is_forgotten(void **state)
 }
 
 /* One after the other, more than a member looks at. */
-static void many_take_turns(void **state)
+UNIT_TEST_WITH(many_take_turns, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   enum { MANY = 80, ROUNDS = 15 };
@@ -88,7 +95,7 @@ static void many_take_turns(void **state)
 }
 
 /* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
-static void a_slow_call_delays_nobody(void **state)
+UNIT_TEST_WITH(a_slow_call_delays_nobody, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   struct other slow = {.seed = 0};
@@ -112,7 +119,7 @@ static void a_slow_call_delays_nobody(void **state)
 }
 
 /* Answers are held back while more requests are there, but not behind one that stays inside Java. */
-static void an_answer_does_not_wait_for_the_next_one(void **state)
+UNIT_TEST_WITH(an_answer_does_not_wait_for_the_next_one, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   struct buffer frames;
@@ -132,7 +139,7 @@ static void an_answer_does_not_wait_for_the_next_one(void **state)
 }
 
 /* A client that floods one connection does not keep the others waiting. */
-static void a_flood_delays_nobody(void **state)
+UNIT_TEST_WITH(a_flood_delays_nobody, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   struct other busy = {.seed = 0};
@@ -165,7 +172,7 @@ static size_t count_pages(const struct fixture *f)
   return count;
 }
 
-static void an_idle_connection_gives_memory_back(void **state)
+UNIT_TEST_WITH(an_idle_connection_gives_memory_back, open_large, shm_fixture_close)
 {
   struct fixture *f = *state;
   static char bytes[200000];
@@ -180,20 +187,4 @@ static void an_idle_connection_gives_memory_back(void **state)
   }
 }
 
-static int open_large(void **state)
-{
-  int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
-  ((struct fixture *)*state)->server.pool.rest_ms = 30;
-  return failed;
-}
-
-int main(void)
-{
-#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, open_large, shm_fixture_close)
-  const struct CMUnitTest tests[] = {
-      SHM_TEST(nobody_is_forgotten),       SHM_TEST(many_take_turns),
-      SHM_TEST(a_slow_call_delays_nobody), SHM_TEST(an_answer_does_not_wait_for_the_next_one),
-      SHM_TEST(a_flood_delays_nobody),     SHM_TEST(an_idle_connection_gives_memory_back),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -1,14 +1,8 @@
 #include "net/websocket/ws_frames.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MESSAGE_MAX = 70000 };
 
@@ -203,10 +197,9 @@ static void check(const char *name, const struct buffer *bytes, size_t piece, co
   end_reading(&reading);
 }
 
-static void samples_give_their_events(void **state)
+UNIT_TEST(samples_give_their_events)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof SAMPLES / sizeof SAMPLES[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(SAMPLES); i++) {
     struct buffer bytes;
     buffer_init(&bytes);
     put_sample(&bytes, &SAMPLES[i]);
@@ -217,9 +210,8 @@ static void samples_give_their_events(void **state)
   }
 }
 
-static void lengths_are_as_short_as_can_be(void **state)
+UNIT_TEST(lengths_are_as_short_as_can_be)
 {
-  (void)state;
   static const struct {
     const char *bytes;
     size_t length;
@@ -229,7 +221,7 @@ static void lengths_are_as_short_as_can_be(void **state)
       {"\x81\xff\x80\0\0\0\0\0\0\0\1\2\3\4", 14},   /* the highest bit of 64 */
       {"\x89\xfe\x00\x7e\1\2\3\4", 8},              /* a ping of 126 */
   };
-  for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(frames); i++) {
     struct buffer bytes;
     buffer_init(&bytes);
     buffer_append(&bytes, frames[i].bytes, frames[i].length);
@@ -273,19 +265,18 @@ static void check_pieces(const struct buffer *frame, const struct buffer *wanted
   ws_decoder_destroy(decoder);
 }
 
-static void a_text_is_the_same_in_pieces_of_any_size(void **state)
+UNIT_TEST(a_text_is_the_same_in_pieces_of_any_size)
 {
-  (void)state;
   static const size_t lengths[] = {1, 100, 125, 126, 1000, 65535, 65536, 700000};
   static const size_t pieces[] = {1, 2, 3, 5, 6, 13, 14, 31, 64, 1000, 4096, 131072, SIZE_MAX};
-  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(lengths); i++) {
     struct buffer text;
     struct buffer frame;
     buffer_init(&text);
     buffer_init(&frame);
     put_characters(&text, lengths[i]);
     put_frame(&frame, FIN | WS_TEXT, true, text.data, text.len);
-    for (size_t j = lengths[i] > MESSAGE_MAX ? 9 : 0; j < sizeof pieces / sizeof pieces[0]; j++)
+    for (size_t j = lengths[i] > MESSAGE_MAX ? 9 : 0; j < COUNT_OF(pieces); j++)
       check_pieces(&frame, &text, pieces[j] < frame.len ? pieces[j] : frame.len);
     buffer_fini(&text);
     buffer_fini(&frame);
@@ -293,9 +284,8 @@ static void a_text_is_the_same_in_pieces_of_any_size(void **state)
 }
 
 /* What a client announces takes no memory before a good deal of it has come. */
-static void announced_bytes_take_no_room(void **state)
+UNIT_TEST(announced_bytes_take_no_room)
 {
-  (void)state;
   struct ws_reader reader = {0};
   struct ws_decoder *decoder = ws_decoder_create();
   struct buffer message;
@@ -309,9 +299,8 @@ static void announced_bytes_take_no_room(void **state)
   ws_decoder_destroy(decoder);
 }
 
-static void a_message_that_is_too_long_fails_before_it_is_whole(void **state)
+UNIT_TEST(a_message_that_is_too_long_fails_before_it_is_whole)
 {
-  (void)state;
   struct buffer bytes;
   buffer_init(&bytes);
   BUFFER_LITERAL(&bytes, "\x81\xff\0\0\0\0\0\1\x11\x71\1\2\3\4x"); /* MESSAGE_MAX + 1, and one byte of it */
@@ -327,9 +316,8 @@ static void a_message_that_is_too_long_fails_before_it_is_whole(void **state)
   buffer_fini(&bytes);
 }
 
-static void a_decoder_is_clean_between_frames_only(void **state)
+UNIT_TEST(a_decoder_is_clean_between_frames_only)
 {
-  (void)state;
   struct buffer bytes;
   buffer_init(&bytes);
   put_frame(&bytes, WS_TEXT, true, "ab", 2);
@@ -344,9 +332,8 @@ static void a_decoder_is_clean_between_frames_only(void **state)
   buffer_fini(&bytes);
 }
 
-static void headers_are_as_short_as_can_be(void **state)
+UNIT_TEST(headers_are_as_short_as_can_be)
 {
-  (void)state;
   static const struct {
     size_t length;
     size_t header_length;
@@ -358,7 +345,7 @@ static void headers_are_as_short_as_can_be(void **state)
       {65536, 10, "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00"},
       {0x123456, 10, "\x81\x7f\x00\x00\x00\x00\x00\x12\x34\x56"},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct buffer out;
     char *payload = test_calloc(1, cases[i].length);
     buffer_init(&out);
@@ -370,16 +357,4 @@ static void headers_are_as_short_as_can_be(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(samples_give_their_events),
-      cmocka_unit_test(lengths_are_as_short_as_can_be),
-      cmocka_unit_test(a_text_is_the_same_in_pieces_of_any_size),
-      cmocka_unit_test(announced_bytes_take_no_room),
-      cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
-      cmocka_unit_test(a_decoder_is_clean_between_frames_only),
-      cmocka_unit_test(headers_are_as_short_as_can_be),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

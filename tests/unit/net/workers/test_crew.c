@@ -3,19 +3,13 @@
 
 #include "base/clock.h"
 #include "stub_service.h"
+#include "tests/unit/unit.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Longer than any thread is kept from its processor: a member that was given work is not taken for one that is inside. */
 enum { BUSY_MS = 2000 };
@@ -112,9 +106,8 @@ static void wait_done(struct fixture *f, struct job *job)
   pthread_mutex_unlock(&f->stub.lock);
 }
 
-static void no_thread_to_be_had_is_no_end(void **state)
+UNIT_TEST(no_thread_to_be_had_is_no_end)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 8, BUSY_MS, 1);
   struct job blocked;
@@ -128,9 +121,8 @@ static void no_thread_to_be_had_is_no_end(void **state)
 }
 
 /* Only of what the service was given, and not of the message before it. */
-static void the_service_hears_of_lost_answers(void **state)
+UNIT_TEST(the_service_hears_of_lost_answers)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 1, 60000, 1);
   struct job jobs[3];
@@ -147,9 +139,8 @@ static void the_service_hears_of_lost_answers(void **state)
   close_fixture(&f);
 }
 
-static void stop_does_not_wait_longer_than_told(void **state)
+UNIT_TEST(stop_does_not_wait_longer_than_told)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 1, 60000, 1);
   struct job blocked;
@@ -180,9 +171,8 @@ static void wait_turns(struct reader *reader, int count)
   AWAIT(atomic_load(&reader->turns) >= count);
 }
 
-static void an_event_is_given_once(void **state)
+UNIT_TEST(an_event_is_given_once)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 4, 4, 60000, 100);
   int fds[2];
@@ -252,9 +242,8 @@ static void wait_ended(struct greedy *greedy)
   AWAIT(atomic_load(&greedy->ended));
 }
 
-static void a_lone_source_goes_on_until_others_wait(void **state)
+UNIT_TEST(a_lone_source_goes_on_until_others_wait)
 {
-  (void)state;
   struct fixture f;
   struct greedy greedy;
   open_fixture(&f, 1, 1, 60000, 1);
@@ -272,9 +261,8 @@ static void a_lone_source_goes_on_until_others_wait(void **state)
 
 /* The event that ends a turn is served. The watcher may come upon it first, where the member is kept from
  * running: then the turn goes on, and the next event ends it. */
-static void an_event_that_ends_a_turn_is_not_lost(void **state)
+UNIT_TEST(an_event_that_ends_a_turn_is_not_lost)
 {
-  (void)state;
   struct fixture f;
   struct greedy greedy;
   open_fixture(&f, 1, 1, 60000, 1);
@@ -336,9 +324,8 @@ static void give_turns(struct fixture *f, struct stayer *stayer, int turns)
   assert_false(stayer->wrong);
 }
 
-static void a_member_stays_with_the_source_that_it_served_before(void **state)
+UNIT_TEST(a_member_stays_with_the_source_that_it_served_before)
 {
-  (void)state;
   enum { ENOUGH = 1000000 }; /* nearly always two */
   struct fixture f;
   open_fixture(&f, 2, 2, 60000, 100);
@@ -348,9 +335,8 @@ static void a_member_stays_with_the_source_that_it_served_before(void **state)
   close_fixture(&f);
 }
 
-static void nobody_stays_where_no_other_is_idle(void **state)
+UNIT_TEST(nobody_stays_where_no_other_is_idle)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 1, 60000, 1);
   struct stayer stayer = {.source.turn = stayer_turn, .finds_at = 1};
@@ -361,9 +347,8 @@ static void nobody_stays_where_no_other_is_idle(void **state)
 
 /* Two members, so at most twice what one of them tries: of its chances the first, and one each time that as
  * many as before have gone by, until it is one of 128. */
-static void staying_in_vain_becomes_rare(void **state)
+UNIT_TEST(staying_in_vain_becomes_rare)
 {
-  (void)state;
   enum { TURNS = 1000, AT_MOST = 2 * 8 + TURNS / 128 };
   struct fixture f;
   open_fixture(&f, 2, 2, 60000, 100);
@@ -405,9 +390,8 @@ static void wait_asleep(struct fixture *f)
 }
 
 /* The one member is inside: another has to be started for the second job. */
-static void what_is_submitted_wakes_the_watcher(void **state)
+UNIT_TEST(what_is_submitted_wakes_the_watcher)
 {
-  (void)state;
   for (int i = 0; i < 5; i++) {
     struct fixture f;
     struct job first;
@@ -425,9 +409,8 @@ static void what_is_submitted_wakes_the_watcher(void **state)
   }
 }
 
-static void an_event_wakes_the_watcher(void **state)
+UNIT_TEST(an_event_wakes_the_watcher)
 {
-  (void)state;
   struct fixture f;
   open_sleepy(&f, 1, 2);
   int fds[2];
@@ -444,9 +427,8 @@ static void an_event_wakes_the_watcher(void **state)
 }
 
 /* One of two is inside and nothing else happens: the watcher sleeps, and wakes for the end of the call. */
-static void the_end_of_a_long_call_wakes_the_watcher(void **state)
+UNIT_TEST(the_end_of_a_long_call_wakes_the_watcher)
 {
-  (void)state;
   struct fixture f;
   struct job job;
   open_sleepy(&f, 2, 2);
@@ -459,9 +441,8 @@ static void the_end_of_a_long_call_wakes_the_watcher(void **state)
   close_fixture(&f);
 }
 
-static void the_watcher_sleeps_no_longer_than_its_tick_says(void **state)
+UNIT_TEST(the_watcher_sleeps_no_longer_than_its_tick_says)
 {
-  (void)state;
   enum { SLEEP_MS = 50 };
   struct fixture f;
   open_sleepy(&f, 1, 1);
@@ -471,9 +452,8 @@ static void the_watcher_sleeps_no_longer_than_its_tick_says(void **state)
   close_fixture(&f);
 }
 
-static void refusing_all_wakes_the_watcher(void **state)
+UNIT_TEST(refusing_all_wakes_the_watcher)
 {
-  (void)state;
   struct fixture f;
   open_sleepy(&f, 1, 1);
   wait_asleep(&f);
@@ -483,9 +463,8 @@ static void refusing_all_wakes_the_watcher(void **state)
   close_fixture(&f);
 }
 
-static void a_turn_ends_after_its_messages(void **state)
+UNIT_TEST(a_turn_ends_after_its_messages)
 {
-  (void)state;
   struct crew_turn turn;
   crew_turn_begin(&turn);
   turn.ends_ns += 60 * (int64_t)1000000000;
@@ -495,9 +474,8 @@ static void a_turn_ends_after_its_messages(void **state)
 }
 
 /* Quick messages share a look at the clock; after a slow one each has its own. */
-static void a_turn_is_over_soon_after_its_time(void **state)
+UNIT_TEST(a_turn_is_over_soon_after_its_time)
 {
-  (void)state;
   struct crew_turn turn;
   crew_turn_begin(&turn);
   turn.next_look = 4; /* as after quick messages */
@@ -511,9 +489,8 @@ static void a_turn_is_over_soon_after_its_time(void **state)
 
 /* --- members that wait --- */
 
-static void waiting_members_are_none_of_threads_max(void **state)
+UNIT_TEST(waiting_members_are_none_of_threads_max)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 2, 60000, 100);
   struct job waiting[20];
@@ -595,9 +572,8 @@ static void submit_meanwhile(struct fixture *f, struct meanwhile_job *job, int f
 }
 
 /* The end of what it reads is not the end of its wait. */
-static void a_member_whose_source_has_ended_is_woken_by_others(void **state)
+UNIT_TEST(a_member_whose_source_has_ended_is_woken_by_others)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 1, 1, 60000, 1);
   int fds[2];
@@ -615,9 +591,8 @@ static void a_member_whose_source_has_ended_is_woken_by_others(void **state)
 }
 
 /* The wake may come before, in or after each step of the wait. */
-static void no_wake_is_lost(void **state)
+UNIT_TEST(no_wake_is_lost)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, 2, 2, 60000, 100);
   for (int i = 0; i < 300; i++) {
@@ -634,28 +609,4 @@ static void no_wake_is_lost(void **state)
   close_fixture(&f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_thread_to_be_had_is_no_end),
-      cmocka_unit_test(the_service_hears_of_lost_answers),
-      cmocka_unit_test(a_member_whose_source_has_ended_is_woken_by_others),
-      cmocka_unit_test(waiting_members_are_none_of_threads_max),
-      cmocka_unit_test(no_wake_is_lost),
-      cmocka_unit_test(stop_does_not_wait_longer_than_told),
-      cmocka_unit_test(an_event_is_given_once),
-      cmocka_unit_test(a_turn_ends_after_its_messages),
-      cmocka_unit_test(a_turn_is_over_soon_after_its_time),
-      cmocka_unit_test(a_lone_source_goes_on_until_others_wait),
-      cmocka_unit_test(an_event_that_ends_a_turn_is_not_lost),
-      cmocka_unit_test(a_member_stays_with_the_source_that_it_served_before),
-      cmocka_unit_test(nobody_stays_where_no_other_is_idle),
-      cmocka_unit_test(staying_in_vain_becomes_rare),
-      cmocka_unit_test(what_is_submitted_wakes_the_watcher),
-      cmocka_unit_test(an_event_wakes_the_watcher),
-      cmocka_unit_test(the_end_of_a_long_call_wakes_the_watcher),
-      cmocka_unit_test(the_watcher_sleeps_no_longer_than_its_tick_says),
-      cmocka_unit_test(refusing_all_wakes_the_watcher),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -174,9 +174,8 @@ static long sum_counts(const char *text, unsigned *groups)
   return rest == NULL ? sum : sum + strtol(rest + sizeof others - 1, NULL, 10);
 }
 
-static void calls_that_keep_every_thread_are_told_in_groups(void **state)
+UNIT_TEST_WITH(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down)
 {
-  (void)state;
   char text[4096];
   int saved;
   int log = open_log(&saved);
@@ -190,9 +189,8 @@ static void calls_that_keep_every_thread_are_told_in_groups(void **state)
   assert_int_equal(8, groups);
 }
 
-static void threads_are_named_by_the_one_that_is_reserved_for_control(void **state)
+UNIT_TEST_WITH(threads_are_named_by_the_one_that_is_reserved_for_control, set_up, tear_down)
 {
-  (void)state;
   atomic_store(&names_calls, true);
   block(MEMBERS);
   AWAIT(atomic_load(&held) == MEMBERS && atomic_load(&named) == MEMBERS / 2);
@@ -211,9 +209,8 @@ static void note_asked(struct crew_source *source)
 }
 
 /* Soon, and again and again, also while the watcher sleeps between two looks. */
-static void a_call_that_lasts_has_its_input_read_ahead(void **state)
+UNIT_TEST_WITH(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down)
 {
-  (void)state;
   static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
   jobs[0] = (struct job){.source = {.turn = job_turn, .meanwhile = &meanwhile}, .message = "block"};
@@ -226,9 +223,8 @@ static void a_call_that_lasts_has_its_input_read_ahead(void **state)
   AWAIT(atomic_load(&stub.served) == 1);
 }
 
-static void a_call_that_is_short_has_nothing_read_ahead(void **state)
+UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
 {
-  (void)state;
   static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
   for (int i = 0; i < 100; i++) {
@@ -240,14 +236,4 @@ static void a_call_that_is_short_has_nothing_read_ahead(void **state)
   assert_int_equal(0, atomic_load(&asked));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(threads_are_named_by_the_one_that_is_reserved_for_control, set_up,
-                                      tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -4,17 +4,12 @@
 
 #include "base/clock.h"
 #include "stub_service.h"
+#include "tests/unit/unit.h"
 
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { LOOK_NS = 50000, PAUSE_US = 2000, FOUND_AT = 3, UNKNOWN = -1 };
 
@@ -140,9 +135,8 @@ static void stay(struct fixture *f, struct ring *ring)
   } while (!ring->found);
 }
 
-static void a_client_that_lets_time_pass_is_not_looked_for(void **state)
+UNIT_TEST(a_client_that_lets_time_pass_is_not_looked_for)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, true);
   struct ring ring = {.source = {.turn = turn, .lookout = &LOOKOUT}, .found_at = INT_MAX};
@@ -154,9 +148,8 @@ static void a_client_that_lets_time_pass_is_not_looked_for(void **state)
   close_fixture(&f);
 }
 
-static void a_client_elsewhere_needs_no_yield(void **state)
+UNIT_TEST(a_client_elsewhere_needs_no_yield)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, false);
   struct ring ring = {.is_brisk = true, .names_itself = true, .found_at = FOUND_AT};
@@ -166,9 +159,8 @@ static void a_client_elsewhere_needs_no_yield(void **state)
   close_fixture(&f);
 }
 
-static void a_client_on_the_same_processor_gets_it_at_once(void **state)
+UNIT_TEST(a_client_on_the_same_processor_gets_it_at_once)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, true);
   struct ring ring = {.is_brisk = true, .names_itself = true, .is_near = true, .found_at = FOUND_AT};
@@ -177,9 +169,8 @@ static void a_client_on_the_same_processor_gets_it_at_once(void **state)
   close_fixture(&f);
 }
 
-static void a_client_that_names_no_processor_is_where_it_may_be(void **state)
+UNIT_TEST(a_client_that_names_no_processor_is_where_it_may_be)
 {
-  (void)state;
   for (int may_pause = 0; may_pause < 2; may_pause++) {
     struct fixture f;
     open_fixture(&f, may_pause);
@@ -191,9 +182,8 @@ static void a_client_that_names_no_processor_is_where_it_may_be(void **state)
 }
 
 /* The time without the processor is no part of the look, which would be over otherwise. */
-static void a_member_that_lost_its_processor_looks_on(void **state)
+UNIT_TEST(a_member_that_lost_its_processor_looks_on)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, true);
   struct ring ring = {.is_brisk = true, .names_itself = true, .found_at = 6, .nap_at = 1};
@@ -202,9 +192,8 @@ static void a_member_that_lost_its_processor_looks_on(void **state)
   close_fixture(&f);
 }
 
-static void a_look_that_is_slow_ends(void **state)
+UNIT_TEST(a_look_that_is_slow_ends)
 {
-  (void)state;
   struct fixture f;
   open_fixture(&f, true);
   struct ring ring = {.source = {.turn = turn, .lookout = &LOOKOUT},
@@ -275,9 +264,8 @@ static bool is_kept_awake(int64_t pause_ns)
   return paced.is_kept;
 }
 
-static void a_client_that_calls_often_stays_awake_while_there_is_other_work(void **state)
+UNIT_TEST(a_client_that_calls_often_stays_awake_while_there_is_other_work)
 {
-  (void)state;
   for (int64_t pause_ns = 100000; pause_ns < 2000000; pause_ns += 700000) {
     bool is_kept = false;
     for (int i = 0; i < 100 && !is_kept; i++) /* the watcher may have taken the turn, and does not look */
@@ -325,7 +313,7 @@ static void awake_turn(struct crew_source *source, struct crew_member *member)
     crew_submit(busy->crew, source);
 }
 
-static void an_event_is_served_beside_ready_work_and_looks_that_find_some(void **state)
+UNIT_TEST(an_event_is_served_beside_ready_work_and_looks_that_find_some)
 {
   static const struct crew_lookout lookout = {has_more, sleep_with_nothing, meet};
   (void)state;
@@ -348,17 +336,4 @@ static void an_event_is_served_beside_ready_work_and_looks_that_find_some(void *
   close(fds[0]);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_client_that_lets_time_pass_is_not_looked_for),
-      cmocka_unit_test(a_client_elsewhere_needs_no_yield),
-      cmocka_unit_test(a_client_on_the_same_processor_gets_it_at_once),
-      cmocka_unit_test(a_client_that_names_no_processor_is_where_it_may_be),
-      cmocka_unit_test(a_member_that_lost_its_processor_looks_on),
-      cmocka_unit_test(a_look_that_is_slow_ends),
-      cmocka_unit_test(a_client_that_calls_often_stays_awake_while_there_is_other_work),
-      cmocka_unit_test(an_event_is_served_beside_ready_work_and_looks_that_find_some),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

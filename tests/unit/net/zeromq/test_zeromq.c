@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void every_request_of_a_req_client_is_answered(void **state)
+UNIT_TEST_WITH(every_request_of_a_req_client_is_answered, open_fixture, close_fixture)
 {
   struct zeromq_fixture *f = *state;
   void *req = connect_client(f, ZMQ_REQ);
@@ -32,12 +32,4 @@ static void every_request_of_a_req_client_is_answered(void **state)
   close_client(f, req);
 }
 
-int main(void)
-{
-#define CASE_WITH(open, test) cmocka_unit_test_setup_teardown(test, open, close_fixture)
-#define CASE(test)            CASE_WITH(open_fixture, test)
-  const struct CMUnitTest tests[] = {
-      CASE(every_request_of_a_req_client_is_answered),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -12,7 +12,7 @@ static void *take_late_turns(void *argument)
 }
 
 /* TSan is what can fail here: a turn of an identity that has nothing any more looks at it before the lock. */
-static void a_late_turn_may_meet_an_identity_that_is_used_again(void **state)
+UNIT_TEST_WITH(a_late_turn_may_meet_an_identity_that_is_used_again, open_fixture, close_fixture)
 {
   struct zeromq_fixture *f = *state;
   pthread_mutex_lock(&f->zeromq->lock);
@@ -31,11 +31,4 @@ static void a_late_turn_may_meet_an_identity_that_is_used_again(void **state)
   pthread_join(late, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_late_turn_may_meet_an_identity_that_is_used_again, open_fixture,
-                                      close_fixture),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -157,20 +157,20 @@ static void all_comes_in_order_once_a_client_reads(void **state, size_t size)
   close_client(deaf.f, deaf.socket);
 }
 
-static void small_answers_are_held_by_their_number(void **state)
+UNIT_TEST_WITH(small_answers_are_held_by_their_number, open_narrow_fixture, close_fixture)
 {
   all_comes_in_order_once_a_client_reads(state, COUNTED_ABOVE - 24);
 }
 
 /* Those that are held go on when libzmq has sent others: no tick is needed. */
-static void large_answers_are_held_by_their_bytes(void **state)
+UNIT_TEST_WITH(large_answers_are_held_by_their_bytes, open_wide_fixture, close_fixture)
 {
   struct zeromq_fixture *f = *state;
   atomic_store(&f->never_ticks, true);
   all_comes_in_order_once_a_client_reads(state, LARGE_ANSWER);
 }
 
-static void answers_above_the_limit_wait_for_a_slow_client(void **state)
+UNIT_TEST_WITH(answers_above_the_limit_wait_for_a_slow_client, open_narrow_fixture, close_fixture)
 {
   enum { ANSWERS = 6 };
   struct deaf deaf;
@@ -184,7 +184,7 @@ static void answers_above_the_limit_wait_for_a_slow_client(void **state)
 }
 
 /* Refusals come behind what is held, until it is too much. */
-static void a_client_goes_on_whose_held_answers_were_dropped(void **state)
+UNIT_TEST_WITH(a_client_goes_on_whose_held_answers_were_dropped, open_narrow_fixture, close_fixture)
 {
   struct deaf deaf;
   open_deaf(&deaf, *state, MESSAGE_MAX);
@@ -216,7 +216,7 @@ static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
 /* More answers at a time than a pipe takes: what is held goes out when the client has read. A tick a round
  * would take 100 s; now and then one is needed, where libzmq's word of room came with the last look at the
  * events. */
-static void held_answers_seldom_need_a_tick(void **state)
+UNIT_TEST_WITH(held_answers_seldom_need_a_tick, open_fixture, close_fixture)
 {
   enum { ROUNDS = 100, BURST = 8 * PENDING_MAX };
   struct zeromq_fixture *f = *state;
@@ -233,7 +233,7 @@ static void held_answers_seldom_need_a_tick(void **state)
   close_client(f, client);
 }
 
-static void answers_do_not_wait_for_a_slow_call_behind_them(void **state)
+UNIT_TEST_WITH(answers_do_not_wait_for_a_slow_call_behind_them, open_fixture, close_fixture)
 {
   struct zeromq_fixture *f = *state;
   void *client = connect_client(f, ZMQ_DEALER);
@@ -248,7 +248,7 @@ static void answers_do_not_wait_for_a_slow_call_behind_them(void **state)
 }
 
 /* Without a tick. The lock keeps the messages in the socket, so that they come in one piece. */
-static void a_turn_sends_its_answers_once_they_are_enough(void **state)
+UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_enough, open_fixture, close_fixture)
 {
   enum { MESSAGES = PENDING_MAX - 1, SENT = MESSAGES - ANSWERS_MAX + 1 };
   struct zeromq_fixture *f = *state;
@@ -272,7 +272,7 @@ static void a_turn_sends_its_answers_once_they_are_enough(void **state)
 }
 
 /* Whether they were sent already, or not yet because no tick has come. */
-static void answers_come_before_the_error_at_the_end(void **state)
+UNIT_TEST_WITH(answers_come_before_the_error_at_the_end, open_fixture, close_fixture)
 {
   struct zeromq_fixture *f = *state;
   atomic_store(&f->tick_is_rare, true);
@@ -288,19 +288,4 @@ static void answers_come_before_the_error_at_the_end(void **state)
   close_client(f, client);
 }
 
-int main(void)
-{
-#define CASE_WITH(open, test) cmocka_unit_test_setup_teardown(test, open, close_fixture)
-#define CASE(test)            CASE_WITH(open_fixture, test)
-  const struct CMUnitTest tests[] = {
-      CASE_WITH(open_narrow_fixture, small_answers_are_held_by_their_number),
-      CASE_WITH(open_wide_fixture, large_answers_are_held_by_their_bytes),
-      CASE_WITH(open_narrow_fixture, answers_above_the_limit_wait_for_a_slow_client),
-      CASE_WITH(open_narrow_fixture, a_client_goes_on_whose_held_answers_were_dropped),
-      CASE(held_answers_seldom_need_a_tick),
-      CASE(answers_do_not_wait_for_a_slow_call_behind_them),
-      CASE(a_turn_sends_its_answers_once_they_are_enough),
-      CASE(answers_come_before_the_error_at_the_end),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN
