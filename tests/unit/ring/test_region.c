@@ -6,9 +6,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static void names_valid_sizes(void **state)
+UNIT_TEST(names_valid_sizes)
 {
-  (void)state;
   assert_true(ring_size_is_valid(RING_SIZE_MIN));
   assert_true(ring_size_is_valid(3 * RING_SIZE_STEP));
   assert_true(ring_size_is_valid(RING_SIZE_MAX));
@@ -16,43 +15,6 @@ static void names_valid_sizes(void **state)
   assert_false(ring_size_is_valid(RING_SIZE_MIN + 1));
   assert_false(ring_size_is_valid(RING_SIZE_MAX + (size_t)RING_SIZE_STEP));
   assert_int_equal(ring_region_size(8192), 4096 + 16384);
-}
-
-/* It costs nothing but what is touched. */
-static void makes_the_largest(void **state)
-{
-  (void)state;
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MAX);
-  pair_send(&pair.client_out, TEXT("a"));
-  pair_receive(&pair.peer_in, TEXT("a"));
-  pair_close(&pair);
-}
-
-/* What a client could do with the descriptor to end the peer, or to keep it from giving pages back. */
-static void seals_the_memory(void **state)
-{
-  (void)state;
-  struct ring_region region;
-  struct jp_error error = {0};
-  int fd;
-  assert_int_equal(ring_region_create(RING_SIZE_MIN, &region, &fd, &error), JP_OK);
-  assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-  assert_int_not_equal(ftruncate(fd, 0), 0);
-  assert_int_not_equal(ftruncate(fd, 1 << 20), 0);
-  assert_int_not_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
-  assert_int_not_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int again = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
-  if (again >= 0)
-    close(again);
-  struct ring_region client;
-  assert_int_equal(ring_region_map(fd, RING_SIZE_MIN, &client, &error), JP_OK);
-  ring_region_unmap(&client);
-  close(fd);
-  ring_region_unmap(&region);
-  ring_region_unmap(&region);
 }
 
 static int make_file(off_t size, int seals)
@@ -65,9 +27,8 @@ static int make_file(off_t size, int seals)
   return fd;
 }
 
-static void client_refuses_what_no_peer_makes(void **state)
+UNIT_TEST(client_refuses_what_no_peer_makes)
 {
-  (void)state;
   enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
   off_t size = (off_t)ring_region_size(RING_SIZE_MIN);
   static const struct {
@@ -103,9 +64,8 @@ static void client_refuses_what_no_peer_makes(void **state)
   close(pipe_ends[1]);
 }
 
-static void a_child_has_no_map(void **state)
+UNIT_TEST(a_child_has_no_map)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   pid_t child = fork();
@@ -120,12 +80,4 @@ static void a_child_has_no_map(void **state)
   pair_close(&pair);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_valid_sizes),  cmocka_unit_test(makes_the_largest),
-      cmocka_unit_test(seals_the_memory),   cmocka_unit_test(client_refuses_what_no_peer_makes),
-      cmocka_unit_test(a_child_has_no_map),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -9,30 +9,9 @@ static void count_pull(void *context)
   *pulls += 1;
 }
 
-static void carries_messages_both_ways(void **state)
-{
-  (void)state;
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
-  pair_send(&pair.client_out, TEXT("{\"a\":1}"));
-  pair_send(&pair.client_out, TEXT(""));
-  pair_send(&pair.client_out, TEXT("12345678"));
-  pair_receive(&pair.peer_in, TEXT("{\"a\":1}"));
-  pair_receive(&pair.peer_in, TEXT(""));
-  pair_receive(&pair.peer_in, TEXT("12345678"));
-  pair_send(&pair.peer_out, TEXT("answer"));
-  pair_receive(&pair.client_in, TEXT("answer"));
-  uint32_t kind;
-  size_t length;
-  assert_int_equal(pair_next(&pair.peer_in, &kind, &length), RING_NOTHING);
-  assert_int_equal(pair_next(&pair.client_in, &kind, &length), RING_NOTHING);
-  pair_close(&pair);
-}
-
 /* All lengths, around the end of the ring, for many times its size. */
-static void wraps_around(void **state)
+UNIT_TEST(wraps_around)
 {
-  (void)state;
   static const size_t sizes[] = {RING_SIZE_MIN, 3 * RING_SIZE_STEP, 16 * RING_SIZE_STEP};
   static char bytes[5000];
   for (size_t i = 0; i < sizeof bytes; i++)
@@ -51,9 +30,8 @@ static void wraps_around(void **state)
 }
 
 /* A position that passes 2^64 is one like others. */
-static void positions_may_pass_their_end(void **state)
+UNIT_TEST(positions_may_pass_their_end)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   uint64_t begin = UINT64_MAX - 4095;
@@ -72,34 +50,9 @@ static void positions_may_pass_their_end(void **state)
   pair_close(&pair);
 }
 
-static void fills_up_and_goes_on(void **state)
-{
-  (void)state;
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
-  struct buffer out;
-  buffer_init(&out);
-  for (int i = 0; i < 300; i++)
-    ring_append_frame(&out, RING_JSON, TEXT("0123456789"));
-  size_t sent = ring_write(&pair.client_out, out.data, out.len);
-  assert_int_equal(sent, RING_SIZE_MIN);
-  assert_int_equal(ring_write(&pair.client_out, out.data + sent, out.len - sent), 0);
-  assert_int_equal(ring_writer_room(&pair.client_out), 0);
-  ring_writer_publish(&pair.client_out);
-  for (int i = 0; i < 300; i++) {
-    pair_receive(&pair.peer_in, TEXT("0123456789"));
-    sent += ring_write(&pair.client_out, out.data + sent, out.len - sent);
-    ring_writer_publish(&pair.client_out);
-  }
-  assert_int_equal(sent, out.len);
-  buffer_fini(&out);
-  pair_close(&pair);
-}
-
 /* A message of many times the ring's size, in pieces of all lengths; a frame behind it. */
-static void carries_what_is_longer_than_the_ring(void **state)
+UNIT_TEST(carries_what_is_longer_than_the_ring)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   size_t length = 100003;
@@ -143,9 +96,8 @@ static void carries_what_is_longer_than_the_ring(void **state)
 
 /* --- home --- */
 
-static void stays_at_home_with_small_messages(void **state)
+UNIT_TEST(stays_at_home_with_small_messages)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, 64 * RING_SIZE_STEP);
   for (int i = 0; i < 10000; i++) {
@@ -158,9 +110,8 @@ static void stays_at_home_with_small_messages(void **state)
 }
 
 /* Twice what is in flight is enough, wherever it lies; more than that walks through the ring. */
-static void stays_near_home_with_some_in_flight(void **state)
+UNIT_TEST(stays_near_home_with_some_in_flight)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, 64 * RING_SIZE_STEP);
   for (int i = 0; i < 600; i++)
@@ -196,9 +147,8 @@ static size_t count_pages(const struct ring_region *region)
   return count;
 }
 
-static void gives_back_pages_only_of_an_empty_ring(void **state)
+UNIT_TEST(gives_back_pages_only_of_an_empty_ring)
 {
-  (void)state;
   struct pair pair;
   size_t size = 128 * RING_SIZE_STEP;
   pair_open(&pair, size);
@@ -223,9 +173,8 @@ static void gives_back_pages_only_of_an_empty_ring(void **state)
 }
 
 /* A reader that looks for some bytes alone sees the rest as more, and does not sleep; a skip frame it sees as a whole. */
-static void sees_no_more_than_it_looks_for(void **state)
+UNIT_TEST(sees_no_more_than_it_looks_for)
 {
-  (void)state;
   struct pair pair;
   uint32_t kind;
   size_t length;
@@ -254,9 +203,8 @@ static void sees_no_more_than_it_looks_for(void **state)
 
 /* --- bells --- */
 
-static void rings_a_sleeper_once(void **state)
+UNIT_TEST(rings_a_sleeper_once)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   assert_false(pair_send(&pair.client_out, TEXT("a")));
@@ -275,9 +223,8 @@ static void rings_a_sleeper_once(void **state)
   pair_close(&pair);
 }
 
-static void rings_who_waits_for_room(void **state)
+UNIT_TEST(rings_who_waits_for_room)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   assert_false(ring_writer_await_room(&pair.client_out));
@@ -308,9 +255,8 @@ static void rings_who_waits_for_room(void **state)
   pair_close(&pair);
 }
 
-static void sleeps_have_numbers_that_are_never_awake(void **state)
+UNIT_TEST(sleeps_have_numbers_that_are_never_awake)
 {
-  (void)state;
   struct pair pair;
   pair_open(&pair, RING_SIZE_MIN);
   pair.peer_in.sleeps = UINT32_MAX;
@@ -320,23 +266,9 @@ static void sleeps_have_numbers_that_are_never_awake(void **state)
   pair_close(&pair);
 }
 
-static void tells_processors(void **state)
-{
-  (void)state;
-  struct ring_side side = {0};
-  assert_int_equal(ring_processor_of(&side), -1);
-  ring_tell_processor(&side, 0);
-  assert_int_equal(ring_processor_of(&side), 0);
-  ring_tell_processor(&side, -1);
-  assert_int_equal(ring_processor_of(&side), -1);
-  side.processor = UINT32_MAX;
-  assert_int_equal(ring_processor_of(&side), -1);
-}
-
 /* As one that is appended whole, of each length of padding. */
-static void makes_frames_where_they_are_written(void **state)
+UNIT_TEST(makes_frames_where_they_are_written)
 {
-  (void)state;
   struct buffer whole;
   struct buffer parts;
   buffer_init(&whole);
@@ -366,9 +298,8 @@ static void ring_nobody(void *context)
 }
 
 /* Over what an earlier round has left in the ring, whose end each round passes. */
-static void writes_the_same_frames_at_once(void **state)
+UNIT_TEST(writes_the_same_frames_at_once)
 {
-  (void)state;
   enum { ROUNDS = 200 };
   const struct ring_rope rope = {ring_nobody, NULL};
   char bytes[64];
@@ -398,24 +329,4 @@ static void writes_the_same_frames_at_once(void **state)
   pair_close(&pair);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(carries_messages_both_ways),
-      cmocka_unit_test(wraps_around),
-      cmocka_unit_test(positions_may_pass_their_end),
-      cmocka_unit_test(fills_up_and_goes_on),
-      cmocka_unit_test(carries_what_is_longer_than_the_ring),
-      cmocka_unit_test(stays_at_home_with_small_messages),
-      cmocka_unit_test(stays_near_home_with_some_in_flight),
-      cmocka_unit_test(gives_back_pages_only_of_an_empty_ring),
-      cmocka_unit_test(rings_a_sleeper_once),
-      cmocka_unit_test(sees_no_more_than_it_looks_for),
-      cmocka_unit_test(rings_who_waits_for_room),
-      cmocka_unit_test(sleeps_have_numbers_that_are_never_awake),
-      cmocka_unit_test(tells_processors),
-      cmocka_unit_test(makes_frames_where_they_are_written),
-      cmocka_unit_test(writes_the_same_frames_at_once),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

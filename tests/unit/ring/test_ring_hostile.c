@@ -48,9 +48,8 @@ static void assert_reader_is_broken(struct fixture *f)
   assert_false(ring_reader_sleep(&f->pair.peer_in));
 }
 
-static void finds_positions_that_are_none(void **state)
+UNIT_TEST(finds_positions_that_are_none)
 {
-  (void)state;
   static const uint64_t wrong[] = {RING_SIZE_MIN + 1, RING_SIZE_MIN + 8, UINT64_MAX,
                                    UINT64_MAX - 7,    UINT64_C(1) << 63, UINT64_C(1) << 32};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -62,9 +61,8 @@ static void finds_positions_that_are_none(void **state)
   }
 }
 
-static void finds_positions_that_run_backwards(void **state)
+UNIT_TEST(finds_positions_that_run_backwards)
 {
-  (void)state;
   static const uint64_t wrong[] = {0, 7, 8, 15, 16, 23, 31};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct fixture f;
@@ -78,9 +76,8 @@ static void finds_positions_that_run_backwards(void **state)
   }
 }
 
-static void waits_for_a_whole_head(void **state)
+UNIT_TEST(waits_for_a_whole_head)
 {
-  (void)state;
   struct fixture f;
   uint32_t kind;
   size_t length;
@@ -97,9 +94,8 @@ static void waits_for_a_whole_head(void **state)
 }
 
 /* Kinds and lengths are the caller's to judge; the ring only tells them. */
-static void tells_any_kind_and_length(void **state)
+UNIT_TEST(tells_any_kind_and_length)
 {
-  (void)state;
   struct fixture f;
   uint32_t kind;
   size_t length;
@@ -116,9 +112,8 @@ static void tells_any_kind_and_length(void **state)
 }
 
 /* What is written behind a head that was read has no effect. */
-static void reads_a_head_once(void **state)
+UNIT_TEST(reads_a_head_once)
 {
-  (void)state;
   struct fixture f;
   uint32_t kind;
   size_t length;
@@ -133,9 +128,8 @@ static void reads_a_head_once(void **state)
   pair_close(&f.pair);
 }
 
-static void finds_skips_that_are_not_there(void **state)
+UNIT_TEST(finds_skips_that_are_not_there)
 {
-  (void)state;
   static const uint32_t wrong[] = {1, 9, RING_SIZE_MIN - 8, RING_SIZE_MIN, INT32_MAX, UINT32_MAX};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct fixture f;
@@ -152,9 +146,8 @@ static void finds_skips_that_are_not_there(void **state)
 }
 
 /* The longest skip leads around to the same place. */
-static void skips_a_whole_ring(void **state)
+UNIT_TEST(skips_a_whole_ring)
 {
-  (void)state;
   struct fixture f;
   uint32_t kind;
   size_t length;
@@ -168,9 +161,8 @@ static void skips_a_whole_ring(void **state)
 }
 
 /* As a writer, whose reader says what it has taken. */
-static void finds_room_that_is_none(void **state)
+UNIT_TEST(finds_room_that_is_none)
 {
-  (void)state;
   static const uint64_t wrong[] = {25, 32, UINT64_MAX, UINT64_C(1) << 63, 15, 0};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct fixture f;
@@ -196,9 +188,8 @@ static void finds_room_that_is_none(void **state)
 }
 
 /* Sleep words and hints may be anything: there is a bell for each new number, and no more. */
-static void takes_any_word(void **state)
+UNIT_TEST(takes_any_word)
 {
-  (void)state;
   struct fixture f;
   begin(&f);
   for (uint32_t i = 0; i < 10; i++) {
@@ -220,9 +211,8 @@ static uint32_t next_random(uint32_t *seed)
 }
 
 /* Anything anywhere: the sanitizers see accesses out of the region, and no loop is endless. */
-static void survives_noise(void **state)
+UNIT_TEST(survives_noise)
 {
-  (void)state;
   uint32_t seed = 20231;
   for (int round = 0; round < 300; round++) {
     struct fixture f;
@@ -256,19 +246,4 @@ static void survives_noise(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_positions_that_are_none),
-      cmocka_unit_test(finds_positions_that_run_backwards),
-      cmocka_unit_test(waits_for_a_whole_head),
-      cmocka_unit_test(tells_any_kind_and_length),
-      cmocka_unit_test(reads_a_head_once),
-      cmocka_unit_test(finds_skips_that_are_not_there),
-      cmocka_unit_test(skips_a_whole_ring),
-      cmocka_unit_test(finds_room_that_is_none),
-      cmocka_unit_test(takes_any_word),
-      cmocka_unit_test(survives_noise),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

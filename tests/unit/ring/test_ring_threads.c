@@ -176,24 +176,15 @@ static void run(size_t ring_size, unsigned window)
   pair_close(&pair);
 }
 
-static void no_bell_is_lost_one_at_a_time(void **state)
+UNIT_TEST(no_bell_is_lost_one_at_a_time)
 {
-  (void)state;
   run(RING_SIZE_MIN, 1);
 }
 
-static void no_bell_is_lost_with_many_in_flight(void **state)
+UNIT_TEST(no_bell_is_lost_with_many_in_flight)
 {
-  (void)state;
   run(RING_SIZE_MIN, 400);
   run(16 * RING_SIZE_STEP, 64);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_bell_is_lost_one_at_a_time),
-      cmocka_unit_test(no_bell_is_lost_with_many_in_flight),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN
