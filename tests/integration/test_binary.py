@@ -3,14 +3,11 @@
 import base64
 import gzip
 import json
-import tempfile
 import unittest
 
-from support.binary_case import BinaryCase
-from support.binary_client import (DENIED, BinaryClient, Raised, Refused, call_message, control_message, get_message,
+from support.peer_case import BinaryCase, PeerCase, allow
+from support.binary_client import (DENIED, BinaryClient, Refused, call_message, control_message, get_message,
                                    meta_message, named, new_message, obj, obj_null, obj_ref, obj_text, put_message)
-from support.clients import WebSocketClient
-from support.peer import Peer
 
 LIST = "java.util.ArrayList"
 FIELDS = "fixtures.Fields"
@@ -33,20 +30,9 @@ class Operations(BinaryCase):
                 client.control("ping")
                 client.control("gc")
                 client.control("delete_object", counter)
-                with self.assertRaises(Raised):
-                    client.call("com.example.Calculator", "self", on=counter)
+                self.raised_by(client.call, "com.example.Calculator", "self", on=counter)
                 client.control("delete_session")
                 self.assertTrue(client.meta(obj(True), obj_null(), obj_null(), obj(["com.example.MyClass"])))
-
-    def test_a_new_object(self):
-        reply = self.client.run(new_message("fixtures.User", "ann", 30))
-        self.assertEqual(reply["returnValue"], {"object": {"clazz": named("fixtures.User"), "ref": 1},
-                                                "from": {"constructor": {"clazz": named("fixtures.User")}}})
-
-    def test_a_void_method(self):
-        member = {"clazz": named("fixtures.Members"), "name": "staticNothing", "modifiers": PUBLIC_STATIC}
-        reply = self.client.run(call_message("fixtures.Members", "staticNothing"))
-        self.assertEqual(reply["returnValue"], {"isVoid": True, "from": {"method": member}})
 
     def test_the_member_that_was_reached(self):
         number = self.client.new("fixtures.Subclass")
@@ -128,17 +114,6 @@ class Puts(BinaryCase):
             del message["execMessage"][struct]["valueObject"]
             self.assert_raised(message, "java.lang.IllegalArgumentException", "Value is missing")
 
-    def test_what_cannot_be_put(self):
-        number = self.client.new(FIELDS)
-        for message, type_name in (
-                (put_message(FIELDS, "STATIC_FINAL", 1), "java.lang.IllegalAccessException"),
-                (put_message(FIELDS, "anInt", obj(None), on=number), "java.lang.IllegalArgumentException"),
-                (put_message(FIELDS, "anInt", "five", on=number), "java.lang.IllegalArgumentException"),
-                (put_message(FIELDS, "user", obj_ref(number), on=number), "java.lang.IllegalArgumentException"),
-                (put_message(FIELDS, "nothing", 1), "java.lang.NoSuchFieldException"),
-                (put_message("fixtures.Nowhere", "nothing", 1), "java.lang.ClassNotFoundException")):
-            self.assertEqual(self.raised_by(message).type, type_name)
-
 
 class Throwables(BinaryCase):
     def test_every_member_of_it_and_its_causes(self):
@@ -161,33 +136,6 @@ class Throwables(BinaryCase):
         self.assertNotIn("message", self.raised_by(call_message("fixtures.Throwables", "withoutMessage")).throwable)
         text = obj_text('"a\\ud800b\\udc00\\ud83e\\ude90\\u0000"')
         self.assertEqual(self.raised_by(call_message("fixtures.Throwables", "plain", text)).text, "a\ufffdb\ufffd🪐\0")
-
-    def test_hostile_ones(self):
-        for method, type_name in (("hostileMessage", "fixtures.Throwables$HostileException"),
-                                  ("hostileCause", "fixtures.Throwables$HostileCauseException"),
-                                  ("cyclic", "java.lang.IllegalStateException"),
-                                  ("outOfMemory", "java.lang.OutOfMemoryError")):
-            self.assertEqual(self.raised_by(call_message("fixtures.Throwables", method)).type, type_name)
-
-    def test_a_constructor_that_throws(self):
-        raised = self.raised_by(new_message("fixtures.Throwables$FailsToConstruct"))
-        self.assertEqual((raised.type, raised.text), ("java.lang.IllegalStateException", "constructor failed"))
-        self.assertEqual(raised.raised["from"], {"constructor": {"clazz": named("fixtures.Throwables$FailsToConstruct")}})
-
-    def test_what_is_not_there(self):
-        for message, type_name in (
-                (new_message("fixtures.Nowhere"), "java.lang.ClassNotFoundException"),
-                (call_message("fixtures.Calculator", "subtract"), "java.lang.NoSuchMethodException"),
-                (call_message("fixtures.Calculator", ""), "java.lang.IllegalArgumentException"),
-                (call_message("", "add"), "java.lang.IllegalArgumentException"),
-                (get_message("fixtures.Fields", ""), "java.lang.IllegalArgumentException"),
-                (get_message("fixtures.Fields", "nothing"), "java.lang.NoSuchFieldException"),
-                (new_message("int"), "java.lang.IllegalArgumentException"),
-                (new_message("a/b"), "java.lang.IllegalArgumentException"),
-                (new_message("fixtures.Shape"), "java.lang.NoSuchMethodException")):
-            raised = self.raised_by(message)
-            self.assertEqual(raised.type, type_name, raised.text)
-            self.assertNotIn("from", raised.raised)
 
     def test_what_initialises_a_class_alone_is_not_served(self):
         for number in (0, 12, 255):
@@ -224,13 +172,6 @@ class Control(BinaryCase):
             message["controlMessage"]["params"] = [param]
             self.assertEqual(self.status_of(message), 2)
 
-    def test_several_refs_and_one_that_is_unknown(self):
-        numbers = [self.client.new(LIST) for _ in range(3)]
-        self.assertEqual(self.status_of(control_message("delete_object", numbers[0], 999999, numbers[1])), 6)
-        with self.assertRaises(Raised):
-            self.client.call(LIST, "size", on=numbers[0])
-        self.assertEqual(self.client.call(LIST, "size", on=numbers[1]), 0)
-
 
 class Metadata(BinaryCase):
     ONE = ["com.example.MyClass"]
@@ -254,15 +195,6 @@ class Metadata(BinaryCase):
         self.assert_tells(self.client.meta(*named_ones), compressed=False)
         excluded = obj({"name": "exclude_prefixes", "value": ["com.example."]})
         self.assertEqual(self.client.meta(*named_ones, excluded), "[]")
-
-    def test_it_is_what_json_rpc_gives(self):
-        for include in (self.ONE, ["java.util.ArrayList", "fixtures.Members"]):
-            args = [{"name": "include_classes", "value": include}]
-            with WebSocketClient(self.peer) as other:
-                for compressed in (True, False):
-                    json_args = [*args, {"name": "compress_encode", "value": compressed}]
-                    value = other.value("meta", {"method": "fetch_classes_info", "args": json_args})["value"]
-                    self.assertEqual(self.client.meta(obj(compressed), {}, {}, obj(include)), value)
 
     def test_what_is_refused(self):
         by_name = obj({"name": "compress_encode", "value": False})
@@ -296,32 +228,25 @@ class Metadata(BinaryCase):
             self.assertEqual((reply["status"], reply["body"]), (4, f"Unknown meta service: {service}"))
 
 
-class Policy(unittest.TestCase):
-    RULES = ("version: 1\nrules:\n  - class: fixtures.Calculator\n    action: ALLOW\n    channel: {calculator}\n"
-             "  - class: fixtures.Fields\n    action: ALLOW\n    channel: {fields}\n")
+class Policy(PeerCase):
+    kind = BinaryClient
 
     def test_its_channel_is_that_of_the_socket(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(self.RULES.format(calculator="ZMQ_SOCKET_RPC", fields="WEBSOCKET_RPC"))
-            file.flush()
-            with Peer("--rpc-policy", file.name, allow=False) as peer, BinaryClient(peer) as client:
-                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
-                number = client.new("fixtures.Calculator")
-                for message, member in (
-                        (new_message(FIELDS), "fixtures.Fields.<init>"),
-                        (get_message(FIELDS, "aStatic"), "fixtures.Fields.aStatic"),
-                        (put_message(FIELDS, "aStatic", 1), "fixtures.Fields.aStatic"),
-                        (call_message(FIELDS, "readStaticFinal"), "fixtures.Fields.readStaticFinal"),
-                        (call_message("java.lang.Object", "toString", on=number), "java.lang.Object.toString"),
-                        (call_message("no.such.Thing", "x"), "no.such.Thing.x"),
-                        (call_message("fixtures.Calculator", "add", obj_null("no.such.Thing")), "no.such.Thing.class")):
-                    with self.assertRaises(Raised) as raised:
-                        client.run(message)
-                    self.assertEqual(raised.exception.type, DENIED)
-                    self.assertEqual(raised.exception.text, f"RPC access denied: {member} via ZMQ_SOCKET_RPC")
-                shown = json.loads(client.meta(obj(False)))
-                self.assertEqual([one["className"] for one in shown], ["fixtures.Calculator"])
-                self.assertEqual(client.call("fixtures.Calculator", "accumulate", 4, on=number), 4)
+        client = self.serve_with(allow("fixtures.Calculator", channel="ZMQ_SOCKET_RPC")
+                                 + allow("fixtures.Fields", channel="WEBSOCKET_RPC"))
+        self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
+        number = client.new("fixtures.Calculator")
+        for message, member in (
+                (new_message(FIELDS), "fixtures.Fields.<init>"), (get_message(FIELDS, "aStatic"), "fixtures.Fields.aStatic"),
+                (put_message(FIELDS, "aStatic", 1), "fixtures.Fields.aStatic"),
+                (call_message(FIELDS, "readStaticFinal"), "fixtures.Fields.readStaticFinal"),
+                (call_message("java.lang.Object", "toString", on=number), "java.lang.Object.toString"),
+                (call_message("no.such.Thing", "x"), "no.such.Thing.x"),
+                (call_message("fixtures.Calculator", "add", obj_null("no.such.Thing")), "no.such.Thing.class")):
+            self.assert_raised(message, DENIED, f"RPC access denied: {member} via ZMQ_SOCKET_RPC")
+        shown = json.loads(client.meta(obj(False)))
+        self.assertEqual([one["className"] for one in shown], ["fixtures.Calculator"])
+        self.assertEqual(client.call("fixtures.Calculator", "accumulate", 4, on=number), 4)
 
 
 if __name__ == "__main__":

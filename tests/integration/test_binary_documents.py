@@ -7,6 +7,7 @@ import unittest
 
 from support import colfer
 from support.peer import ROOT, START_SECONDS, Peer
+from support.peer_case import PeerCase
 
 PAGE = (ROOT / "docs/binary.md").read_text(encoding="utf-8")
 
@@ -15,7 +16,7 @@ def fields(text):
     return [tuple(field.split()) for field in re.split(r",\s*|\n\s*", text.strip())]
 
 
-class Documents(unittest.TestCase):
+class Documents(PeerCase):
     def assert_same_structs(self, told):
         """The last fields of a message, for what is not served, are named there alone."""
         told["Message"] = told["Message"][:len(colfer.STRUCTS["Message"])]

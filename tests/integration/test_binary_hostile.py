@@ -9,7 +9,7 @@ from support import colfer
 from support.binary_client import (REPLIES, REQUESTS, THROWS, BinaryClient, call_message, control_message, exec_message,
                                    get_message, meta_message, new_message, obj, obj_text, part_of, put_message)
 from support.clients import WebSocketClient
-from support.peer import Peer
+from support.peer_case import PeerCase
 
 ADD = call_message("fixtures.Calculator", "add", 1, 2)
 MIB = 1 << 20
@@ -46,22 +46,20 @@ def class_bytes(name):
     return field(0, field(0, text(name)) + b"\x7f")
 
 
-class HostileCase(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
+class HostileCase(PeerCase):
+    options = ()
 
     @classmethod
     def tearDownClass(cls):
-        with cls.peer, BinaryClient(cls.peer, "req") as binary, WebSocketClient(cls.peer) as other:
+        """They are served all the same."""
+        with BinaryClient(cls.peer, "req") as binary, WebSocketClient(cls.peer) as other:
             assert binary.call("fixtures.Calculator", "add", 1, 2) == 3
             assert other.call("fixtures.Calculator", "add", 1, 2) == "3"
 
     def setUp(self):
-        self.clients = [BinaryClient(self.peer, shape) for shape in BinaryClient.SHAPES]
-        for client in self.clients:
-            self.addCleanup(client.close)
-        self.client = self.clients[0]
+        super().setUp()
+        self.clients = [self.connect(BinaryClient, shape) for shape in BinaryClient.SHAPES]
+        self._client = self.clients[0]
 
     def answer_to(self, payload, client=None):
         """The part of the reply."""
@@ -333,11 +331,11 @@ class Sizes(HostileCase):
         self.assert_too_long(self.peer, self.message_of(16 * MIB + 1))
 
     def test_a_lower_limit(self):
-        with Peer("--message-max", "4K") as peer:
-            self.assert_too_long(peer, self.message_of(4097))
-            self.assert_too_long(peer, self.message_of(8000))
-            with BinaryClient(peer) as client:
-                self.assertIn("returnValue", self.answer_to(self.message_of(4096), client))
+        peer = self.start("--message-max", "4K")
+        self.assert_too_long(peer, self.message_of(4097))
+        self.assert_too_long(peer, self.message_of(8000))
+        client = self.connect(BinaryClient)
+        self.assertIn("returnValue", self.answer_to(self.message_of(4096), client))
 
 
 class Envelopes(HostileCase):

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from support import colfer
-from support.binary_case import BinaryCase
+from support.peer_case import BinaryCase, PeerCase
 from support.binary_client import (BinaryClient, Raised, call_message, control_message, meta_message, new_message, obj,
                                    part_of)
 from support.clients import WebSocketClient
@@ -50,17 +50,18 @@ class Order(BinaryCase):
                         self.assertEqual(part["status"], 1)
 
     def test_both_forms_on_one_socket_have_one_session(self):
-        with BinaryClient(self.peer) as client:
-            number = client.new("com.example.Calculator")
-            params = {"type": "com.example.Calculator", "method": "accumulate", "instance": number, "args": [5]}
-            text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": params})
-            reply = json.loads(client.exchange_bytes(text.encode()))
-            self.assertEqual(reply["result"]["value"]["value"], "5")
-            self.assertEqual(client.call("com.example.Calculator", "accumulate", 1, on=number), 6)
+        client = self.connect(BinaryClient)
+        number = client.new("com.example.Calculator")
+        params = {"type": "com.example.Calculator", "method": "accumulate", "instance": number, "args": [5]}
+        text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": params})
+        reply = json.loads(client.exchange_bytes(text.encode()))
+        self.assertEqual(reply["result"]["value"]["value"], "5")
+        self.assertEqual(client.call("com.example.Calculator", "accumulate", 1, on=number), 6)
 
     def test_a_slow_call_delays_nobody_else(self):
         uuid = bytes(range(16))
-        with BinaryClient(self.peer) as steering, contextlib.ExitStack() as opened:
+        steering = self.connect(BinaryClient)
+        with contextlib.ExitStack() as opened:
             slow = [opened.enter_context(BinaryClient(self.peer, shape, uuid)) for shape in BinaryClient.SHAPES]
             for client in slow:
                 client.send(client.addressed(PASS))
@@ -111,10 +112,10 @@ class Answers(BinaryCase):
             self.assert_raised(message, "java.lang.IllegalStateException", told)
 
 
-class Busy(unittest.TestCase):
+class Busy(PeerCase):
     def test_it_is_an_error_that_names_the_limit(self):
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer, \
-                contextlib.ExitStack() as opened:
+        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms")
+        with contextlib.ExitStack() as opened:
             first, second, waiting, pinging, collecting = (
                 opened.enter_context(BinaryClient(peer, shape))
                 for shape in ("dealer", "req", "req", "framed", "dealer"))
@@ -136,23 +137,24 @@ class Busy(unittest.TestCase):
             peer.process.wait()
 
     def test_too_many_that_wait_for_one_client(self):
-        with Peer("--zmq-pending-max", "10") as peer, BinaryClient(peer) as client, BinaryClient(peer) as steering:
-            client.send(client.addressed(PASS))
-            await_running(steering, 1)
-            for number in range(30):
-                client.send(client.addressed(add(number, 0)))
-            refused = [client.receive()["execMessage"] for _ in range(21)]
-            steering.call("fixtures.Blockers", "open")
-            served = [client.receive()["execMessage"] for _ in range(10)]
-            for reply in refused:
-                self.assertEqual(reply["raisedThrowable"]["throwable"]["type"], REFUSED)
-                self.assertIn("zmq-pending-max", reply["raisedThrowable"]["throwable"]["message"])
-            self.assertEqual([reply["returnValue"]["object"]["value"] for reply in served],
-                             ["1", *map(str, range(9))])
-            self.assertEqual([reply["responseToId"] for reply in refused], [f"request-{id}" for id in range(11, 32)])
+        self.start("--zmq-pending-max", "10")
+        client = self.connect(BinaryClient)
+        steering = self.connect(BinaryClient)
+        client.send(client.addressed(PASS))
+        await_running(steering, 1)
+        for number in range(30):
+            client.send(client.addressed(add(number, 0)))
+        refused = [client.receive()["execMessage"] for _ in range(21)]
+        steering.call("fixtures.Blockers", "open")
+        served = [client.receive()["execMessage"] for _ in range(10)]
+        for reply in refused:
+            self.assertEqual(reply["raisedThrowable"]["throwable"]["type"], REFUSED)
+            self.assertIn("zmq-pending-max", reply["raisedThrowable"]["throwable"]["message"])
+        self.assertEqual([reply["returnValue"]["object"]["value"] for reply in served], ["1", *map(str, range(9))])
+        self.assertEqual([reply["responseToId"] for reply in refused], [f"request-{id}" for id in range(11, 32)])
 
 
-class Ending(unittest.TestCase):
+class Ending(PeerCase):
     def start_slow_call(self, peer, client, method, *args):
         with WebSocketClient(peer) as other:
             client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))

@@ -1,15 +1,14 @@
 """Sessions of binary messages: named by the sender's UUID, and the same for all who name it."""
 
-import contextlib
 import time
 import unittest
 import uuid
 
-from support.binary_case import BinaryCase
+from support.peer_case import BinaryCase, PeerCase
 from support.binary_client import (BinaryClient, Raised, call_message, control_message, get_message, meta_message,
                                    new_message, obj, put_message)
-from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
-from support.peer import START_SECONDS, Peer
+from support.clients import HttpClient, WebSocketClient, ZmqClient
+from support.peer import START_SECONDS
 
 LIST = "java.util.ArrayList"
 SIZE = (LIST, "size")
@@ -33,20 +32,14 @@ def json_clients(peer, name):
 
 
 class Sessions(BinaryCase):
-    def connect(self, *arguments):
-        client = BinaryClient(self.peer, *arguments)
-        self.addCleanup(client.close)
-        return client
-
     def assert_unknown(self, client, number):
-        with self.assertRaises(Raised) as raised:
-            client.call(*SIZE, on=number)
-        self.assertEqual(raised.exception.type, "java.lang.NullPointerException")
-        self.assertIn(f"objRef: {number}", raised.exception.text)
+        raised = self.raised_by(client.call, *SIZE, on=number)
+        self.assertEqual(raised.type, "java.lang.NullPointerException")
+        self.assertIn(f"objRef: {number}", raised.text)
 
     def test_what_a_json_client_left_is_there_for_a_binary_one(self):
         for number, make in enumerate(json_clients(self.peer, str(uuid.UUID(int=77))), 1):
-            binary = self.connect("dealer", uuid.UUID(int=77).bytes)
+            binary = self.connect(BinaryClient, "dealer", uuid.UUID(int=77).bytes)
             with make() as client:
                 ref = client.new(LIST)
                 self.assertEqual(ref, number)
@@ -58,7 +51,7 @@ class Sessions(BinaryCase):
 
     def test_what_a_binary_client_left_is_there_for_json_ones(self):
         name = uuid.uuid4()
-        binary = self.connect("req", name.bytes)
+        binary = self.connect(BinaryClient, "req", name.bytes)
         ref = binary.new(LIST)
         for make in json_clients(self.peer, str(name)):
             with make() as client:
@@ -70,7 +63,7 @@ class Sessions(BinaryCase):
 
     def test_delete_session_ends_it_for_all(self):
         name = uuid.uuid4()
-        binary = self.connect("dealer", name.bytes)
+        binary = self.connect(BinaryClient, "dealer", name.bytes)
         for make in json_clients(self.peer, str(name)):
             with make() as client:
                 ref = binary.new(LIST)
@@ -78,18 +71,17 @@ class Sessions(BinaryCase):
                 self.assert_unknown(binary, ref)
                 ref = client.new(LIST)
                 binary.control("delete_session")
-                with self.assertRaises(RpcError) as raised:
-                    client.call(*SIZE, on=ref)
-                self.assertEqual(raised.exception.throwable, "java.lang.NullPointerException")
+                error = self.failure(client.call, *SIZE, on=ref)
+                self.assertEqual(error.throwable, "java.lang.NullPointerException")
 
     def test_it_is_the_uuid_and_not_the_socket(self):
         name, other = uuid.uuid4().bytes, uuid.uuid4().bytes
-        first = self.connect("dealer", name)
+        first = self.connect(BinaryClient, "dealer", name)
         ref = first.new(LIST)
         for shape in BinaryClient.SHAPES:
-            self.assertEqual(self.connect(shape, name).call(*SIZE, on=ref), 0)
-            self.assert_unknown(self.connect(shape, other), ref)
-            self.assert_unknown(self.connect(shape), ref)
+            self.assertEqual(self.connect(BinaryClient, shape, name).call(*SIZE, on=ref), 0)
+            self.assert_unknown(self.connect(BinaryClient, shape, other), ref)
+            self.assert_unknown(self.connect(BinaryClient, shape), ref)
         first.peer_uuid = other
         self.assert_unknown(first, ref)
 
@@ -102,51 +94,49 @@ class Sessions(BinaryCase):
         self.assertEqual(one.call(*SIZE, on=ref), 0)
 
     def test_a_uuid_of_zeros_is_a_name(self):
-        ref = self.connect("dealer", bytes(16)).new(LIST)
-        self.assertEqual(self.connect("dealer", bytes(16)).call(*SIZE, on=ref), 0)
+        ref = self.connect(BinaryClient, "dealer", bytes(16)).new(LIST)
+        self.assertEqual(self.connect(BinaryClient, "dealer", bytes(16)).call(*SIZE, on=ref), 0)
         self.assert_unknown(self.connect(), ref)
 
     def test_a_uuid_of_another_length_is_refused(self):
         for length in (1, 15, 17, 32, 36, 70000):
-            client = self.connect("dealer", b"u" * length)
+            client = self.connect(BinaryClient, "dealer", b"u" * length)
             for message in (new_message(LIST), call_message("fixtures.Calculator", "add", 1, 2),
                             get_message("fixtures.Fields", "aStatic"), put_message("fixtures.Fields", "aStatic", 1)):
-                with self.assertRaises(Raised) as raised:
-                    client.run(message)
-                self.assertEqual(raised.exception.type, "java.lang.IllegalArgumentException")
-                self.assertIn("16", raised.exception.text)
+                raised = self.raised_by(client.run, message)
+                self.assertEqual(raised.type, "java.lang.IllegalArgumentException")
+                self.assertIn("16", raised.text)
             for message in (control_message("ping"), control_message("delete_session"), meta_message(obj(False))):
                 reply = client.ask(message)
                 self.assertEqual(reply["status"], 2)
                 self.assertIn("16", reply["body"])
 
 
-class Lives(unittest.TestCase):
+class Lives(PeerCase):
     def test_limits_of_sessions_and_objects(self):
-        with Peer("--session-max-objects", "2", "--sessions-max", "2") as peer, contextlib.ExitStack() as opened:
-            one, two, three = (opened.enter_context(BinaryClient(peer, "dealer", bytes([number] * 16)))
-                               for number in (1, 2, 3))
-            for client in (one, two):
-                kept = client.new(LIST)
-                client.call(*SIZE, on=kept)  # it is no passer-by's from here on
-            one.new(LIST)
-            for client, flag in ((one, "session-max-objects"), (three, "sessions-max")):
-                with self.assertRaises(Raised) as raised:
-                    client.new(LIST)
-                self.assertEqual(raised.exception.type, "java.lang.IllegalStateException")
-                self.assertIn(flag, raised.exception.text)
-            self.assertEqual(three.call("fixtures.Calculator", "add", 1, 2), 3)
-            two.control("delete_session")
-            three.new(LIST)
+        self.start("--session-max-objects", "2", "--sessions-max", "2")
+        one, two, three = (self.connect(BinaryClient, "dealer", bytes([number] * 16)) for number in (1, 2, 3))
+        for client in (one, two):
+            kept = client.new(LIST)
+            client.call(*SIZE, on=kept)  # it is no passer-by's from here on
+        one.new(LIST)
+        for client, flag in ((one, "session-max-objects"), (three, "sessions-max")):
+            raised = self.raised_by(client.new, LIST)
+            self.assertEqual(raised.type, "java.lang.IllegalStateException")
+            self.assertIn(flag, raised.text)
+        self.assertEqual(three.call("fixtures.Calculator", "add", 1, 2), 3)
+        two.control("delete_session")
+        three.new(LIST)
 
     def test_one_that_nobody_uses_ends(self):
-        with Peer("--session-ttl", "300ms") as peer, BinaryClient(peer, "req", uuid.uuid4().bytes) as client:
-            ref = client.new(LIST)
-            deadline = time.monotonic() + START_SECONDS
-            with self.assertRaises(Raised):
-                while time.monotonic() < deadline:
-                    time.sleep(0.6)
-                    client.call(*SIZE, on=ref)
+        self.start("--session-ttl", "300ms")
+        client = self.connect(BinaryClient, "req", uuid.uuid4().bytes)
+        ref = client.new(LIST)
+        deadline = time.monotonic() + START_SECONDS
+        with self.assertRaises(Raised):
+            while time.monotonic() < deadline:
+                time.sleep(0.6)
+                client.call(*SIZE, on=ref)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from support.binary_case import BinaryCase
+from support.peer_case import BinaryCase
 from support.binary_client import (call_message, get_message, named, new_message, obj, obj_null, obj_ref, obj_text,
                                    put_message)
 
@@ -13,46 +13,6 @@ FIELDS = "fixtures.Fields"
 
 
 class Results(BinaryCase):
-    def assert_gives(self, message, **told):
-        type_name = told.pop("type")
-        self.assertEqual(self.client.result(message), {"clazz": named(type_name), **told})
-
-    def test_primitives_wrappers_and_texts(self):
-        for method, argument, type_name, text in (
-                ("echoBoolean", True, "boolean", "true"), ("echoByte", -128, "byte", "-128"),
-                ("echoShort", 300, "short", "300"), ("echoChar", "A", "char", '"A"'), ("echoInt", 42, "int", "42"),
-                ("echoLong", 1 << 62, "long", str(1 << 62)), ("echoFloat", 0.1, "float", "0.1"),
-                ("echoDouble", 3.0, "double", "3.0"), ("echoDouble", "NaN", "double", '"NaN"'),
-                ("echoBoxedInt", 7, "java.lang.Integer", "7"), ("echoBoxedChar", "x", "java.lang.Character", '"x"'),
-                ("echoString", "", "java.lang.String", '""'), ("echoString", 'a"b', "java.lang.String", '"a\\"b"'),
-                ("echoString", "Grüße 🪐", "java.lang.String", '"Grüße 🪐"')):
-            with self.subTest(method=method, argument=argument):
-                self.assert_gives(call_message(ARGUMENTS, method, argument), type=type_name, value=text)
-
-    def test_a_lone_surrogate_is_escaped(self):
-        value = self.client.result(call_message(ARGUMENTS, "echoString", obj_text('"a\\ud800b"')))
-        self.assertEqual(value["value"], '"a\\ud800b"')
-
-    def test_null_has_the_declared_type(self):
-        self.assert_gives(call_message(ARGUMENTS, "echoObject", obj_null()), type="java.lang.Object", isNull=True)
-        self.assert_gives(call_message(ARGUMENTS, "echoInts", obj_null("[I")), type="[I", isNull=True)
-
-    def test_an_object_comes_back_under_its_ref(self):
-        number = self.client.new("com.example.Calculator")
-        for _ in range(2):
-            self.assert_gives(call_message("com.example.Calculator", "self", on=number),
-                              type="com.example.Calculator", ref=number)
-
-    def test_arrays(self):
-        for method, argument, type_name, text in (
-                ("echoInts", obj([1, -2], "[I"), "[I", "[1,-2]"), ("echoInts", obj([], "int[]"), "[I", "[]"),
-                ("echoStrings", obj(["a", None], "[Ljava.lang.String;"), "[Ljava.lang.String;", '["a",null]'),
-                ("echoDoubles", obj_text("[1d,2.5]", "double[]"), "[D", "[1.0,2.5]"),
-                ("echoBytes", obj([1, -1], "byte[]"), "[B", "[1,-1]")):
-            with self.subTest(method=method):
-                value = self.client.result(call_message(ARGUMENTS, method, argument))
-                self.assertEqual(value, {"clazz": named(type_name), "ref": value["ref"], "value": text})
-
     def test_a_value_has_1000_elements_at_most(self):
         for type_name, method in ((ARGUMENTS, "manyInts"), ("java.util.Collections", "nCopies")):
             for count, has_value in ((1000, True), (1001, False)):
@@ -121,13 +81,6 @@ class Arguments(BinaryCase):
     def describe(self, argument):
         return self.client.call(ARGUMENTS, "describe", argument)
 
-    def test_bare_and_typed(self):
-        for argument, described in (
-                (obj(5), "Integer:5"), (obj(5, "java.lang.Long"), "Long:5"), (obj_text("5f"), "Float:5.0"),
-                (obj("x"), "String:x"), (obj(5, "java.lang.String"), "String:5"), (obj([1]), "ArrayList[Integer:1 ]"),
-                (obj({"k": 1}), "HashMap{k=Integer:1 }"), (obj_text(" [ 1 , 2 ] "), "ArrayList[Integer:1 Integer:2 ]")):
-            self.assertEqual(self.describe(argument), described)
-
     def test_the_forms_of_null(self):
         for argument in (obj_null(), obj_null("java.lang.String"), {}, {"clazz": named("java.lang.String")}, obj(None),
                          obj(None, "java.lang.Integer")):
@@ -152,40 +105,11 @@ class Arguments(BinaryCase):
         self.assertEqual(self.describe(obj([{"ref": number}, {"type": "long", "value": 5}])),
                          "ArrayList[ArrayList[] Long:5 ]")
 
-    def test_declared_types_resolve_overloads(self):
-        for argument, chosen in ((obj(1, "int"), "long"), (obj(1, "Integer"), "Integer"), (obj("x"), "Object")):
-            self.assertEqual(self.client.call("fixtures.Overloads", "widen", argument), chosen)
-        number = self.client.new(LIST)
-        for argument, chosen in ((obj_ref(number), "List"), (obj_ref(number, "java.util.Collection"), "Collection")):
-            self.assertEqual(self.client.call("fixtures.Overloads", "collection", argument), chosen)
-
-    def test_null_for_a_primitive(self):
-        for argument in (obj_null("int"), {"clazz": named("int")}, obj(None, "int"), obj_null(), {}):
-            self.assert_raised(call_message(ARGUMENTS, "echoInt", argument), "java.lang.IllegalArgumentException",
-                               "argument 0")
-
-    def test_what_does_not_fit_names_the_argument(self):
-        for argument, text in ((obj(300, "byte"), "300"), (obj("five", "int"), "five"), (obj([1], "int"), "int"),
-                               (obj_text("1d", "int"), "1d")):
-            message = call_message("fixtures.Overloads", "objects", 1, argument)
-            self.assert_raised(message, "java.lang.IllegalArgumentException", text)
-            self.assert_raised(message, "java.lang.IllegalArgumentException", "argument 1")
-
-    def test_types_that_are_none(self):
-        for name in ("a:b", "a/b", "try", "void", "[", "[Q"):
-            self.assert_raised(call_message("fixtures.Overloads", "objects", obj(5, name)),
-                               "java.lang.IllegalArgumentException", name)
-
     def test_text_that_is_no_json(self):
         for text in (" ", "tru", "[1", "1 2", "{'a':1}", "[1,]", "NaN", "\0", '"\\x"', "/**/1", "[" * 200 + "]" * 200):
             raised = self.raised_by(call_message("fixtures.Overloads", "objects", 1, obj_text(text, "java.util.List")))
             self.assertEqual(raised.type, "java.lang.IllegalArgumentException", text)
             self.assertIn("argument 1", raised.text)
-
-    def test_unknown_refs(self):
-        for message in (call_message(ARGUMENTS, "echoObject", obj_ref(999999)), call_message(LIST, "size", on=999999),
-                        put_message(FIELDS, "aStatic", obj_ref(999999)), get_message(FIELDS, "anInt", on=(1 << 31) - 1)):
-            self.assert_raised(message, "java.lang.NullPointerException", "No object found with objRef: ")
 
     def test_refs_that_no_object_can_have(self):
         for number in (1 << 31, (1 << 32) - 1):
@@ -198,9 +122,6 @@ class Arguments(BinaryCase):
                         call_message("fixtures.Members", "publicMethod", on=0),
                         put_message("fixtures.Members", "publicField", "x", on=0)):
             self.assertEqual(self.raised_by(message).type, "java.lang.IllegalArgumentException")
-
-    def test_many_arguments(self):
-        self.assertEqual(self.client.call("fixtures.Overloads", "objects", *[1] * 5000), "5000")
 
 
 class RefsOfValues(BinaryCase):

@@ -10,10 +10,12 @@ import time
 import unittest
 from pathlib import Path
 
-from support.binary_client import BinaryClient, Raised, call_message, get_message, plain
-from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient
+from support.binary_client import (DENIED, BinaryClient, call_message, control_message, get_message, new_message,
+                                   obj_null, put_message)
+from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient, await_running
 from support.jdks import full_version, homes
-from support.peer import FIXTURES, Peer
+from support.peer import FIXTURES, Peer, eventually
+from support.peer_case import BinaryCase, PeerCase
 
 GOOD = {"SINGLE": "fixtures.Affinity.single", "FIELD": "fixtures.Affinity.FIELD", "DIRECT": "fixtures.Affinity.DIRECT",
         "LATER": "fixtures.Affinity.later", "LOOP": "fixtures.Affinity.loop", "INHERITED": "fixtures.Affinity$Child.inherited",
@@ -26,6 +28,7 @@ BAD = {"NULL": "fixtures.Affinity.NULL", "TEXT": "fixtures.Affinity.TEXT", "BROK
        "FAILING": "fixtures.Affinity$Failing.EXECUTOR", "NARROW": "fixtures.Affinity.NARROW",
        "DEEP": "fixtures.Affinity.DEEP"}
 NEVER = {"DROPPING": "fixtures.Affinity.DROPPING", "KEEPING": "fixtures.Affinity.KEEPING"}
+THREAD = ("fixtures.Affinity", "threadName")
 SWING = {"SWING": "javax.swing.SwingUtilities.invokeLater"}
 
 
@@ -53,86 +56,59 @@ def java_home(peer_client):
     return peer_client.call("java.lang.System", "getProperty", "java.home")
 
 
-def await_running(client, count):
-    deadline = time.monotonic() + 60
-    while client.call("fixtures.Blockers", "running") != str(count):
-        assert time.monotonic() < deadline
+def on_thread(affinity, message):
+    return {**message, "execMessage": {**message["execMessage"], "threadAffinity": affinity}}
 
 
-class Answers(unittest.TestCase):
+class Answers(PeerCase):
     def test_a_long_result_of_an_executors_thread_is_a_ref(self):
         limits = ("--send-buffer-max", "4096", "--message-max", "4096", "--session-max-objects", "2")
-        with Peer(*flags(GOOD), *limits) as peer:
-            for transport in TRANSPORTS:
-                with self.subTest(transport=transport.__name__), transport(peer) as client:
-                    for _ in range(5):
-                        answer = json.loads(client.exchange(request("SINGLE", "longText", 8192, kind="fixtures.Arguments")))
-                        told = answer["result"]["value"]
-                        self.assertEqual(set(told), {"type", "null", "ref"})
-                        self.assertEqual(client.call("java.lang.String", "length", on=told["ref"]), "8192")
-                        client.control("delete_object", {"ref": told["ref"]})
+        self.start(*flags(GOOD), *limits)
+        for client in self.each(*TRANSPORTS):
+            for _ in range(5):
+                answer = json.loads(client.exchange(request("SINGLE", "longText", 8192, kind="fixtures.Arguments")))
+                told = answer["result"]["value"]
+                self.assertEqual(set(told), {"type", "null", "ref"})
+                self.assertEqual(client.call("java.lang.String", "length", on=told["ref"]), "8192")
+                client.control("delete_object", {"ref": told["ref"]})
 
 
-class Threads(unittest.TestCase):
+class Threads(PeerCase):
+    options = flags(GOOD)
+
     def test_requests_run_on_the_executors_thread_on_every_transport(self):
-        with Peer(*flags(GOOD)) as peer:
-            for transport in TRANSPORTS:
-                with self.subTest(transport=transport.__name__), transport(peer) as client:
-                    for affinity, thread in (("SINGLE", "fixture-single"), ("FIELD", "fixture-field"),
-                                             ("INHERITED", "fixture-single"), ("AGAIN", "fixture-again")):
-                        self.assertEqual(ask(client, affinity, "threadName"), thread)
-                    for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", ""):
-                        self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
-                    self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
-
-    def test_binary_messages_name_executors_too(self):
-        def on(affinity, message):
-            message["execMessage"]["threadAffinity"] = affinity
-            return plain(client.result(message))
-
-        with Peer(*flags(GOOD, BAD)) as peer, BinaryClient(peer) as client:
-            name = call_message("fixtures.Affinity", "threadName")
-            self.assertEqual(on("SINGLE", name), "fixture-single")
-            self.assertEqual(on("FIELD", name), "fixture-field")
-            for affinity in ("", "nobody", "DIRECT"):
-                self.assertTrue(on(affinity, name).startswith("rpc-"), affinity)
-            self.assertEqual(on("SINGLE", get_message("fixtures.Affinity", "TEXT")), "text")
-            with self.assertRaises(Raised) as raised:
-                on("NULL", name)
-            self.assertEqual(raised.exception.text,
-                             "thread affinity NULL (fixtures.Affinity.NULL): the member gave null")
+        for client in self.each(*TRANSPORTS):
+            for affinity, thread in (("SINGLE", "fixture-single"), ("FIELD", "fixture-field"),
+                                     ("INHERITED", "fixture-single"), ("AGAIN", "fixture-again")):
+                self.assertEqual(ask(client, affinity, "threadName"), thread)
+            for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", ""):
+                self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
+            self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
 
     def test_an_executor_may_exist_only_after_main(self):
-        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
-            with self.assertRaises(RpcError) as raised:
-                ask(client, "LATER", "threadName")
-            self.assertEqual(raised.exception.detail,
-                             "thread affinity LATER (fixtures.Affinity.later): the executor threw: "
-                             "java.lang.IllegalStateException: Toolkit not initialized")
-            client.call("fixtures.Affinity", "startToolkit")
-            self.assertEqual(ask(client, "LATER", "threadName"), "fixture-single")
+        client = self.client
+        error = self.failure(ask, client, "LATER", "threadName")
+        self.assertEqual(error.detail,
+                         "thread affinity LATER (fixtures.Affinity.later): the executor threw: "
+                         "java.lang.IllegalStateException: Toolkit not initialized")
+        client.call("fixtures.Affinity", "startToolkit")
+        self.assertEqual(ask(client, "LATER", "threadName"), "fixture-single")
 
     def test_every_operation_runs_there(self):
-        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
-            made = json.loads(client.exchange(request("SINGLE", None, verb="new", type="java.util.ArrayList")))
-            number = made["result"]["value"]["ref"]
-            on = {"type": "java.util.ArrayList", "instance": number}
-            client.exchange(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {**on, "method": "add", "args": ["x"]},
-                                   "options": {"threadAffinity": "SINGLE"}}))
-            read = json.loads(client.exchange(request("SINGLE", None, verb="get", field="size", **on)))
-            self.assertEqual(read["result"]["value"]["value"], "1")
-            put = json.loads(client.exchange(request("SINGLE", None, verb="put", type="fixtures.Affinity", field="number", value=7)))
-            self.assertNotIn("error", put)
-            self.assertEqual(client.get("fixtures.Affinity", "number"), "7")
-            named = json.loads(client.exchange(json.dumps(
-                {"jsonrpc": "2.0", "id": 1, "method": "fixtures.Affinity.threadName", "params": [],
-                 "options": {"threadAffinity": "SINGLE"}})))
-            self.assertEqual(named["result"], "fixture-single")
-            for verb, method in (("control", "ping"), ("meta", "fetch_classes_info")):
-                answer = json.loads(client.exchange(json.dumps(
-                    {"jsonrpc": "2.0", "id": 1, "method": verb, "params": {"method": method},
-                     "options": {"threadAffinity": "SINGLE"}})))
-                self.assertNotIn("error", answer)
+        def there(method, params):
+            reply = self.client.request(method, params, options={"threadAffinity": "SINGLE"})
+            self.assertNotIn("error", reply)
+            return reply["result"]
+
+        on = {"type": "java.util.ArrayList"}
+        on["instance"] = there("new", on)["value"]["ref"]
+        there("call", {**on, "method": "add", "args": ["x"]})
+        self.assertEqual(there("get", {**on, "field": "size"})["value"]["value"], "1")
+        there("put", {"type": "fixtures.Affinity", "field": "number", "value": 7})
+        self.assertEqual(self.client.get("fixtures.Affinity", "number"), "7")
+        self.assertEqual(there("fixtures.Affinity.threadName", []), "fixture-single")
+        for verb, method in (("control", "ping"), ("meta", "fetch_classes_info")):
+            there(verb, {"method": method})
 
     def test_swings_event_thread(self):
         for home in homes():
@@ -161,19 +137,18 @@ class Threads(unittest.TestCase):
             with Peer("--fx-thread", class_path=f"{FIXTURES}:{folder}") as peer, WebSocketClient(peer) as client:
                 self.assertEqual(ask(client, "FX", "threadName"), "JavaFX Application Thread")
             with Peer("--fx-thread") as peer, WebSocketClient(peer) as client:
-                with self.assertRaises(RpcError) as raised:
-                    ask(client, "FX", "threadName")
-                self.assertEqual(raised.exception.detail,
+                error = self.failure(ask, client, "FX", "threadName")
+                self.assertEqual(error.detail,
                                  "thread affinity FX (javafx.application.Platform.runLater): its class cannot be loaded: "
                                  "java.lang.ClassNotFoundException: javafx.application.Platform")
 
     def test_the_thread_stays_the_applications(self):
         """Neither its interrupt nor its context class loader is touched, whatever called code has left there."""
-        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
-            self.assertEqual(ask(client, "LOOP", "mark"), "false")
-            self.assertEqual(ask(client, "LOOP", "mark"), "true")
-            self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
-            self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
+        client = self.client
+        self.assertEqual(ask(client, "LOOP", "mark"), "false")
+        self.assertEqual(ask(client, "LOOP", "mark"), "true")
+        self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
+        self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
 
     def test_virtual_threads(self):
         with_them = [home for home in homes() if int(full_version(home).split(".")[0].split("+")[0]) >= 21]
@@ -188,85 +163,84 @@ class Threads(unittest.TestCase):
                 self.assertEqual(peer.stop(), 0)
 
 
-class Order(unittest.TestCase):
+class Order(PeerCase):
+    options = flags(GOOD)
+
     def test_answers_of_a_connection_keep_their_order(self):
-        for transport in (WebSocketClient, ZmqClient):
-            with self.subTest(transport=transport.__name__), Peer(*flags(GOOD)) as peer, transport(peer) as client:
-                names = ["SINGLE", "FIELD", "nobody", "DIRECT"]
-                for number in range(200):
-                    client.send(request(names[number % 4], "inside", number % 3, number=number))
-                self.assertEqual([json.loads(client.receive())["id"] for _ in range(200)], list(range(200)))
+        names = ["SINGLE", "FIELD", "nobody", "DIRECT"]
+        for client in self.each(WebSocketClient, ZmqClient):
+            for number in range(200):
+                client.send(request(names[number % 4], "inside", number % 3, number=number))
+            self.assertEqual([json.loads(client.receive())["id"] for _ in range(200)], list(range(200)))
 
     def test_a_batch_keeps_its_order_and_its_affinities(self):
-        with Peer(*flags(GOOD)) as peer:
-            for transport in TRANSPORTS:
-                with transport(peer) as client:
-                    names = ["SINGLE", "FIELD", "SINGLE", "INHERITED"]
-                    batch = ",".join(request(name, "threadName", number=n) for n, name in enumerate(names))
-                    answers = json.loads(client.exchange(f"[{batch}]"))
-                    self.assertEqual([(answer["id"], answer["result"]["value"]["value"]) for answer in answers],
-                                     [(0, "fixture-single"), (1, "fixture-field"), (2, "fixture-single"),
-                                      (3, "fixture-single")])
+        for client in self.each(*TRANSPORTS):
+            names = ["SINGLE", "FIELD", "SINGLE", "INHERITED"]
+            batch = ",".join(request(name, "threadName", number=n) for n, name in enumerate(names))
+            answers = json.loads(client.exchange(f"[{batch}]"))
+            self.assertEqual([(answer["id"], answer["result"]["value"]["value"]) for answer in answers],
+                             [(0, "fixture-single"), (1, "fixture-field"), (2, "fixture-single"),
+                              (3, "fixture-single")])
 
     def test_one_executor_runs_one_request_and_holds_up_nobody_else(self):
-        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as other:
-            first, *clients = (WebSocketClient(peer) for _ in range(12))
-            first.send(request("SINGLE", "pass", kind="fixtures.Blockers"))
-            for client in clients:
-                client.send(request("SINGLE", "inside", 5))
-            await_running(other, 1)
-            for _ in range(20):
-                self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
-            other.call("fixtures.Blockers", "open")
-            self.assertEqual(json.loads(first.receive())["result"]["value"]["value"], "1")
-            for client in clients:
-                self.assertEqual(json.loads(client.receive())["result"]["value"]["value"], "1")
+        peer = self.peer
+        other = self.connect()
+        first, *clients = (WebSocketClient(peer) for _ in range(12))
+        first.send(request("SINGLE", "pass", kind="fixtures.Blockers"))
+        for client in clients:
+            client.send(request("SINGLE", "inside", 5))
+        await_running(other, 1)
+        for _ in range(20):
+            self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+        other.call("fixtures.Blockers", "open")
+        self.assertEqual(json.loads(first.receive())["result"]["value"]["value"], "1")
+        for client in clients:
+            self.assertEqual(json.loads(client.receive())["result"]["value"]["value"], "1")
 
     def test_a_hundred_clients(self):
-        with Peer(*flags(GOOD)) as peer:
-            before = int(ask(HttpClient(peer), "SINGLE", "count"))
-            faults = []
+        peer = self.peer
+        before = int(ask(HttpClient(peer), "SINGLE", "count"))
+        faults = []
 
-            def work():
-                with WebSocketClient(peer) as client:
-                    for number in range(50):
-                        answer = json.loads(client.exchange(request(("SINGLE", "FIELD", "AGAIN")[number % 3], "count")))
-                        if "error" in answer:
-                            faults.append(answer)
-
-            threads = [threading.Thread(target=work) for _ in range(20)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        def work():
             with WebSocketClient(peer) as client:
-                self.assertEqual(faults, [])
-                self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1001)
-                self.assertEqual(client.call("fixtures.Affinity", "faults"), "0")
-                client.call("fixtures.Affinity", "runKept")
-                self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1002)
-                self.assertEqual(client.call("fixtures.Affinity", "forge"), "100")
+                for number in range(50):
+                    answer = json.loads(client.exchange(request(("SINGLE", "FIELD", "AGAIN")[number % 3], "count")))
+                    if "error" in answer:
+                        faults.append(answer)
+
+        threads = [threading.Thread(target=work) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        client = self.connect()
+        self.assertEqual(faults, [])
+        self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1001)
+        self.assertEqual(client.call("fixtures.Affinity", "faults"), "0")
+        client.call("fixtures.Affinity", "runKept")
+        self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1002)
+        self.assertEqual(client.call("fixtures.Affinity", "forge"), "100")
 
 
-class Faults(unittest.TestCase):
+class Faults(PeerCase):
     def test_what_called_code_throws_is_told_as_ever(self):
-        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
-            for affinity in ("SINGLE", "DIRECT", "nobody"):
-                answer = json.loads(client.exchange(request(affinity, "fail", "no")))["error"]
-                self.assertEqual((answer["code"], answer["data"]["throwable_type"], answer["data"]["message"]),
-                                 (-32000, "java.lang.IllegalArgumentException", "no"))
-                frames = answer["data"]["stack_trace"]
-                self.assertTrue(frames[0].startswith("fixtures.Affinity.fail("))
-                self.assertFalse([frame for frame in frames if "jpeer" in frame])
+        client = self.serve(*flags(GOOD))
+        for affinity in ("SINGLE", "DIRECT", "nobody"):
+            answer = json.loads(client.exchange(request(affinity, "fail", "no")))["error"]
+            self.assertEqual((answer["code"], answer["data"]["throwable_type"], answer["data"]["message"]),
+                             (-32000, "java.lang.IllegalArgumentException", "no"))
+            frames = answer["data"]["stack_trace"]
+            self.assertTrue(frames[0].startswith("fixtures.Affinity.fail("))
+            self.assertFalse([frame for frame in frames if "jpeer" in frame])
 
     def test_the_policy_holds_there(self):
-        with Peer(*flags(GOOD), "--rpc-allow", "java.lang.Math", allow=False) as peer, WebSocketClient(peer) as client:
-            self.assertEqual(ask(client, "SINGLE", "max", 3, 5, kind="java.lang.Math"), "5")
-            for affinity in ("SINGLE", "nobody"):
-                with self.assertRaises(RpcError) as raised:
-                    ask(client, affinity, "threadName")
-                self.assertEqual((raised.exception.code, raised.exception.detail),
-                                 (-32001, "RPC access denied: fixtures.Affinity.threadName via WEBSOCKET_RPC"))
+        client = self.serve(*flags(GOOD), "--rpc-allow", "java.lang.Math", allow=False)
+        self.assertEqual(ask(client, "SINGLE", "max", 3, 5, kind="java.lang.Math"), "5")
+        for affinity in ("SINGLE", "nobody"):
+            error = self.failure(ask, client, affinity, "threadName")
+            self.assertEqual((error.code, error.detail),
+                             (-32001, "RPC access denied: fixtures.Affinity.threadName via WEBSOCKET_RPC"))
 
     def test_what_is_no_executor_is_told(self):
         neither = ("the member is neither a method that takes one Runnable, nor a method without parameters or a field "
@@ -287,37 +261,34 @@ class Faults(unittest.TestCase):
             "NARROW": "less than 256 KiB of stack are left on the executor's thread",
             "DEEP": "less than 256 KiB of stack are left on the executor's thread",
         }
-        with Peer(*flags(BAD)) as peer, WebSocketClient(peer) as client:
-            before = int(client.call("fixtures.Affinity", "count"))
-            for affinity, message in wanted.items():
-                with self.subTest(affinity=affinity), self.assertRaises(RpcError) as raised:
-                    ask(client, affinity, "count")
-                self.assertEqual((raised.exception.code, raised.exception.detail),
-                                 (-32000, f"thread affinity {affinity} ({BAD[affinity]}): {message}"))
-            with self.assertRaises(RpcError) as raised:
-                ask(client, "FAILING", "count")
-            self.assertIn("java.lang.ExceptionInInitializerError", raised.exception.detail)
-            # What an executor kept although it threw finds nothing to do.
-            self.assertEqual(client.call("fixtures.Affinity", "runKept"), "1")
-            self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1)
+        client = self.serve(*flags(BAD))
+        before = int(client.call("fixtures.Affinity", "count"))
+        for affinity, message in wanted.items():
+            error = self.failure(ask, client, affinity, "count")
+            self.assertEqual((error.code, error.detail), (-32000, f"thread affinity {affinity} ({BAD[affinity]}): {message}"))
+        self.assert_fails(-32000, "java.lang.ExceptionInInitializerError", ask, client, "FAILING", "count")
+        # What an executor kept although it threw finds nothing to do.
+        self.assertEqual(client.call("fixtures.Affinity", "runKept"), "1")
+        self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1)
 
     def test_a_request_that_is_dropped_is_answered_once_java_forgets_it(self):
-        with Peer(*flags(NEVER)) as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as other:
-            client.send(request("DROPPING", "count"))
-            done = threading.Event()
+        client = self.serve(*flags(NEVER))
+        other = self.connect()
+        client.send(request("DROPPING", "count"))
+        done = threading.Event()
 
-            def collect():
-                while not done.wait(0.1):
-                    other.control("gc")
+        def collect():
+            while not done.wait(0.1):
+                other.control("gc")
 
-            collector = threading.Thread(target=collect)
-            collector.start()
-            answer = json.loads(client.receive())
-            done.set()
-            collector.join()
-            self.assertEqual(answer["error"]["data"]["message"],
-                             "thread affinity DROPPING (fixtures.Affinity.DROPPING): the executor let go of the request "
-                             "without running it")
+        collector = threading.Thread(target=collect)
+        collector.start()
+        answer = json.loads(client.receive())
+        done.set()
+        collector.join()
+        self.assertEqual(answer["error"]["data"]["message"],
+                         "thread affinity DROPPING (fixtures.Affinity.DROPPING): the executor let go of the request "
+                         "without running it")
 
     def test_a_request_that_runs_after_its_client_has_gone(self):
         def leave_http():
@@ -334,19 +305,19 @@ class Faults(unittest.TestCase):
                 await_kept()
 
         def await_kept():
-            while other.call("fixtures.Affinity", "kept") != "1":
-                pass
+            eventually(lambda: other.call("fixtures.Affinity", "kept") == "1", "the request is kept")
 
-        with Peer(*flags(NEVER)) as peer, WebSocketClient(peer) as other:
-            for leave in (leave_http, leave_zmq):
-                leave()
-                time.sleep(0.1)
-                self.assertEqual(other.call("fixtures.Affinity", "runKept"), "1")
-                self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
-            self.assertEqual(peer.stop(), 0)
+        peer = self.start(*flags(NEVER))
+        other = self.connect()
+        for leave in (leave_http, leave_zmq):
+            leave()
+            time.sleep(0.1)
+            self.assertEqual(other.call("fixtures.Affinity", "runKept"), "1")
+            self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+        self.assertEqual(peer.stop(), 0)
 
 
-class Ends(unittest.TestCase):
+class Ends(PeerCase):
     def test_the_grace_time_ends_what_never_runs(self):
         for affinity in NEVER:
             with Peer(*flags(NEVER), "--grace", "500ms") as peer, WebSocketClient(peer) as other:
@@ -360,13 +331,14 @@ class Ends(unittest.TestCase):
                 self.assertEqual(peer.process.wait(60), 0)
 
     def test_what_runs_gets_the_grace_time(self):
-        with Peer(*flags(GOOD), "--grace", "60s") as peer, WebSocketClient(peer) as other:
-            client = WebSocketClient(peer)
-            client.send(request("SINGLE", "sleep", 1000, kind="fixtures.Blockers"))
-            await_running(other, 1)
-            peer.process.send_signal(signal.SIGTERM)
-            self.assertIn("result", json.loads(client.receive()))
-            self.assertEqual(peer.process.wait(60), 0)
+        peer = self.start(*flags(GOOD), "--grace", "60s")
+        other = self.connect()
+        client = WebSocketClient(peer)
+        client.send(request("SINGLE", "sleep", 1000, kind="fixtures.Blockers"))
+        await_running(other, 1)
+        peer.process.send_signal(signal.SIGTERM)
+        self.assertIn("result", json.loads(client.receive()))
+        self.assertEqual(peer.process.wait(60), 0)
 
     def test_system_exit_on_an_executor_is_not_waited_for(self):
         for affinity in ("SINGLE", "DIRECT"):
@@ -378,13 +350,84 @@ class Ends(unittest.TestCase):
                     self.assertEqual(peer.process.wait(60), 7)
 
     def test_the_application_ends_while_a_request_waits(self):
-        with Peer(*flags(NEVER), "--grace", "500ms", application=("fixtures.Main",)) as peer, WebSocketClient(peer) as other:
-            client = WebSocketClient(peer)
-            client.send(request("KEEPING", "count"))
-            while other.call("fixtures.Affinity", "kept") != "1":
-                pass
-            peer.process.send_signal(signal.SIGTERM)
-            self.assertEqual(peer.process.wait(60), 0)
+        peer = self.start(*flags(NEVER), "--grace", "500ms", application=("fixtures.Main",))
+        other = self.connect()
+        client = WebSocketClient(peer)
+        client.send(request("KEEPING", "count"))
+        eventually(lambda: other.call("fixtures.Affinity", "kept") == "1", "the request is kept")
+        peer.process.send_signal(signal.SIGTERM)
+        self.assertEqual(peer.process.wait(60), 0)
+
+
+
+class BinaryMessages(BinaryCase):
+    """They run where a JSON request with that option does."""
+
+    options = flags(GOOD, BAD, NEVER)
+
+    def test_it_runs_there(self):
+        for shape in BinaryClient.SHAPES:
+            with BinaryClient(self.peer, shape) as client:
+                for affinity, thread in 3 * [("SINGLE", '"fixture-single"'), ("FIELD", '"fixture-field"'),
+                                             ("DIRECT", '"rpc-'), ("nobody", '"rpc-'), ("", '"rpc-')]:
+                    value = client.result(on_thread(affinity, call_message(*THREAD)))["value"]
+                    self.assertTrue(value.startswith(thread), (affinity, value))
+
+    def test_every_operation(self):
+        number = self.client.result(on_thread("SINGLE", new_message("java.util.ArrayList")))["ref"]
+        self.client.run(on_thread("FIELD", call_message("java.util.ArrayList", "add", "x", on=number)))
+        size = self.client.result(on_thread("SINGLE", get_message("java.util.ArrayList", "size", on=number)))
+        self.assertEqual(size["value"], "1")
+        done = self.client.run(on_thread("SINGLE", put_message("fixtures.Affinity", "number", 7)))["staticFieldPutDone"]
+        self.assertEqual(done["field"]["name"], "number")
+        self.assertEqual(self.client.get("fixtures.Affinity", "number"), 7)
+
+    def test_replies_keep_their_order(self):
+        names = ("SINGLE", "FIELD", "nobody", "DIRECT")
+        for number in range(200):
+            message = on_thread(names[number % 4], call_message("fixtures.Affinity", "inside", number % 3))
+            self.client.send(self.client.addressed(message if number % 5 else control_message("ping")))
+        for number in range(1, 201):
+            reply = self.client.receive()
+            part = reply.get("execMessage") or reply["controlMessage"]
+            self.assertEqual(part["responseToId"], f"request-{number}")
+
+    def test_what_goes_wrong_there(self):
+        for affinity, message, type_name, text in (
+                ("SINGLE", call_message("fixtures.Affinity", "fail", "no"), "java.lang.IllegalArgumentException", "no"),
+                ("SINGLE", call_message("fixtures.Affinity", "nothing"), "java.lang.NoSuchMethodException", "nothing"),
+                ("REJECTING", call_message(*THREAD), "java.util.concurrent.RejectedExecutionException", "full"),
+                ("NOWHERE", call_message(*THREAD), "java.lang.ClassNotFoundException", "fixtures.Nowhere")):
+            self.assert_raised(on_thread(affinity, message), type_name, text)
+
+    def test_the_policy_holds_there(self):
+        self.start(*self.options, "--rpc-allow", "java.lang.Math", allow=False)
+        self.assertEqual(self.client.result(on_thread("SINGLE", call_message("java.lang.Math", "max", 3, 5)))["value"], "5")
+        for message in (call_message(*THREAD), call_message("java.lang.Math", "max", obj_null("no.such.Thing"), 1)):
+            for affinity in ("SINGLE", "nobody"):
+                self.assert_raised(on_thread(affinity, message), DENIED)
+
+    def test_the_grace_time_ends_what_never_runs(self):
+        peer = self.start(*self.options, "--grace", "300ms")
+        client = self.connect(BinaryClient, "req")
+        client.send(client.addressed(on_thread("KEEPING", call_message(*THREAD))))
+        steering = self.connect(WebSocketClient)
+        eventually(lambda: steering.call("fixtures.Affinity", "kept") == "1", "the request is kept")
+        steering.close()
+        peer.send_signal(signal.SIGTERM)
+        throwable = client.receive()["execMessage"]["raisedThrowable"]["throwable"]
+        self.assertEqual(throwable["type"], "java.util.concurrent.RejectedExecutionException")
+        self.assertIn("shutting down", throwable["message"])
+        self.assertEqual(peer.wait(), 0)
+
+    def test_one_that_has_no_work_for_others_holds_up_nobody(self):
+        waiting = self.connect(BinaryClient, "req")
+        steering = self.connect(WebSocketClient)
+        waiting.send(waiting.addressed(on_thread("KEEPING", call_message(*THREAD))))
+        eventually(lambda: steering.call("fixtures.Affinity", "kept") == "1", "the request is kept")
+        self.assertEqual(self.client.call("fixtures.Calculator", "add", 1, 2), 3)
+        steering.call("fixtures.Affinity", "runKept")
+        self.assertIn("value", waiting.receive()["execMessage"]["returnValue"]["object"])
 
 
 if __name__ == "__main__":

@@ -143,6 +143,7 @@ class BinaryClient:
     "framed"  a DEALER that puts an empty frame before it
     """
 
+    name = "binary"
     SHAPES = ("req", "dealer", "framed")
 
     def __init__(self, peer, shape="dealer", peer_uuid=b"", seconds=SECONDS):

@@ -13,6 +13,7 @@ import websockets
 import zmq
 
 from support import shm
+from support.peer import eventually
 
 SECONDS = 60
 
@@ -103,6 +104,19 @@ def plain(value):
     if value is None or value["null"]:
         return None
     return value["ref"] if "ref" in value else value["value"]
+
+
+def await_running(client, count):
+    """Until so many calls are inside fixtures.Blockers."""
+    eventually(lambda: client.call("fixtures.Blockers", "running") == str(count), f"{count} calls run")
+
+
+def own_name(client, method, *params):
+    """The result of a member by its own name. Raises RpcError."""
+    reply = client.request(method, list(params))
+    if "error" in reply:
+        raise RpcError(reply["error"])
+    return reply["result"]
 
 
 def ref(number):

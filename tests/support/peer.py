@@ -47,6 +47,17 @@ def has_ended(pid):
         return True
 
 
+def eventually(condition, what="what the test waits for", seconds=START_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what() if callable(what) else what}"
+        time.sleep(0.01)
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
 def jvm_options():
     return ["-J", "-Xcheck:jni"] if os.environ.get("JPEER_CHECK_JNI") == "1" else []
 
@@ -126,10 +137,7 @@ class Peer:
         self._await(text, self.stderr)
 
     def _await(self, text, output):
-        deadline = time.monotonic() + START_SECONDS
-        while text not in output():
-            assert time.monotonic() < deadline, f"{text!r} was never printed: {self.stdout()}{self.stderr()}"
-            time.sleep(0.005)
+        eventually(lambda: text in output(), lambda: f"{text!r} is printed: {self.stdout()}{self.stderr()}")
 
     def resident_kib(self):
         return self._memory_kib("VmRSS")

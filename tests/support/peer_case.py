@@ -1,0 +1,149 @@
+"""What tests of a running peer have in common: a peer for the class or for the test, clients that the end of the test
+closes, and what an error has to say."""
+
+import contextlib
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.binary_client import BinaryClient, Raised
+from support.clients import RpcError, WebSocketClient
+from support.peer import Peer
+
+NOT_FOUND, INVALID, FAILED, DENIED = -32601, -32602, -32000, -32001
+PING = {"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "ping"}}
+
+
+def allow(name, action="ALLOW", **limits):
+    """A rule of a policy file."""
+    return "  - {" + ", ".join([f"class: '{name}'", f"action: {action}",
+                                *(f"{key}: {value!r}" for key, value in limits.items())]) + "}\n"
+
+
+def deny(name, **limits):
+    return allow(name, "DENY", **limits)
+
+
+def put_policy(path, rules, head=""):
+    """Replaces the file whole, as a deployment does."""
+    new = path.with_suffix(".new")
+    new.write_text("version: 1\n" + head + ("rules:\n" + rules if rules else ""), encoding="utf-8")
+    os.replace(new, path)
+
+
+class PeerCase(unittest.TestCase):
+    options = None       # of the peer that the tests of the class share; None: each test starts one of its own
+    peer_arguments = {}  # the keywords of Peer for it
+    rules = None         # of a policy file for it
+    kind = WebSocketClient
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if cls.options is None:
+            return
+        options, more = cls.options, cls.peer_arguments
+        if cls.rules is not None:
+            file = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="jpeer-policy-")), "policy.yaml")
+            put_policy(file, cls.rules)
+            options, more = ("--rpc-policy", file, *options), {"allow": False, **more}
+        cls.peer = cls.enterClassContext(Peer(*options, **more))
+
+    def setUp(self):
+        super().setUp()
+        self._opened = contextlib.ExitStack()
+        self.addCleanup(self._opened.close)
+        self._client = None
+        self._told = ""  # with which of several clients an assertion fails
+
+    # ---- peers ----
+
+    def start(self, *options, **more):
+        """The test's own peer. One that it has started before ends, and has to be clean."""
+        self._opened.close()
+        self._client = None
+        self.peer = self._opened.enter_context(Peer(*options, **more))
+        return self.peer
+
+    def start_with(self, rules, *options, head="", **more):
+        """The same, with a policy file of these rules."""
+        return self.start("--rpc-policy", self.make_policy(rules, head), *options, allow=False, **more)
+
+    def make_policy(self, rules, head=""):
+        self.policy = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-policy-")), "policy.yaml")
+        self.put_policy(rules, head)
+        return self.policy
+
+    def put_policy(self, rules, head=""):
+        put_policy(self.policy, rules, head)
+
+    # ---- clients ----
+
+    def connect(self, kind=None, *arguments):
+        return self._opened.enter_context((kind or self.kind)(self.peer, *arguments))
+
+    @property
+    def client(self):
+        """The first one of a test, opened when the test asks for it."""
+        if self._client is None:
+            self._client = self.connect()
+        return self._client
+
+    def serve(self, *options, **more):
+        """A client of a peer that it starts."""
+        self.start(*options, **more)
+        return self.client
+
+    def serve_with(self, rules, *options, **more):
+        self.start_with(rules, *options, **more)
+        return self.client
+
+    def each(self, *kinds):
+        """A client of each kind, one after another."""
+        for kind in kinds:
+            with kind(self.peer) as client:
+                self._told = f" ({kind.name})"
+                yield client
+        self._told = ""
+
+    def _formatMessage(self, msg, standardMsg):
+        return super()._formatMessage(msg, standardMsg) + self._told
+
+    # ---- errors ----
+
+    def failure(self, action, *args, **named):
+        """The error that the action raises."""
+        with self.assertRaises(RpcError) as raised:
+            action(*args, **named)
+        return raised.exception
+
+    def assert_fails(self, code, text, action, *args, **named):
+        error = self.failure(action, *args, **named)
+        self.assertEqual(error.code, code, error)
+        self.assertIn(text, error.detail)
+        return error
+
+    def assert_denied(self, action, *args, text="", **named):
+        error = self.assert_fails(DENIED, text, action, *args, **named)
+        self.assertEqual(error.message, "RPC access denied")
+        return error
+
+    def raised_by(self, action, *args, **named):
+        """The throwable that a binary message, or an action of a client of such messages, is answered with."""
+        with self.assertRaises(Raised) as raised:
+            action(*args, **named) if callable(action) else self.client.run(action)
+        return raised.exception
+
+    def assert_raised(self, message, type_name, text=""):
+        raised = self.raised_by(message)
+        self.assertEqual(raised.type, type_name)
+        self.assertIn(text, raised.text)
+        return raised
+
+
+class BinaryCase(PeerCase):
+    """With binary messages."""
+
+    options = ()
+    kind = BinaryClient
