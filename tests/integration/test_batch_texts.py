@@ -5,6 +5,7 @@ import unittest
 
 from support.clients import HttpClient, RpcError, ShmClient, WebSocketClient, ZmqClient
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 LENGTH = 1_000_000
 NAME = {"ref": {"result": "text"}}
@@ -39,7 +40,7 @@ def plain(kind, value):
     return {"type": kind, "null": False, "value": value}
 
 
-class LongTexts(unittest.TestCase):
+class LongTexts(PeerCase):
     def unkept(self, **members):
         return make_text(options={"keep": False}, **members)
 

@@ -7,56 +7,19 @@ import subprocess
 import sys
 import time
 import unittest
-import uuid
 
-from support.callback_client import CallbackClient
-from support.clients import RpcError, WebSocketClient, typed
-from support.peer import ROOT, Peer
+from support.clients import WebSocketClient, typed
+from support.peer import ROOT
+from support.peer_case import CALLING, CallbackCase
 
-CALLING = "fixtures.Calling"
 SECONDS = 60
 DROPPED = "an answer was dropped, because no callback"
 MISFIT = "does not fit"
 
 
-class ConnectionCase(unittest.TestCase):
-    OPTIONS = ()
-
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer(*cls.OPTIONS)
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
-
-    def connect(self, headers=None):
-        client = CallbackClient(self.peer, headers)
-        self.addCleanup(client.close)
-        return client
-
-    def connect_twice(self):
-        """Two connections of one session."""
-        headers = {"peer-id": str(uuid.uuid4())}
-        return self.connect(headers), self.connect(headers)
-
-    def begin(self, client, method="here", **beside):
-        """A request that waits in a callback: its id, and the call."""
-        begun = client.begin_call(CALLING, method, client.give(**beside))
-        return begun, client.await_call()
-
-    def assert_serves(self, client):
-        self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "still")), "still")
-
-    def outcome(self):
-        with WebSocketClient(self.peer) as other:
-            return other.call(CALLING, "outcome")
-
-
-class OneSession(ConnectionCase):
+class OneSession(CallbackCase):
     def test_an_answer_counts_on_its_own_connection_alone(self):
-        one, other = self.connect_twice()
+        one, other = self.connect_again()
         begun, call = self.begin(one)
         other.send_json({"jsonrpc": "2.0", "id": call.id, "result": "stolen"})
         self.assertEqual(other.reply(call.id)["error"]["code"], -32600)
@@ -65,7 +28,7 @@ class OneSession(ConnectionCase):
 
     def test_where_both_have_one_open(self):
         """The numbers of calls are those of a connection."""
-        one, other = self.connect_twice()
+        one, other = self.connect_again()
         (first, call), (second, same) = self.begin(one), self.begin(other)
         self.assertEqual(call.id, same.id)
         same.answer("other")
@@ -76,17 +39,15 @@ class OneSession(ConnectionCase):
         self.assert_serves(other)
 
     def test_a_nested_request_counts_on_its_own_connection_alone(self):
-        one, other = self.connect_twice()
+        one, other = self.connect_again()
         begun, call = self.begin(one)
-        with self.assertRaises(RpcError) as raised:
-            other.end(other.begin_call(CALLING, "threadName", within=call.id))
-        self.assertEqual(raised.exception.code, -32602)
-        self.assertIn("is no open callback that the message is nested in", raised.exception.detail)
+        self.assert_fails(-32602, "is no open callback that the message is nested in", other.end,
+                          other.begin_call(CALLING, "threadName", within=call.id))
         call.answer("mine")
         self.assertEqual(one.end(begun), "mine")
 
     def test_an_id_is_an_object_of_its_own_connection(self):
-        one, other = self.connect_twice()
+        one, other = self.connect_again()
         for client, name in ((one, "one"), (other, "other")):
             client.call(CALLING, "keep", name, client.give(number=7))
         for caller in (one, other):
@@ -96,7 +57,7 @@ class OneSession(ConnectionCase):
                 self.assertEqual(caller.end(begun), f"of {name}")
 
     def test_they_share_the_objects(self):
-        one, other = self.connect_twice()
+        one, other = self.connect_again()
         made = one.new("java.lang.StringBuilder", "shared")
         begun, call = self.begin(one)
         self.assertEqual(other.call("java.lang.StringBuilder", "length", on=made), "6")
@@ -104,7 +65,7 @@ class OneSession(ConnectionCase):
         self.assertEqual(one.end(begun), "shared")
 
 
-class Interleaved(ConnectionCase):
+class Interleaved(CallbackCase):
     def keep(self, client, name):
         client.call(CALLING, "keep", name, client.give())
 
@@ -181,8 +142,8 @@ class Interleaved(ConnectionCase):
 GONE = "CallbackException: the connection of the client has ended"
 
 
-class Asking(ConnectionCase):
-    OPTIONS = ("--callback-timeout", "0")
+class Asking(CallbackCase):
+    options = ("--callback-timeout", "0")
 
     def test_within_a_call_that_has_ended(self):
         """Java waits in a second call, which a client that asks back within the first one has not seen yet."""
@@ -194,10 +155,7 @@ class Asking(ConnectionCase):
         second = client.await_call()
         behind = client.begin_call(CALLING, "echo", 1)
         nested = client.begin_call(CALLING, "echo", 2, within=first.id)
-        with self.assertRaises(RpcError) as raised:
-            client.end(nested)
-        self.assertEqual(raised.exception.code, -32602)
-        self.assertIn(f"{first.id} is no open callback that the message is nested in", raised.exception.detail)
+        self.assert_fails(-32602, f"{first.id} is no open callback that the message is nested in", client.end, nested)
         second.answer("second")
         interrupted = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         self.assertEqual(client.end(begun), f"{interrupted}; second")
@@ -205,7 +163,7 @@ class Asking(ConnectionCase):
         self.assertEqual(client.order, [nested, begun, behind])
 
 
-class Vanishing(ConnectionCase):
+class Vanishing(CallbackCase):
     def vanish(self, leave):
         """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""
         for method in ("hereTold", "onThread"):
@@ -259,21 +217,10 @@ class Vanishing(ConnectionCase):
         self.assertEqual({self.outcome() for _ in clients}, {GONE})
 
 
-class Wrong(ConnectionCase):
+class Wrong(CallbackCase):
     """A peer for each test, because the log is counted."""
 
-    @classmethod
-    def setUpClass(cls):
-        pass
-
-    @classmethod
-    def tearDownClass(cls):
-        pass
-
-    def start(self, *options):
-        self.peer = Peer(*options)
-        self.addCleanup(self.peer.close)
-        return self.connect()
+    options = None
 
     def stop(self, dropped=0, misfits=0):
         for client in self.peer.clients:
@@ -283,7 +230,7 @@ class Wrong(ConnectionCase):
         self.assertEqual((lines.count(DROPPED), lines.count(MISFIT)), (dropped, misfits), lines)
 
     def test_answers_for_nobody(self):
-        client = self.start()
+        client = self.serve()
         for client in (client, self.connect()):
             begun, call = self.begin(client)
             for wrong in ("cb-99", "cb-0", "cb--1", "cb-", "7", 7, "cb-18446744073709551617", None, [], {}):
@@ -297,7 +244,7 @@ class Wrong(ConnectionCase):
         self.stop(dropped=2)
 
     def test_answers_in_one_array(self):
-        client = self.start()
+        client = self.serve()
         begun = client.begin_call(CALLING, "invokeAll", client.give(), 8)
         held = client.await_calls(8)
         client.send_json([{"jsonrpc": "2.0", "id": call.id, "result": typed("int", 1)} for call in held[:5]])
@@ -307,33 +254,30 @@ class Wrong(ConnectionCase):
 
     def test_values_that_do_not_fit(self):
         """Java is told of each, the log of the first one of a connection."""
-        client = self.start()
+        client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
             client.await_call().answer(wrong)
-            with self.assertRaises(RpcError) as raised:
-                client.end(begun)
-            self.assertEqual(raised.exception.throwable, "jpeer.peer.CallbackException", wrong)
+            error = self.failure(client.end, begun)
+            self.assertEqual(error.throwable, "jpeer.peer.CallbackException", wrong)
         self.assert_serves(client)
         other = self.connect()
         begun = other.begin_call("java.util.Objects", "compare", "a", "b", other.give())
         other.await_call().answer("of another connection")
-        with self.assertRaises(RpcError):
-            other.end(begun)
+        self.failure(other.end, begun)
         self.stop(misfits=2)
 
     def test_a_value_for_nothing(self):
-        client = self.start()
+        client = self.serve()
         begun = client.begin_call(CALLING, "tell", client.give(), 1)
         client.await_call().answer("something")
-        with self.assertRaises(RpcError) as raised:
-            client.end(begun)
-        self.assertIn("a method that returns nothing takes null", raised.exception.detail)
+        error = self.failure(client.end, begun)
+        self.assertIn("a method that returns nothing takes null", error.detail)
         self.stop(misfits=1)
 
     def test_bytes_that_are_no_json(self):
         """The client hears of each before the request whose call is open ends."""
-        client = self.start("--callback-timeout", "0")
+        client = self.serve("--callback-timeout", "0")
         begun, call = self.begin(client)
         for wrong in ("", "cb-1", "\u0000", '{"result":Infinity', '[{"id":"cb-1","result":NaN}]',
                       '{"id":"cb-9","result":'):
@@ -345,7 +289,7 @@ class Wrong(ConnectionCase):
 
     def test_answers_that_cannot_be_read(self):
         """Java hears of those with the id of its call; of JSON-RPC 1.0 both members are taken."""
-        client = self.start("--callback-timeout", "0")
+        client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
                             (-32700, '{"result":1 2,"id":"%s"}'),
                             (-32700, '{"id":"%s","error":{"code":5L,"message":"x"}}'),
@@ -367,14 +311,12 @@ class Wrong(ConnectionCase):
         self.stop(misfits=1)
 
     def test_late(self):
-        client = self.start("--callback-timeout", "100")
+        client = self.serve("--callback-timeout", "100")
         begun, call = self.begin(client)
         self.assertEqual(client.end(begun),
                          "CallbackException: the client has not answered within 100 ms (callback-timeout)")
         call.answer("late")
-        with self.assertRaises(RpcError) as raised:
-            client.end(client.begin_call(CALLING, "threadName", within=call.id))
-        self.assertEqual(raised.exception.code, -32602)
+        self.assert_fails(-32602, "", client.end, client.begin_call(CALLING, "threadName", within=call.id))
         client.call(CALLING, "onThread", client.give())
         late = client.await_call()
         self.assertIn("(callback-timeout)", self.outcome())
@@ -384,7 +326,7 @@ class Wrong(ConnectionCase):
 
     def test_never(self):
         """Every thread that waits is free again, also those of a crowd."""
-        client = self.start("--callback-timeout", "200")
+        client = self.serve("--callback-timeout", "200")
         client.call(CALLING, "onThreads", client.give(), 30)
         client.await_calls(30)
         self.assertEqual({self.outcome() for _ in range(30)},
@@ -392,7 +334,7 @@ class Wrong(ConnectionCase):
         self.stop()
 
     def test_too_many(self):
-        client = self.start("--callbacks-max", "5")
+        client = self.serve("--callbacks-max", "5")
         client.call(CALLING, "onThreads", client.give(), 6)
         held = client.await_calls(5)
         self.assertEqual(self.outcome(), "CallbackException: the limit of 5 open callbacks of a connection is reached "
@@ -403,10 +345,10 @@ class Wrong(ConnectionCase):
         self.stop()
 
 
-class Deadlocks(ConnectionCase):
+class Deadlocks(CallbackCase):
     """The ones of docs/callbacks.md: how they show, and how they end."""
 
-    OPTIONS = ("--callback-timeout", "60000")
+    options = ("--callback-timeout", "60000")
 
     def test_a_lock_that_another_client_waits_for(self):
         one, other = self.connect(), self.connect()
@@ -434,8 +376,8 @@ class Deadlocks(ConnectionCase):
         self.assertEqual(client.order, [nested, first, plain])
 
 
-class TimedDeadlocks(ConnectionCase):
-    OPTIONS = ("--callback-timeout", "3000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
+class TimedDeadlocks(CallbackCase):
+    options = ("--callback-timeout", "3000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
 
     def test_the_timeout_lets_go_of_the_lock(self):
         one, other = self.connect(), self.connect()

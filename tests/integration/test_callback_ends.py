@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import time
 import unittest
 import uuid
 from urllib.parse import urlsplit
@@ -11,32 +10,16 @@ from urllib.parse import urlsplit
 import websockets
 
 from support.callback_client import CallbackClient
-from support.clients import SECONDS, RpcError, WebSocketClient, ref, typed
-from support.peer import Peer
+from support.clients import SECONDS, ref, typed
+from support.peer import eventually
+from support.peer_case import CALLING, CallbackCase
 
-CALLING = "fixtures.Calling"
-SECONDS = 60
+SINGLE = ("--thread-affinity", "SINGLE=fixtures.Affinity.single")
 DELETED = "CallbackException: the session of the client was deleted"
 
 
-class EndCase(unittest.TestCase):
-    def start(self, *options, **more):
-        self.peer = Peer(*options, **more)
-        self.addCleanup(self.peer.close)
-        return self.connect()
-
-    def connect(self, headers=None):
-        client = CallbackClient(self.peer, headers)
-        self.addCleanup(client.close)
-        return client
-
-    def begin(self, client, method="here", **beside):
-        begun = client.begin_call(CALLING, method, client.give(**beside))
-        return begun, client.await_call()
-
-    def outcome(self):
-        with WebSocketClient(self.peer) as other:
-            return other.call(CALLING, "outcome")
+class EndCase(CallbackCase):
+    options = None
 
     def assert_stops(self):
         """With what is clean, and without what its clients have left open."""
@@ -47,11 +30,13 @@ class EndCase(unittest.TestCase):
     def await_refusal(self):
         """The peer stops, and takes no connections any more."""
         address = urlsplit(self.peer.address("ws"))
-        deadline = time.monotonic() + SECONDS
-        with self.assertRaises((ConnectionRefusedError, ConnectionResetError)):
-            while time.monotonic() < deadline:
-                socket.create_connection((address.hostname, address.port), SECONDS).close()
-                time.sleep(0.01)
+
+        def is_refused():
+            try:
+                return socket.create_connection((address.hostname, address.port), SECONDS).close()
+            except (ConnectionRefusedError, ConnectionResetError):
+                return True
+        eventually(is_refused)
 
     def assert_goodbye(self, client):
         with self.assertRaises(websockets.ConnectionClosed):
@@ -63,9 +48,9 @@ class EndCase(unittest.TestCase):
 class DeletedSessions(EndCase):
     def test_while_calls_are_open(self):
         name = {"peer-id": str(uuid.uuid4())}
-        one = self.start()
+        one = self.serve()
         one.close()
-        one, other = self.connect(name), self.connect(name)
+        one, other = self.connect(CallbackClient, name), self.connect(CallbackClient, name)
         one.call(CALLING, "keep", "kept", one.give(number=7))
         begun, call = self.begin(one)
         other.call(CALLING, "onThread", other.give())
@@ -84,7 +69,7 @@ class DeletedSessions(EndCase):
         self.assert_stops()
 
     def test_by_a_nested_request(self):
-        client = self.start()
+        client = self.serve()
 
         def function(call):
             client.control("delete_session")
@@ -95,7 +80,7 @@ class DeletedSessions(EndCase):
 
     def test_in_the_middle_of_a_recursion(self):
         """Every call on the thread ends."""
-        client = self.start()
+        client = self.serve()
         client.call(CALLING, "keep", "inner", client.give(number=9))
         begun, outer = self.begin(client)
         nested = client.begin_call(CALLING, "callKept", "inner", within=outer.id)
@@ -110,7 +95,7 @@ class DeletedSessions(EndCase):
 class Stops(EndCase):
     def test_answers_are_taken_in_the_time_of_grace(self):
         """Of a request, and of a thread of its own that calls once more."""
-        waiting = self.start("--grace", "60000")
+        waiting = self.serve("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
         own.call(CALLING, "both", own.give(), own.give())
@@ -128,7 +113,7 @@ class Stops(EndCase):
 
     def test_the_time_of_grace_ends(self):
         """Whoever never answers holds nothing up."""
-        waiting = self.start("--grace", "100")
+        waiting = self.serve("--grace", "100")
         self.begin(waiting)
         own = self.connect()
         own.call(CALLING, "onThread", own.give())
@@ -143,41 +128,39 @@ class Stops(EndCase):
         crowd.await_calls(50)
         self.assertEqual(self.peer.stop(), 0)
 
-    def test_exit_by_a_nested_request(self):
-        """The process ends at once, although the callback stays open."""
-        client = self.start("--grace", "600000")
-        _, call = self.begin(client)
-        client.begin_call(CALLING, "exit", 7, within=call.id)
-        self.assertEqual(self.peer.wait(), 7)
-
-    def test_exit_by_a_nested_request_on_an_executor(self):
-        client = self.start("--grace", "600000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
-        client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
-                     options={"threadAffinity": "SINGLE"})
-        call = client.await_call()
-        self.assertEqual(client.end(client.begin_call(CALLING, "threadName", within=call.id)), "fixture-single")
-        client.begin_call(CALLING, "exit", 7, within=call.id)
-        self.assertEqual(self.peer.wait(), 7)
-
-    def test_exit_by_a_nested_request_on_a_thread_of_its_own(self):
-        client = self.start("--grace", "600000")
-        client.call(CALLING, "onThread", client.give())
-        client.begin_call(CALLING, "exit", 7, within=client.await_call().id)
-        self.assertEqual(self.peer.wait(), 7)
-
-    def test_exit_by_a_nested_request_that_an_executor_runs(self):
-        client = self.start("--grace", "600000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
-        _, call = self.begin(client)
-        options = {"within": call.id, "threadAffinity": "SINGLE"}
-        name = client.checked("call", {"type": CALLING, "method": "threadName"}, options=options)
-        self.assertEqual(name, "fixture-single")
+    def exit_nested(self, begin, *executor, **where):
+        """The process ends at once, although the callback that begin(client) gives stays open."""
+        client = self.serve("--grace", "600000", *executor)
+        options = {"within": begin(client).id, **where}
+        if executor:
+            name = client.checked("call", {"type": CALLING, "method": "threadName"}, options=options)
+            self.assertEqual(name, "fixture-single")
         client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
         self.assertEqual(self.peer.wait(), 7)
+
+    def test_exit_by_a_nested_request(self):
+        self.exit_nested(lambda client: self.begin(client)[1])
+
+    def test_exit_by_a_nested_request_on_a_thread_of_its_own(self):
+        def begin(client):
+            client.call(CALLING, "onThread", client.give())
+            return client.await_call()
+        self.exit_nested(begin)
+
+    def test_exit_by_a_nested_request_on_an_executor(self):
+        def begin(client):
+            client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
+                         options={"threadAffinity": "SINGLE"})
+            return client.await_call()
+        self.exit_nested(begin, *SINGLE)
+
+    def test_exit_by_a_nested_request_that_an_executor_runs(self):
+        self.exit_nested(lambda client: self.begin(client)[1], *SINGLE, threadAffinity="SINGLE")
 
     def test_a_shutdown_hook_that_calls(self):
         """It is told that nobody answers any more, whether a signal or Java ends the process."""
         for ends_by_exit in (False, True):
-            client = self.start("--grace", "100")
+            client = self.serve("--grace", "100")
             client.call(CALLING, "atTheEnd", client.give())
             self.begin(client)
             if ends_by_exit:
@@ -190,7 +173,7 @@ class Stops(EndCase):
     def test_exit_on_a_thread_that_serves_another_connection(self):
         """It waits in callbacks of a connection that it does not serve."""
         for depth in (1, 70):
-            client = self.start("--grace", "600000", "--callback-depth", "100")
+            client = self.serve("--grace", "600000", "--callback-depth", "100")
             give = client.give()
             client.call(CALLING, "keep", "others", client.give())
             self.connect().begin_call(CALLING, "callKept", "others")
@@ -202,7 +185,7 @@ class Stops(EndCase):
 
 class Collected(EndCase):
     def test_while_it_is_called(self):
-        client = self.start()
+        client = self.serve()
         begun = client.begin_call(CALLING, "callLast",
                                   typed("java.util.concurrent.Callable[]", [client.give(number=7)]))
         call = client.await_call()
@@ -216,7 +199,7 @@ class Collected(EndCase):
 
     def test_the_same_id_again_and_again(self):
         """While its release travels: each argument is accounted for once, and each is a callback that works."""
-        client = self.start()
+        client = self.serve()
         for number in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")
             client.call(CALLING, "here", client.give(lambda call: "works", 8))
@@ -231,10 +214,9 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_requests_that_fail_give_as_well(self):
-        client = self.start()
+        client = self.serve()
         for method, args in (("here", [1]), ("nowhere", []), ("here", [])):
-            with self.assertRaises(RpcError):
-                client.call(CALLING, method, client.give(number=7), client.give(number=7), *args)
+            self.failure(client.call, CALLING, method, client.give(number=7), client.give(number=7), *args)
         client.await_released(7)
         self.assertEqual(client.released, {7: 6})
         client.control("delete_session")
@@ -243,12 +225,9 @@ class Collected(EndCase):
 
     def test_a_cleaner_of_the_application_waits(self):
         """The peer finds out about other callbacks meanwhile."""
-        client, other = self.start(), self.connect()
+        client, other = self.serve(), self.connect()
         client.call(CALLING, "whenCollected", client.give())
-        deadline = time.monotonic() + SECONDS
-        while not client.held:
-            self.assertLess(time.monotonic(), deadline, "the cleaner does not call")
-            client.control("gc")
+        eventually(lambda: client.control("gc") or client.held, "the cleaner calls")
         call = client.await_call()
         other.call(CALLING, "here", other.give(lambda call: "works", 7))
         other.await_released(7)
@@ -268,7 +247,7 @@ class Borrowed(EndCase):
         self.assertIsNone(begun)
 
     def test_a_comparator_leaves_nothing_behind(self):
-        client = self.start()
+        client = self.serve()
         for borrow in (True, False):
             numbers = client.call(CALLING, "numbers", 50)
             before = client.stats()["objects"]
@@ -278,7 +257,7 @@ class Borrowed(EndCase):
         self.assert_stops()
 
     def test_what_was_held_before_stays(self):
-        client = self.start()
+        client = self.serve()
         numbers = client.call(CALLING, "numbers", 10)
         first = client.call("java.util.ArrayList", "get", 0, on=numbers)
         before = client.stats()["objects"]
@@ -296,45 +275,42 @@ class Borrowed(EndCase):
         self.assert_stops()
 
 
-class WaitingThreads(unittest.TestCase):
+class WaitingThreads(EndCase):
     CLIENTS = 40
     MAX = 12
 
-    def counts(self, peer):
-        return tuple(len(os.listdir(f"/proc/{peer.pid}/{folder}")) for folder in ("task", "fd"))
+    def counts(self):
+        return tuple(len(os.listdir(f"/proc/{self.peer.pid}/{folder}")) for folder in ("task", "fd"))
 
     def test_no_more_than_the_limit_wait_in_callbacks(self):
         """Those beyond throw; the descriptors of those that waited are closed with their connections."""
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "8", "--callback-threads-max", str(self.MAX)) as peer, \
-                CallbackClient(peer) as other:
-            threads, descriptors = self.counts(peer)
-            for _ in range(2):
-                clients = [CallbackClient(peer) for _ in range(self.CLIENTS)]
-                begun = [client.begin_call(CALLING, "here", client.give()) for client in clients]
-                waiting = []
-                for client, number in zip(clients, begun, strict=True):
-                    while not client.held and number not in client.replies:
-                        client.step()
-                    if client.held:
-                        waiting.append((client, number))
-                    else:
-                        self.assertIn("the limit of 12 threads of the peer that wait in callbacks is reached",
-                                      client.end(number))
-                self.assertEqual(len(waiting), self.MAX)
-                self.assertLessEqual(self.counts(peer)[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
-                for client, number in waiting[:2]:  # one that waits asks and is asked as before
-                    call = client.await_call()
-                    inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
-                    self.assertEqual(client.end(inner), "inner")
-                    call.answer("outer")
-                    self.assertEqual(client.end(number), "outer")
-                self.assertEqual(other.call(CALLING, "here", other.give(lambda call: "again")), "again")
-                for client in clients:
-                    client.close()
-                deadline = time.monotonic() + SECONDS
-                while self.counts(peer)[1] > descriptors + 4:
-                    self.assertLess(time.monotonic(), deadline, "descriptors are left")
-                    time.sleep(0.01)
+        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "8", "--callback-threads-max", str(self.MAX))
+        other = self.connect(CallbackClient)
+        threads, descriptors = self.counts()
+        for _ in range(2):
+            clients = [CallbackClient(peer) for _ in range(self.CLIENTS)]
+            begun = [client.begin_call(CALLING, "here", client.give()) for client in clients]
+            waiting = []
+            for client, number in zip(clients, begun, strict=True):
+                while not client.held and number not in client.replies:
+                    client.step()
+                if client.held:
+                    waiting.append((client, number))
+                else:
+                    self.assertIn("the limit of 12 threads of the peer that wait in callbacks is reached",
+                                  client.end(number))
+            self.assertEqual(len(waiting), self.MAX)
+            self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
+            for client, number in waiting[:2]:  # one that waits asks and is asked as before
+                call = client.await_call()
+                inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
+                self.assertEqual(client.end(inner), "inner")
+                call.answer("outer")
+                self.assertEqual(client.end(number), "outer")
+            self.assertEqual(other.call(CALLING, "here", other.give(lambda call: "again")), "again")
+            for client in clients:
+                client.close()
+            eventually(lambda: self.counts()[1] <= descriptors + 4, "descriptors are closed")
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,53 +1,36 @@
 """What Java sees of a client's object: interfaces of all kinds, default methods, maps, misuse; and what a policy says."""
 
-import tempfile
+import itertools
 import unittest
 
 from support.callback_client import CallbackClient
-from support.clients import RpcError
-from support.peer import Peer
+from support.clients import RpcError, typed
+from support.peer_case import CALLING, INVALID, NOT_FOUND, CallbackCase, allow
 
-CALLING = "fixtures.Calling"
 CALLBACKS = "fixtures.Callbacks"
+# Of their own methods none have the same signature and another type.
+INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurrent.Callable", "java.util.function.Consumer",
+              "java.util.function.Function", "java.util.function.IntPredicate", "java.util.function.LongConsumer")
 
 
-class Interfaces(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
-
-    def setUp(self):
-        self.client = CallbackClient(self.peer)
-        self.addCleanup(self.client.close)
-
+class Interfaces(CallbackCase):
     def call(self, method, *args):
         return self.client.call(CALLBACKS, method, *args)
-
-    def assert_refused(self, code, why, method, *args):
-        with self.assertRaises(RpcError) as raised:
-            self.client.call(*method, *args)
-        self.assertEqual(raised.exception.code, code)
-        self.assertIn(why, raised.exception.detail)
 
     def test_one_that_is_not_public(self):
         self.assertEqual(self.call("hidden", self.client.give(lambda call: "you")), "youyou")
         self.assertEqual(self.call("hidden", self.client.give(lambda call: "twice", overrides=["twice"])), "twice")
 
     def test_a_sealed_one(self):
-        self.assert_refused(-32602, "is sealed", (CALLBACKS, "closed"), self.client.give())
+        self.assert_fails(INVALID, "is sealed", self.call, "closed", self.client.give())
 
     def test_no_interface(self):
-        anything = ("java.util.Objects", "requireNonNull")
-        self.assert_refused(-32602, "java.lang.ClassLoader is none", anything, self.client.give(type="java.lang.ClassLoader"))
-        self.assert_refused(-32602, "java.lang.ClassLoader is no interface", anything,
-                            self.client.give(interfaces=["java.lang.ClassLoader", "java.lang.Runnable"]))
-        self.assert_refused(-32601, "No matching method", anything, self.client.give())
-        self.assert_refused(-32601, "No matching method", (CALLBACKS, "hidden"), self.client.give(type="java.lang.Runnable"))
+        anything = (self.client.call, "java.util.Objects", "requireNonNull")
+        self.assert_fails(INVALID, "java.lang.ClassLoader is none", *anything, self.client.give(type="java.lang.ClassLoader"))
+        self.assert_fails(INVALID, "java.lang.ClassLoader is no interface", *anything,
+                          self.client.give(interfaces=["java.lang.ClassLoader", "java.lang.Runnable"]))
+        self.assert_fails(NOT_FOUND, "No matching method", *anything, self.client.give())
+        self.assert_fails(NOT_FOUND, "No matching method", self.call, "hidden", self.client.give(type="java.lang.Runnable"))
 
     def test_results_of_type_variables(self):
         def function(call):
@@ -112,49 +95,29 @@ class Interfaces(unittest.TestCase):
         self.assertEqual(told.split(), [refused] * 5 + ["CallbackException"] * 2 + ["5"])
 
 
-class Policies(unittest.TestCase):
-    RULES = """version: 1
-rules:
-  - {class: java.util.concurrent.Callable, members: CALLBACK, action: ALLOW}
-  - {class: "fixtures.Callbacks$Greeter", members: CALLBACK, method: name, action: ALLOW}
-  - {class: "fixtures.*", members: [STATIC_METHOD], action: ALLOW}
-  - {class: java.lang.IllegalStateException, members: CONSTRUCTOR, action: ALLOW}
-  - {class: java.lang.System, method: gc, action: ALLOW}
-"""
+class Policies(CallbackCase):
+    options = None
+    RULES = (allow("java.util.concurrent.Callable", members="CALLBACK")
+             + allow(CALLBACKS + "$Greeter", members="CALLBACK", method="name") + allow("fixtures.*", members="STATIC_METHOD")
+             + allow("java.lang.IllegalStateException", members="CONSTRUCTOR") + allow("java.lang.System", method="gc"))
 
-    def start(self, *options):
-        peer = Peer(*options, allow=False)
-        self.addCleanup(peer.__exit__, None, None, None)
-        client = CallbackClient(peer)
-        self.addCleanup(client.close)
-        return client
-
-    def assert_denied(self, client, method, argument, denied):
-        with self.assertRaises(RpcError) as raised:
-            client.call(CALLBACKS, method, argument)
-        self.assertEqual(raised.exception.code, -32001, method)
-        self.assertIn(denied, raised.exception.detail)
-
-    def start_with_rules(self):
-        file = self.enterContext(tempfile.NamedTemporaryFile("w", suffix=".yaml"))
-        file.write(self.RULES)
-        file.flush()
-        return self.start("--rpc-policy", file.name)
+    def assert_implementing_denied(self, client, method, argument, denied):
+        self.assert_denied(client.call, CALLBACKS, method, argument, text=denied)
 
     def test_what_may_be_implemented(self):
-        client = self.start_with_rules()
+        client = self.serve_with(self.RULES)
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "allowed")), "allowed")
         told = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
         self.assertEqual(told, "hello you, hello you HELLO YOU")
-        self.assert_denied(client, "greet", client.give(overrides=["greet"]), "fixtures.Callbacks$Greeter.greet")
-        self.assert_denied(client, "hidden", client.give(), "fixtures.Callbacks$Hidden.name")
-        self.assert_denied(client, "closed", client.give(type="com.example.Absent"), "com.example.Absent")
+        self.assert_implementing_denied(client, "greet", client.give(overrides=["greet"]), "fixtures.Callbacks$Greeter.greet")
+        self.assert_implementing_denied(client, "hidden", client.give(), "fixtures.Callbacks$Hidden.name")
+        self.assert_implementing_denied(client, "closed", client.give(type="com.example.Absent"), "com.example.Absent")
         for number in client.sent:
             client.await_released(number)
 
     def test_what_may_be_thrown(self):
         """What is denied is told like what is not there."""
-        client = self.start_with_rules()
+        client = self.serve_with(self.RULES)
         for thrown, told in (("java.lang.IllegalStateException", "IllegalStateException"),
                              ("java.lang.IllegalArgumentException", "CallbackException"),
                              ("com.example.Absent", "CallbackException")):
@@ -163,14 +126,80 @@ rules:
             self.assertEqual(client.end(begun), f"{told}: no")
 
     def test_no_policy_denies(self):
-        client = self.start("--rpc-default-action", "DENY")
-        self.assert_denied(client, "greet", client.give(), CALLBACKS)
+        client = self.serve("--rpc-default-action", "DENY", allow=False)
+        self.assert_implementing_denied(client, "greet", client.give(), CALLBACKS)
 
     def test_patterns_allow(self):
-        client = self.start("--rpc-allow", "fixtures.**")
+        client = self.serve("--rpc-allow", "fixtures.**", allow=False)
         told = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
         self.assertEqual(told, "hello you, hello you HELLO YOU")
-        self.assert_denied(client, "greet", client.give(interfaces=["java.lang.Runnable"]), "java.lang.Runnable")
+        self.assert_implementing_denied(client, "greet", client.give(interfaces=["java.lang.Runnable"]), "java.lang.Runnable")
+
+
+class Classes(CallbackCase):
+    """The proxy classes of callbacks, which the JVM keeps: one for a set of interfaces, and no more than the limit."""
+
+    options = None
+
+    def give_and_call(self, client, interfaces, **beside):
+        return client.call(CALLING, "here", client.give(lambda call: "works", interfaces=list(interfaces), **beside))
+
+    def name_of_class(self, client, interfaces, **beside):
+        """The callback travels as the client's own: the class is asked of Java."""
+        there = client.call("java.util.Objects", "requireNonNull", client.give(interfaces=list(interfaces), **beside))
+        return client.call("java.lang.Class", "getName", on=client.call("java.lang.Object", "getClass", on=there))
+
+    def test_their_order_makes_no_other_class(self):
+        self.start("--callback-classes-max", "2")
+        client = self.connect(CallbackClient)
+        names = {self.name_of_class(client, each) for each in itertools.permutations(INTERFACES[:4])}
+        self.assertEqual(len(names), 1, names)
+        names.add(self.name_of_class(client, INTERFACES[:4], overrides=["reversed"]))
+        self.assertEqual(len(names), 1, names)
+        self.assertEqual(self.give_and_call(client, reversed(INTERFACES[:4])), "works")
+
+    def test_no_more_than_the_limit(self):
+        self.start("--callback-classes-max", "2")
+        client = self.connect(CallbackClient)
+        other = self.connect(CallbackClient)
+        self.assertEqual(self.give_and_call(client, INTERFACES[:3]), "works")
+        self.assertEqual(self.give_and_call(other, INTERFACES[2:3]), "works")
+        for each in (client, other):
+            for _ in range(3):
+                self.assert_fails(-32000, "callback-classes-max", self.give_and_call, each, INTERFACES[1:4])
+            self.assertEqual(self.give_and_call(each, INTERFACES[2::-1]), "works")
+            self.assertEqual(each.call(CALLING, "here", each.give(lambda call: "works")), "works")
+
+    def test_what_cannot_be_made_does_not_count(self):
+        self.start("--callback-classes-max", "1")
+        client = self.connect(CallbackClient)
+        for _ in range(3):
+            with self.assertRaises(RpcError) as raised:  # two results of get()
+                self.give_and_call(client, ("java.util.concurrent.Callable", "java.util.function.IntSupplier",
+                                            "java.util.function.Supplier", "java.util.concurrent.Callable"))
+            self.assertEqual(raised.exception.code, -32602)
+        self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
+
+    def test_where_the_jvm_has_little_room_for_classes(self):
+        """Callbacks of every order, and of sets up to the limit, leave other clients their calls."""
+        self.start("-XX:MaxMetaspaceSize=48m", "--callback-classes-max", "50")
+        attacker = self.connect(CallbackClient)
+        other = self.connect(CallbackClient)
+        orders = itertools.islice(itertools.permutations(INTERFACES), 1500)
+        sets = (each for count in range(1, 8) for each in itertools.combinations(INTERFACES, count))
+        refused = 0
+        for interfaces in itertools.chain(orders, sets):
+            try:
+                attacker.call("java.util.Objects", "isNull", attacker.give(number=1, interfaces=list(interfaces)))
+                attacker.call("java.util.Objects", "isNull", attacker.give(interfaces=list(interfaces)))
+            except RpcError as error:
+                self.assertIn(error.code, (-32000, -32602), error)
+                refused += 1
+        self.assertGreater(refused, 0)
+        for number, type_name in enumerate(("java.util.TreeMap", "java.util.concurrent.ConcurrentSkipListMap",
+                                            "java.util.concurrent.Phaser", "java.util.zip.CRC32C")):
+            self.assertIsNotNone(other.new(type_name), type_name)
+            self.assertEqual(other.call(CALLING, "echo", typed("int", number)), str(number))
 
 
 if __name__ == "__main__":

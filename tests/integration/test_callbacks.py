@@ -7,12 +7,15 @@ import time
 import unittest
 
 from support import jdks
-from support.callback_client import CallbackClient
-from support.clients import RpcError, WebSocketClient, typed
-from support.peer import Peer
+from support.callback_client import CallbackClient, ShmCallbackClient
+from support.clients import RpcError, WebSocketClient, ref, typed
+from support.peer_case import CALLING, CallbackCase
 
-CALLING = "fixtures.Calling"
 THREAD_NAME = (CALLING, "threadName")
+FUTURE = "java.util.concurrent.CompletableFuture"
+COUNTER = "java.util.concurrent.atomic.AtomicInteger"
+ROUNDS = 60
+CALLS = 8  # at once
 
 
 def virtual_home():
@@ -21,40 +24,6 @@ def virtual_home():
         if int(re.match(r"\d+", jdks.full_version(home))[0]) >= 21:
             return home
     return None
-
-
-class CallbackCase(unittest.TestCase):
-    """One peer for all tests of a class; each has a client of its own."""
-
-    OPTIONS = ()
-
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer(*cls.OPTIONS)
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
-
-    def setUp(self):
-        self.client = self.connect()
-
-    def connect(self, headers=None):
-        client = CallbackClient(self.peer, headers)
-        self.addCleanup(client.close)
-        return client
-
-    def call(self, method, *args, **more):
-        return self.client.call(CALLING, method, *args, **more)
-
-    def fails(self, action):
-        with self.assertRaises(RpcError) as raised:
-            action()
-        return raised.exception
-
-    def assert_serves(self):
-        self.assertEqual(self.call("here", self.client.give(lambda call: "still")), "still")
 
 
 class Recursion(CallbackCase):
@@ -109,7 +78,7 @@ class FetchInside(CallbackCase):
 
 
 class DeepRecursion(Recursion):
-    OPTIONS = ("--callback-depth", "10000")
+    options = ("--callback-depth", "10000")
 
     def setUp(self):
         """Each callback inside another one is a dozen calls inside one another here, too."""
@@ -129,7 +98,7 @@ class DeepRecursion(Recursion):
 
 
 class Threads(CallbackCase):
-    OPTIONS = ("-Djava.util.concurrent.ForkJoinPool.common.parallelism=4",)
+    options = ("-Djava.util.concurrent.ForkJoinPool.common.parallelism=4",)
 
     def square(self, call):
         number = int(call.args[0])
@@ -189,19 +158,19 @@ class Threads(CallbackCase):
     def test_an_interrupt_ends_the_wait(self):
         """Of a thread of the peer, and of one of its own; the late answer is dropped."""
         expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
-        with WebSocketClient(self.peer) as other:
-            begun = self.client.begin_call(CALLING, "here", self.client.give())
-            late = self.client.await_call()
-            other.call(CALLING, "interruptCaller")
-            self.assertEqual(self.client.end(begun), expected)
-            late.answer("late")
-            self.assert_serves()
-            self.call("onThread", self.client.give())
-            late = self.client.await_call()
-            other.call(CALLING, "interruptCaller")
-            self.assertEqual(self.call("outcome"), expected)
-            late.answer("late")
-            self.assert_serves()
+        other = self.connect()
+        begun = self.client.begin_call(CALLING, "here", self.client.give())
+        late = self.client.await_call()
+        other.call(CALLING, "interruptCaller")
+        self.assertEqual(self.client.end(begun), expected)
+        late.answer("late")
+        self.assert_serves()
+        self.call("onThread", self.client.give())
+        late = self.client.await_call()
+        other.call(CALLING, "interruptCaller")
+        self.assertEqual(self.call("outcome"), expected)
+        late.answer("late")
+        self.assert_serves()
 
     def test_an_interrupt_by_a_nested_request(self):
         def function(call):
@@ -242,7 +211,7 @@ HOME = virtual_home()
 
 @unittest.skipIf(HOME is None, "no JDK of this machine has virtual threads")
 class VirtualThreads(CallbackCase):
-    OPTIONS = ("--jvm", str(HOME), "-Djdk.virtualThreadScheduler.parallelism=2",
+    options = ("--jvm", str(HOME), "-Djdk.virtualThreadScheduler.parallelism=2",
                "-Djdk.virtualThreadScheduler.maxPoolSize=2")
 
     def test_waits_leave_their_carriers(self):
@@ -336,7 +305,7 @@ class Order(CallbackCase):
 
 
 class Backpressure(CallbackCase):
-    OPTIONS = ("--callback-timeout", "300", "--send-buffer-max", "1M")
+    options = ("--callback-timeout", "300", "--send-buffer-max", "1M")
 
     def test_events_wait_for_room_until_the_timeout(self):
         """This client reads nothing before the call has thrown. What was sent comes then, and nothing else."""
@@ -372,9 +341,9 @@ class OtherWork(CallbackCase):
         self.call("ask", self.client.give())
         begun = self.client.begin("get", {"type": "fixtures.Calling$Uninitialized", "field": "VALUE"})
         self.client.await_call().fail("no", throwable_type="java.lang.IllegalStateException")
-        error = self.fails(lambda: self.client.end(begun))
+        error = self.failure(self.client.end, begun)
         self.assertEqual(error.throwable, "java.lang.ExceptionInInitializerError")
-        again = self.fails(lambda: self.client.get("fixtures.Calling$Uninitialized", "VALUE"))
+        again = self.failure(self.client.get, "fixtures.Calling$Uninitialized", "VALUE")
         self.assertEqual(again.throwable, "java.lang.NoClassDefFoundError")
         self.assert_serves()
 
@@ -384,7 +353,7 @@ class OtherWork(CallbackCase):
         self.assertEqual(made["result"]["value"]["type"], "beyond.Bean")
         self.assertGreaterEqual(self.asked, 1)
         asked, self.answer = self.asked, "Nowhere"
-        error = self.fails(lambda: self.client.checked("new", {"type": "beyond.Absent"}, options={"loader": loader}))
+        error = self.failure(self.client.checked, "new", {"type": "beyond.Absent"}, options={"loader": loader})
         self.assertEqual(error.code, -32601)
         self.assertGreater(self.asked, asked)
 
@@ -394,16 +363,162 @@ class OtherWork(CallbackCase):
         self.assertEqual(self.asked, 3)
 
     def test_the_message_of_an_error(self):
-        error = self.fails(lambda: self.call("fail"))
+        error = self.failure(self.call, "fail")
         self.assertEqual((error.throwable, error.detail), ("fixtures.Calling$Asking", "the client says yes"))
 
     def test_a_message_whose_client_fails(self):
         self.call("ask", self.client.give())
         begun = self.client.begin_call(CALLING, "fail")
         self.client.await_call().fail("no")
-        error = self.fails(lambda: self.client.end(begun))
+        error = self.failure(self.client.end, begun)
         self.assertEqual(error.throwable, "fixtures.Calling$Asking")
         self.assert_serves()
+
+
+class Origins(CallbackCase):
+    options = ("-Djava.util.concurrent.ForkJoinPool.common.parallelism=4",)
+
+    def setUp(self):
+        super().setUp()
+        self.origins = []
+
+    def note(self, call):
+        self.origins.append(call.origin)
+        return "noted"
+
+    def asked(self, function=None, **beside):
+        return self.client.give(function or self.note, origin=True, **beside)
+
+    def test_of_a_request(self):
+        self.call("here", self.asked())
+        begun = [self.client.begin_call(CALLING, "here", self.asked()) for _ in range(2)]
+        self.assertEqual([self.client.end(number) for number in begun], ["noted"] * 2)
+        self.assertEqual(self.origins, ["request"] * 3)
+
+    def test_nobody_has_asked(self):
+        self.call("here", self.client.give(self.note))
+        self.call("here", self.client.give(self.note, origin=False))
+        self.assertEqual(self.origins, [None, None])
+
+    def test_of_threads(self):
+        def square(call):
+            self.origins.append(call.origin)
+            return typed("int", int(call.args[0]) ** 2)
+        self.call("invokeAll", self.asked(square), 4)
+        self.call("onThread", self.asked())
+        self.call("outcome")
+        self.assertEqual(self.origins, ["thread"] * 5)
+
+    def test_of_nested_requests(self):
+        """Inside one another, and beside one another."""
+        ids = []
+
+        def outer(call):
+            ids.append(call.id)
+            self.note(call)
+            self.call("here", self.asked(inner))
+            self.call("here", self.asked())
+            return "outer"
+
+        def inner(call):
+            ids.append(call.id)
+            self.note(call)
+            self.call("here", self.asked())
+            return "inner"
+        self.call("here", self.asked(outer))
+        self.assertEqual(self.origins, ["request", ids[0], ids[1], ids[0]])
+
+    def test_of_requests_nested_in_a_call_of_a_thread(self):
+        ids = []
+
+        def outer(call):
+            ids.append(call.id)
+            self.note(call)
+            self.call("here", self.asked())
+            return "outer"
+        self.call("onThread", self.asked(outer))
+        self.call("outcome")
+        self.assertEqual(self.origins, ["thread", *ids])
+
+    def test_of_another_connection(self):
+        """It is told of requests of the connection that the call comes on, and of no others."""
+        giver, caller = self.connect_again()
+        giver.call(CALLING, "keep", "f", giver.give(origin=True))
+        for client, origin in ((caller, "thread"), (giver, "request")):
+            begun = client.begin_call(CALLING, "callKept", "f")
+            call = giver.await_call()
+            self.assertEqual(call.origin, origin)
+            call.answer("given")
+            self.assertEqual(client.end(begun), "given")
+        giver.call(CALLING, "drop", "f")
+
+    def test_of_events(self):
+        self.call("tell", self.client.give(oneway=True, origin=True), 3)
+        self.assertEqual([event.origin for event in self.client.events], ["request"] * 3)
+
+    def test_wrong_forms(self):
+        error = self.failure(self.call, "here", self.client.give(self.note, origin="yes"))
+        self.assertEqual((error.code, error.detail), (-32602, "argument 0: 'origin' must be a boolean"))
+        given = self.asked()
+        self.call("keep", "g", given)
+        error = self.failure(self.call, "here", self.client.give(self.note, number=given["ref"]["callback"]))
+        self.assertEqual(error.code, -32602)
+        self.assertIn("with another oneway, borrow, origin or overrides", error.detail)
+        self.call("drop", "g")
+
+
+class OrderOfAnswers(CallbackCase):
+    """What a client sends after its answer comes after it, also where the answer waits for a thread of Java's.
+
+    Suppliers on threads of Java's answer with a new object, and release its ref with the next message.
+
+    The threads are an executor's own: the common pool does not promise that it runs as many blocked tasks at once as it
+    has parallelism.
+    """
+
+    options = ()
+    peer_arguments = {"sockets": True}
+
+    @staticmethod
+    def delete(client, envelope, **args):
+        return client.begin("control", {"method": "delete_object", "args": [args]}, **envelope)
+
+    def supply(self, client, let_go):
+        """let_go(client, ref): sends a request, whose id it returns."""
+        supplier = client.give()
+        pool = client.call("java.util.concurrent.Executors", "newFixedThreadPool", CALLS)
+        futures, ended = [], []
+        for _ in range(ROUNDS):
+            begun = [client.begin_call(FUTURE, "supplyAsync", supplier, ref(pool)) for _ in range(CALLS)]
+            made = [client.begin("new", {"type": COUNTER, "args": [7]}) for _ in range(CALLS)]
+            futures += [client.end(number) for number in begun]
+            objects = [client.end(number) for number in made]
+            for call, told in zip(client.await_calls(CALLS), objects):
+                call.answer(ref(told))
+                ended.append(let_go(client, told))
+        for number in ended:
+            client.end(number)
+        for future in futures:
+            kept = client.call(FUTURE, "join", on=future)
+            self.assertEqual(client.call(COUNTER, "get", on=kept), "7")
+        client.call("java.util.concurrent.ExecutorService", "shutdown", on=pool)
+
+    def test_the_telling_of_a_ref_is_let_go_of(self):
+        for transport in (CallbackClient, ShmCallbackClient):
+            with self.subTest(transport.name):
+                self.supply(self.connect(transport), lambda client, told: self.delete(client, {}, ref=told, told=1))
+
+    def test_a_ref_is_deleted_in_a_batch(self):
+        def let_go(client, told):
+            number = next(client.ids)
+            client.send_json([{"jsonrpc": "2.0", "method": "control", "params": {"method": "ping"}},
+                              {"jsonrpc": "2.0", "id": number, "method": "control",
+                               "params": {"method": "delete_object", "args": [ref(told)]}}])
+            return number
+        client = self.connect(CallbackClient)
+        take = client.take
+        client.take = lambda message: take(message[0] if isinstance(message, list) else message)
+        self.supply(client, let_go)
 
 
 if __name__ == "__main__":

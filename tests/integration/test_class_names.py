@@ -9,6 +9,7 @@ from pathlib import Path
 from support.callback_client import CallbackClient
 from support.clients import RpcError, WebSocketClient, typed
 from support.peer import FIXTURES, Peer
+from support.peer_case import PeerCase
 
 BEYOND = FIXTURES.parent / "beyond.jar"
 PREFIXES = ("no.such.Name", "NoSuchName", "java.util.NoSuch", "java.sql.NoSuch", "fixtures.NoSuch", "fixtures.Calling$No")
@@ -32,7 +33,7 @@ def requests_of(name):
     yield f"{name}.run", {}
 
 
-class Absent(unittest.TestCase):
+class Absent(PeerCase):
     def used_bytes(self, client):
         client.call("java.lang.System", "gc")
         runtime = client.call("java.lang.Runtime", "getRuntime")
@@ -69,7 +70,7 @@ class Absent(unittest.TestCase):
                                      (-32601, "java.lang.ClassNotFoundException"))
 
 
-class Present(unittest.TestCase):
+class Present(PeerCase):
     """A class that was absent a moment ago, and classes that are elsewhere than on the class path."""
 
     def assert_absent(self, client, name):

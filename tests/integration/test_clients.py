@@ -8,19 +8,13 @@ import urllib.request
 
 from support.clients import ZmqReqClient
 from support.peer import ROOT, Peer
+from support.peer_case import PeerCase
 
 ADD = {"type": "fixtures.Calculator", "method": "add", "args": [5, 3]}
 
 
-class Clients(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+class Clients(PeerCase):
+    options = ()
 
     def curl(self, *arguments):
         done = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "60", *arguments], check=True,

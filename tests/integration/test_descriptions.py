@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient
 from support.peer import ROOT, Peer
+from support.peer_case import PeerCase
 
 TOOLS = ("@open-rpc/meta-schema@1.14.9", "@open-rpc/schema-utils-js@2.2.1")
 LANG3 = "org.apache.commons:commons-lang3:3.14.0"
@@ -49,15 +50,8 @@ def openrpc_tools():
     return folder
 
 
-class Descriptions(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+class Descriptions(PeerCase):
+    options = ()
 
     def test_documents_are_valid(self):
         tools = openrpc_tools()
@@ -216,7 +210,7 @@ class Descriptions(unittest.TestCase):
                 connection.close()
 
 
-class DrivenByTheDocument(unittest.TestCase):
+class DrivenByTheDocument(PeerCase):
     """A client that knows a library from its document alone."""
 
     class Client:

@@ -8,6 +8,7 @@ import uuid
 
 from support.clients import WebSocketClient, ZmqClient
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 LIST = {"type": "java.util.ArrayList"}
 
@@ -71,7 +72,7 @@ def is_stale(answer):
     return answer["error"]["code"] == -32000 and answer["error"]["data"].get("reason") == "stale"
 
 
-class EpochsOverHttp(unittest.TestCase):
+class EpochsOverHttp(PeerCase):
     def test_a_ref_of_a_former_life_is_refused(self):
         name = ("peer-id", str(uuid.uuid4()))
         with Peer() as old:
@@ -129,7 +130,7 @@ class EpochsOverHttp(unittest.TestCase):
             self.assertEqual(client.headers["jpeer-epoch"], epoch)
 
 
-class EpochsOverOtherTransports(unittest.TestCase):
+class EpochsOverOtherTransports(PeerCase):
     def test_the_fast_path_asks_too(self):
         """The same bytes, from two clients of one thread: one's epoch is not the other's."""
         with Peer("--rpc-threads", "1", "--rpc-threads-max", "1") as peer:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.clients import RpcError, WebSocketClient, ref, typed
 from support.peer import FIXTURES, ROOT, Peer, run_to_end
+from support.peer_case import PeerCase
 
 LOUD = "fixtures.LoudBundle"  # prints when it is initialised
 
@@ -55,7 +56,7 @@ WAYS_TO_LOAD = {
 }
 
 
-class Examples(unittest.TestCase):
+class Examples(PeerCase):
     def denied(self, action, *arguments):
         with self.assertRaises(RpcError) as raised:
             action(*arguments)

@@ -5,6 +5,7 @@ import unittest
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer import Peer, environment
+from support.peer_case import PeerCase
 
 MIB = 1 << 20
 
@@ -32,7 +33,7 @@ def exchange_batch(client, requests):
     return client.exchange(json.dumps(requests))
 
 
-class Elements(unittest.TestCase):
+class Elements(PeerCase):
     """Lists that hold each other: few objects, and 2^60 elements."""
 
     OPTIONS = {"array_value_max": (1 << 63) - 1}
@@ -53,20 +54,13 @@ class Elements(unittest.TestCase):
             self.assertIn("more than the limit of 32768 elements", json.dumps(reply))
 
 
-class Hostile(unittest.TestCase):
+class Hostile(PeerCase):
     """Loaders and iterators of class fixtures.Attackers. The same connection, and with it the same thread, goes on."""
 
     ATTACKERS = "fixtures.Attackers"
     PEER_ID = "7d3c1a52-0f6e-4f4e-9a55-2f2f8a0f6d11"
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    options = ()
 
     def setUp(self):
         self.client = WebSocketClient(self.peer, {"peer-id": self.PEER_ID})
@@ -124,7 +118,7 @@ class Hostile(unittest.TestCase):
                          (following, "another request is fetching from this object"))
 
 
-class Batches(unittest.TestCase):
+class Batches(PeerCase):
     def growth(self, requests):
         """By how many MiB a peer grows while it answers the batch."""
         options, env = small_heap()

@@ -11,6 +11,7 @@ import uuid
 
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient, ref, typed
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 FIXTURES = "fixtures.Iterables"
 SMALL = 4096  # bytes of an answer, where answers are small
@@ -48,7 +49,7 @@ def pieces_of_string(client, number, size):
         taken += units(piece)
 
 
-class Results(unittest.TestCase):
+class Results(PeerCase):
     """With the options that a peer has when none is given."""
 
     def ask(self, client, text):
@@ -91,7 +92,7 @@ def fetch_all_of_array(client, number, size):
         taken += len(told["elements"])
 
 
-class SmallAnswers(unittest.TestCase):
+class SmallAnswers(PeerCase):
     """What does not fit in an answer is told by the next one."""
 
     def on_every_transport(self, *options):
@@ -149,12 +150,10 @@ class SmallAnswers(unittest.TestCase):
             self.assertEqual(told, [chr(ord("a") + number) * 700 for number in range(20)])
 
 
-class Sharing(unittest.TestCase):
+class Sharing(PeerCase):
     """Several clients of one session."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = cls.enterClassContext(Peer())
+    options = ()
 
     def setUp(self):
         self.name = str(uuid.uuid4())
@@ -261,7 +260,7 @@ class Sharing(unittest.TestCase):
         self.assertEqual(json.loads(blocked.receive())["result"], {"elements": [], "done": True})
 
 
-class Limits(unittest.TestCase):
+class Limits(PeerCase):
     def test_iterators_that_are_done_leave_no_object(self):
         for transport in TRANSPORTS:
             with Peer("--session-max-objects", "2") as peer, transport(peer) as client:

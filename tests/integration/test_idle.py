@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 SECONDS = 5
 # The watcher wakes once a second, each idle thread of the crew every 10 s; before it slept it was 200 a second.
@@ -28,7 +29,7 @@ def switches(peer):
     return counts
 
 
-class Idle(unittest.TestCase):
+class Idle(PeerCase):
     def count_growth(self, peer):
         before = switches(peer)
         time.sleep(SECONDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from support.clients import RpcError, WebSocketClient, ref
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 PRESETS = ("deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting,"
            "deny-nonpublic")
@@ -48,7 +49,7 @@ class Sleepers:
         return [json.loads(client.receive()) for client in self.clients]
 
 
-class Intruders(unittest.TestCase):
+class Intruders(PeerCase):
     def check_undisturbed(self, sleepers):
         for number, answer in enumerate(sleepers.answers()):
             self.assertEqual(answer, {"jsonrpc": "2.0", "id": number, "result": {"void": True}})
@@ -91,7 +92,7 @@ class Intruders(unittest.TestCase):
                     self.assertEqual(peer.stop(), 0)
 
 
-class Groups(unittest.TestCase):
+class Groups(PeerCase):
     """With no preset: what a thread group can do to the threads in it, from any group up to the root."""
 
     def check(self, home, *methods):

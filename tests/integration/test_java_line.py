@@ -11,6 +11,7 @@ from pathlib import Path
 from support import jdks
 from support.clients import WebSocketClient
 from support.peer import FIXTURES, Peer, environment, jvm_options, run_to_end
+from support.peer_case import PeerCase
 from test_meta import fetch
 
 MAIN = "fixtures.Main"
@@ -102,7 +103,7 @@ class Java:
             os.chdir(before)
 
 
-class Lines(unittest.TestCase):
+class Lines(PeerCase):
     @classmethod
     def setUpClass(cls):
         cls.java = Java()
@@ -255,7 +256,7 @@ class Lines(unittest.TestCase):
                          (2, 'jpeer: unknown subcommand "rnu": did you mean run? (--help lists them)\n'))
 
 
-class InputArguments(unittest.TestCase):
+class InputArguments(PeerCase):
     def test_the_names_of_the_hooks_are_not_among_them(self):
         bean = "java.lang.management.RuntimeMXBean"
         for home in jdks.homes():
@@ -270,7 +271,7 @@ class InputArguments(unittest.TestCase):
                         self.assertEqual(told, f"[{', '.join(wanted)}]")
 
 
-class Notices(unittest.TestCase):
+class Notices(PeerCase):
     def lines(self, *words, variables=None):
         done = run_to_end("run", "--log-level", "warn", "--json-rpc", "auto", *words,
                           env=environment(**(variables or {})))

@@ -8,17 +8,15 @@ import uuid
 from urllib.parse import urlencode, urlsplit
 
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 PING = {"version": "1.1", "method": "control", "params": ["ping"]}
 MAX_VALUE = {"void": False, "value": {"type": "int", "null": False, "value": "2147483647"}}
 
 
-class Http(unittest.TestCase):
+class Http(PeerCase):
     options = ()
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer(*cls.options)
         cls.url = urlsplit(cls.peer.address("http"))
 
     @classmethod

@@ -6,6 +6,7 @@ import unittest
 
 from support.clients import WebSocketClient, ZmqClient, ref, typed
 from support.peer import ROOT, Peer
+from support.peer_case import PeerCase
 
 LANG = "org.apache.commons:commons-lang3:3.14.0"
 MATH = "org.apache.commons:commons-math3:3.6.1"
@@ -16,16 +17,9 @@ def jar_of(coordinates):
     return done.stdout.strip()
 
 
-class Libraries(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer(class_path=f"{jar_of(LANG)}:{jar_of(MATH)}", allow=False,
-                        *("--rpc-policy-preset", "deny-unsafe,deny-nonpublic"))
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+class Libraries(PeerCase):
+    options = (*("--rpc-policy-preset", "deny-unsafe,deny-nonpublic"),)
+    peer_arguments = {"class_path": f"{jar_of(LANG)}:{jar_of(MATH)}", "allow": False}
 
     def each_transport(self):
         for transport in (WebSocketClient, ZmqClient):

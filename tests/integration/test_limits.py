@@ -14,22 +14,15 @@ import websockets
 from support.binary_client import BinaryClient, call_message, obj_text
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, typed
 from support.peer import FIXTURES, START_SECONDS, Peer
+from support.peer_case import PeerCase
 
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
     "type": "fixtures.Arguments", "method": "lengthOf", "args": ["x" * 6000]}})
 
 
-class Limits(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16",
-                        "--batch-max", "2")
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+class Limits(PeerCase):
+    options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16", "--batch-max", "2")
 
     def test_a_long_message_on_a_websocket(self):
         client = WebSocketClient(self.peer)
@@ -78,7 +71,7 @@ class Limits(unittest.TestCase):
                 self.assertIn(flag, error["data"]["message"])
 
 
-class Depth(unittest.TestCase):
+class Depth(PeerCase):
     def test_the_deepest_arguments_fit_a_small_stack(self):
         with Peer("--depth-max", "256", "-J", "-Xss256k") as peer, BinaryClient(peer) as binary:
             for levels, left, right in ((240, "[", "]"), (240, '{"a":', "}"), (120, '[{"type":"List","value":', "}]")):
@@ -91,7 +84,7 @@ class Depth(unittest.TestCase):
                     self.assertIn("ref", answer["result"]["value"])
 
 
-class Arguments(unittest.TestCase):
+class Arguments(PeerCase):
     def test_as_many_as_the_limit_says(self):
         with Peer() as peer:
             for transport in (WebSocketClient, HttpClient, ZmqClient):
@@ -110,7 +103,7 @@ class Arguments(unittest.TestCase):
                 self.assertEqual(client.call("fixtures.Overloads", "objects", *[{"ref": ref}] * 33000), "33000")
 
 
-class Descriptors(unittest.TestCase):
+class Descriptors(PeerCase):
     """A peer that may open no file any more, from outside, so that no client needs to use them up."""
 
     def limit(self, peer, soft):
@@ -148,7 +141,7 @@ class Descriptors(unittest.TestCase):
             self.limit(peer, None)
 
 
-class Input(unittest.TestCase):
+class Input(PeerCase):
     """--input-max-total: what is collected from all clients together."""
 
     def test_unfinished_messages_are_bounded_and_small_requests_go_on(self):
@@ -195,7 +188,7 @@ class Input(unittest.TestCase):
             ends.append(connection.recv(4096))
 
 
-class Connections(unittest.TestCase):
+class Connections(PeerCase):
     def test_too_few_descriptors_fill_no_log(self):
         """One line a second, however often a connection cannot be taken; and all goes on when there are some again."""
         with Peer() as peer:

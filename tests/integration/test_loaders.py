@@ -9,6 +9,7 @@ import unittest
 from support import jdks
 from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
 from support.peer import FIXTURES, Peer, environment
+from support.peer_case import PeerCase
 
 BEYOND = FIXTURES.parent / "beyond.jar"
 FAT = FIXTURES.parent / "fat.jar"
@@ -32,7 +33,7 @@ def with_loader(client, loader, verb, **params):
     return reply["result"].get("value")
 
 
-class FatJar(unittest.TestCase):
+class FatJar(PeerCase):
     """A main that makes a loader for the jars in its jar."""
 
     def serve(self, options, *arguments):
@@ -80,7 +81,7 @@ class FatJar(unittest.TestCase):
             self.assertIn("java.lang.IllegalStateException: main throws", peer.stderr())
 
 
-class ListedClasses(unittest.TestCase):
+class ListedClasses(PeerCase):
     """What fetch_classes_info and rpc.discover list can be called: classes of jars within jars, too."""
 
     NAMES = [BEAN, "beyond.Bean$Color", "beyond.Bean$Palette", "beyond.Bean$Part", "beyond.dep.Helper"]
@@ -130,7 +131,7 @@ class ListedClasses(unittest.TestCase):
             self.assertEqual(self.listed(client), [])
 
 
-class AddedJar(unittest.TestCase):
+class AddedJar(PeerCase):
     """A URLClassLoader that the client makes."""
 
     def load(self, client):
@@ -159,7 +160,7 @@ class AddedJar(unittest.TestCase):
             self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
 
 
-class Redeployment(unittest.TestCase):
+class Redeployment(PeerCase):
     def deploy(self, client, number):
         loader = client.call(LOADING, "own", f"version {number}")
         client.call(LOADING, "bean", ref(loader))
@@ -193,7 +194,7 @@ class Redeployment(unittest.TestCase):
             self.assertLess(peer.resident_kib() - before, 64 * 1024)
 
 
-class Blocked(unittest.TestCase):
+class Blocked(PeerCase):
     @on_each_jdk
     def test_a_loader_that_blocks_holds_up_nobody_else(self, options):
         with Peer(*options) as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as other:

@@ -11,6 +11,7 @@ import uuid
 from support import jdks
 from support.clients import HttpClient, ShmClient, WebSocketClient, ZmqClient
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 PASS = '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
 SECONDS = 60
@@ -54,7 +55,7 @@ def leave(client):
         client.close()
 
 
-class ThreadNames(unittest.TestCase):
+class ThreadNames(PeerCase):
     def test_a_thread_is_named_for_a_long_call_and_only_for_that(self):
         for home in jdks.homes():
             for transport in (WebSocketClient, ShmClient):
@@ -159,7 +160,7 @@ class ThreadNames(unittest.TestCase):
             self.assertEqual([], named(peer, " session "))
 
 
-class ClientsThatLeave(unittest.TestCase):
+class ClientsThatLeave(PeerCase):
     def test_256_endless_calls_hold_no_descriptor_and_are_told_of(self):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch
 from support.peer import FIXTURES, Peer
+from support.peer_case import PeerCase
 
 PACKAGES_OF_THE_JDK = ("java.lang.String", "java.util.ArrayList", "javax.sql.DataSource", "org.w3c.dom.Node")
 
@@ -15,15 +16,8 @@ def by_name(described, kind, name):
     return [member for member in described[kind] if member["name"] == name]
 
 
-class Meta(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+class Meta(PeerCase):
+    options = ()
 
     def test_no_class_is_initialised(self):
         with WebSocketClient(self.peer) as client:

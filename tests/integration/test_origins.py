@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import websockets
 
 from support.peer import Peer, environment, run_to_end
+from support.peer_case import PeerCase
 
 APP = "https://app.test"
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
@@ -46,10 +47,8 @@ def handshake(url, **headers):
         return refusal.status_code
 
 
-class Allowed(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer("--allow-origin", "https://App.test:443,http://localhost:3000")
+class Allowed(PeerCase):
+    options = ("--allow-origin", "https://App.test:443, http://localhost:3000")
         cls.url = cls.peer.address("http")
         cls.root = "http://" + urlsplit(cls.url).netloc
 
@@ -134,7 +133,7 @@ class Allowed(unittest.TestCase):
         self.assertEqual("5", handshake(url))
 
 
-class Without(unittest.TestCase):
+class Without(PeerCase):
     def test_no_page_is_let_in(self):
         with Peer() as peer:
             for arguments, body in ((PREFLIGHT, None), ((), CALL)):

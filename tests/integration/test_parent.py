@@ -10,6 +10,7 @@ import unittest
 
 from support.clients import WebSocketClient
 from support.peer import BINARY, Peer, STOP_SECONDS, environment, has_ended, run_to_end
+from support.peer_case import PeerCase
 
 # Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.
 PARENT = """
@@ -32,7 +33,7 @@ def await_end(pid):
     return has_ended(pid)
 
 
-class Parent(unittest.TestCase):
+class Parent(PeerCase):
     def peer_with_pipe(self, *options):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)

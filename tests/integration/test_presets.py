@@ -8,6 +8,7 @@ from pathlib import Path
 from support import jdks
 from support.clients import RpcError, WebSocketClient, ref, typed
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 PRESETS = ("deny-unsafe", "deny-jdk-internals", "deny-classloading", "deny-reflection", "deny-serialization",
            "deny-scripting", "deny-nonpublic", "deny-files")
@@ -392,7 +393,7 @@ ATTACKS = [name for name, value in vars(Attacks).items()
            if callable(value) and name not in ("__init__", "stream", "source", "beans_server")]
 
 
-class Presets(unittest.TestCase):
+class Presets(PeerCase):
     def attack(self, peer, name):
         child = subprocess.Popen(["sleep", "600"])
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from support.clients import WebSocketClient
 from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, jvm_options, run_to_end
+from support.peer_case import PeerCase
 
 MAIN = "fixtures.SlowMain"
 GATES = "fixtures.SlowMain$Gates"
@@ -25,7 +26,7 @@ def await_true(condition, what):
         time.sleep(0.01)
 
 
-class ReadyFile(unittest.TestCase):
+class ReadyFile(PeerCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="jpeer-ready-")
         self.addCleanup(folder.cleanup)
@@ -77,7 +78,7 @@ class ReadyFile(unittest.TestCase):
         self.assertTrue(self.path.exists())
 
 
-class ReadyWhen(unittest.TestCase):
+class ReadyWhen(PeerCase):
     """What the peer prints and writes at each stage of the application."""
 
     def start(self, *words, arguments=()):
@@ -176,7 +177,7 @@ class ReadyWhen(unittest.TestCase):
         self.assertEqual(run_to_end("run", "--ready-when", "soon", MAIN).returncode, 2)
 
 
-class Streams(unittest.TestCase):
+class Streams(PeerCase):
     def test_closed_streams_do_not_become_descriptors_of_the_peer(self):
         folder = tempfile.TemporaryDirectory(prefix="jpeer-ready-")
         self.addCleanup(folder.cleanup)
@@ -205,7 +206,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(len([line for line in lines if line.startswith("jpeer ready: ")]), 1, lines)
 
 
-class Machine(unittest.TestCase):
+class Machine(PeerCase):
     @staticmethod
     def crew_size(peer):
         names = (task.joinpath("comm").read_text() for task in Path(f"/proc/{peer.pid}/task").iterdir())

@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 from support.binary_client import BinaryClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 LIST = "java.util.ArrayList"
 # All of the heap is resident from the start, so that none of it counts as growth.
 HEAP_IN_USE = ("-J", "-Xms64m", "-J", "-Xmx64m", "-J", "-XX:+AlwaysPreTouch")
 
 
-class SessionCase(unittest.TestCase):
+class SessionCase(PeerCase):
     def assert_unknown(self, client, number):
         with self.assertRaises(RpcError) as raised:
             client.call(LIST, "size", on=number)
@@ -30,14 +31,7 @@ class SessionCase(unittest.TestCase):
 
 
 class Sessions(SessionCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    options = ()
 
     def test_a_ref_means_nothing_in_another_session(self):
         for transport in (WebSocketClient, ZmqClient):
@@ -311,14 +305,7 @@ def told(number, count):
 class Tellings(SessionCase):
     """A library counts how often answers have told a ref, and gives that number back."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    options = ()
 
     def test_an_object_is_there_until_all_of_its_tellings_are_released(self):
         out = "java.lang.System", "out"
@@ -406,7 +393,7 @@ def masked_text_frame(payload):
     return b"\x81" + length + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
 
 
-class Leaks(unittest.TestCase):
+class Leaks(PeerCase):
     CLIENTS = 10000
 
     def vanish_with_an_object(self, address, handshake, frame):

@@ -13,6 +13,7 @@ import uuid
 from support.callback_client import CallbackClient, ShmCallbackClient
 from support.clients import HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient, plain, ref
 from support.peer import Peer, environment
+from support.peer_case import PeerCase
 
 SECONDS = 60
 FUTURE = "java.util.concurrent.CompletableFuture"
@@ -147,7 +148,7 @@ def begin_callback(client):
     return next(message for message in received if "method" in message), task
 
 
-class TheName(unittest.TestCase):
+class TheName(PeerCase):
     def test_it_is_told_while_a_call_runs_and_other_connections_go_on_in_its_session(self):
         for threads in ((), ONE_THREAD):
             with Peer(*threads, sockets=True) as peer:
@@ -235,7 +236,7 @@ class TheName(unittest.TestCase):
                 zmq.control("share_session")
 
 
-class TheOrder(unittest.TestCase):
+class TheOrder(PeerCase):
     def test_only_single_well_formed_requests_for_the_name_pass_a_call(self):
         for make in TRANSPORTS:
             with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
@@ -322,7 +323,7 @@ class TheOrder(unittest.TestCase):
                 peer.process.wait()
 
 
-class BadInput(unittest.TestCase):
+class BadInput(PeerCase):
     def test_ten_thousand_requests_for_the_name(self):
         """Read as they come, or only at the end: each is answered once, in order, and before the call."""
         count = 10000

@@ -13,6 +13,7 @@ from release import shm_hostile, shm_kills
 from support import shm
 from support.clients import ShmClient, UnixHttpClient, UnixWebSocketClient
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 CONTROL = 4096
 RING = 65536
@@ -39,7 +40,7 @@ def status_of(connection):
     return int(connection.recv(65536).split()[1])
 
 
-class Asking(unittest.TestCase):
+class Asking(PeerCase):
     """Who gets shared memory."""
 
     def test_another_connection_gets_none_above_the_total(self):
@@ -78,12 +79,11 @@ class Asking(unittest.TestCase):
                 self.assertEqual(400, status_of(connection))
 
 
-class Pages(unittest.TestCase):
+class Pages(PeerCase):
     """What a client gets, and what it may not do to it."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer("--shm-ring", str(RING), sockets=True)
+    options = ("--shm-ring", str(RING))
+    peer_arguments = {"sockets": True}
         cls.addClassCleanup(cls.peer.close)
 
     @classmethod
@@ -152,7 +152,7 @@ class Pages(unittest.TestCase):
             self.assertGreater(number, 0)
 
 
-class Sizes(unittest.TestCase):
+class Sizes(PeerCase):
     """Messages of many lengths through rings of the least and of the largest size."""
 
     def check(self, ring, total, lengths):
@@ -173,7 +173,7 @@ class Sizes(unittest.TestCase):
             self.assertLess(self.check("1G", "4G", (0, 1, 4096, 3000000)), 1 << 20)
 
 
-class Attacks(unittest.TestCase):
+class Attacks(PeerCase):
     def test_hostile_clients_harm_themselves_alone(self):
         counts = shm_hostile.run(seconds=2, seed="short")
         self.assertEqual([], counts.faults)

@@ -11,6 +11,7 @@ from pathlib import Path
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient,
                              fetch, plain, ref, typed)
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
 PASS = '{"jsonrpc":"2.0","id":"pass","method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
@@ -31,7 +32,7 @@ def count_crew(peer):
     return count
 
 
-class SlowCalls(unittest.TestCase):
+class SlowCalls(PeerCase):
     def test_others_are_served_meanwhile_on_every_transport(self):
         with Peer() as peer, WebSocketClient(peer) as steering:
             for slow_transport in (WebSocketClient, ZmqClient):

@@ -16,11 +16,12 @@ from support import jdks
 from support.clients import RpcError, WebSocketClient, typed
 from support.peer import (BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options,
                           run_to_end)
+from support.peer_case import PeerCase
 
 MAIN = "fixtures.Main"
 
 
-class CommandLine(unittest.TestCase):
+class CommandLine(PeerCase):
     """What is answered without starting anything."""
 
     def check(self, arguments, status, *texts, env=None):
@@ -73,7 +74,7 @@ class CommandLine(unittest.TestCase):
         self.check(["run", "--as-service"], 2, "JPEER_JSON_RPC", env=environment(JPEER_JSON_RPC="nonsense"))
 
 
-class RunTimeErrors(unittest.TestCase):
+class RunTimeErrors(PeerCase):
     """Each is one clear line and 1, with nothing left behind."""
 
     def check(self, *arguments, texts):
@@ -121,7 +122,7 @@ class RunTimeErrors(unittest.TestCase):
         self.assertIn("/nonexistent/ready.json", done.stderr)
 
 
-class Ready(unittest.TestCase):
+class Ready(PeerCase):
     def test_line_and_file_say_the_same(self):
         uuid = "123e4567-e89b-12d3-a456-426614174000"
         with Peer("--name", 'a "name"', "--uuid", uuid.upper()) as peer:
@@ -148,7 +149,7 @@ class Ready(unittest.TestCase):
             self.assertIn("--rpc-allow 'com.example.**'", peer.stderr())
 
 
-class Application(unittest.TestCase):
+class Application(PeerCase):
     """main, and the ends that it can come to."""
 
     def test_main_gets_its_arguments_and_is_served_meanwhile(self):
@@ -218,7 +219,7 @@ def await_running(client, count):
         pass
 
 
-class Machines(unittest.TestCase):
+class Machines(PeerCase):
     """One binary for every JDK that is installed."""
 
     def test_each_by_flag_and_by_java_home(self):
@@ -230,7 +231,7 @@ class Machines(unittest.TestCase):
                         self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
 
 
-class Stopping(unittest.TestCase):
+class Stopping(PeerCase):
     def check_signal(self, number):
         with Peer() as peer:
             client = WebSocketClient(peer)

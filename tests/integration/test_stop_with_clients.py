@@ -10,6 +10,7 @@ import unittest
 
 from support.peer import Peer
 from support.shm import Channel
+from support.peer_case import PeerCase
 
 CLOSE_HEAD = b"\x88"
 # A stop used to wait 2 s for each client that was idle. The rest is room for a busy machine.
@@ -51,7 +52,7 @@ class RawWebSocket:
         self.socket.close()
 
 
-class Stops(unittest.TestCase):
+class Stops(PeerCase):
     def check(self, connect, after_signal=None, less_than=MUCH_LESS_THAN_2_S):
         """Starts a peer, lets connect(peer) give the clients, and stops it."""
         with Peer(sockets=True) as peer:

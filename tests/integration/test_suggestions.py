@@ -5,6 +5,7 @@ import unittest
 from support import jdks
 from support.clients import RpcError, WebSocketClient, fetch
 from support.peer import Peer
+from support.peer_case import PeerCase
 
 
 def suggestions(client, type_name):
@@ -15,7 +16,7 @@ def suggestions(client, type_name):
     return None
 
 
-class Suggestions(unittest.TestCase):
+class Suggestions(PeerCase):
     def test_classes_that_the_caller_may_not_use_take_no_place(self):
         # More classes of a JDK are called Holder than are looked at for a suggestion.
         for home in jdks.homes():

@@ -15,6 +15,7 @@ from pathlib import Path
 from support.clients import (SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient,
                              WebSocketClient)
 from support.peer import BINARY, Peer, environment, run_to_end
+from support.peer_case import PeerCase
 
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
                    "params": {"type": "java.lang.Math", "method": "max", "args": [3, 5]}})
@@ -51,10 +52,9 @@ def leave_stale_socket(path):
         left.bind(path)
 
 
-class Serving(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer("--rpc-threads", "1", "--allow-origin", "https://app.test", sockets=True)
+class Serving(PeerCase):
+    options = ("--rpc-threads", "1", "--allow-origin", "https://app.test")
+    peer_arguments = {"sockets": True}
         cls.json, cls.zmq = cls.peer.socket_path("ws+unix"), cls.peer.socket_path("ipc")
 
     @classmethod
@@ -104,7 +104,7 @@ class Serving(unittest.TestCase):
 
 
 @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
-class Strangers(unittest.TestCase):
+class Strangers(PeerCase):
     def test_another_user_is_kept_out_by_the_mode_and_by_the_peer(self):
         with Peer(sockets=True) as peer:
             path, endpoint = peer.socket_path("ws+unix"), peer.address("ipc")
@@ -148,7 +148,7 @@ class Strangers(unittest.TestCase):
                 process.stderr.close()
 
 
-class Starts(unittest.TestCase):
+class Starts(PeerCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory(prefix="jpeer-unix-")
         self.addCleanup(holder.cleanup)

@@ -5,12 +5,15 @@ import contextlib
 import os
 import tempfile
 import unittest
+import uuid
 from pathlib import Path
 
 from support.binary_client import BinaryClient, Raised
+from support.callback_client import CallbackClient
 from support.clients import RpcError, WebSocketClient
 from support.peer import Peer
 
+CALLING = "fixtures.Calling"
 NOT_FOUND, INVALID, FAILED, DENIED = -32601, -32602, -32000, -32001
 PING = {"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "ping"}}
 
@@ -147,3 +150,32 @@ class BinaryCase(PeerCase):
 
     options = ()
     kind = BinaryClient
+
+
+class CallbackCase(PeerCase):
+    """With clients that fixtures.Calling calls."""
+
+    options = ()
+    kind = CallbackClient
+
+    def connect_again(self, count=2):
+        """Connections of one session."""
+        session = {"peer-id": str(uuid.uuid4())}
+        return [self.connect(CallbackClient, session) for _ in range(count)]
+
+    def call(self, method, *args, **more):
+        return self.client.call(CALLING, method, *args, **more)
+
+    def begin(self, client, method="here", **beside):
+        """A request that waits in a callback: its id, and the call."""
+        begun = client.begin_call(CALLING, method, client.give(**beside))
+        return begun, client.await_call()
+
+    def outcome(self):
+        """What became of a callback of a thread of Java's."""
+        with WebSocketClient(self.peer) as other:
+            return other.call(CALLING, "outcome")
+
+    def assert_serves(self, client=None):
+        client = client or self.client
+        self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "still")), "still")
