@@ -136,7 +136,3 @@ class WithoutAnyPolicy(PeerCase):
             client = self.serve(*options, allow=False)
             self.assertEqual(self.assert_denied(client.call, name, method).detail,
                              f"RPC access denied: {name}.{method} via WEBSOCKET_RPC")
-
-
-if __name__ == "__main__":
-    unittest.main()

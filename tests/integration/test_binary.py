@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import unittest
 
 from support.peer_case import BinaryCase, PeerCase, allow
 from support.binary_client import (DENIED, BinaryClient, Refused, call_message, control_message, get_message,
@@ -247,7 +246,3 @@ class Policy(PeerCase):
         shown = json.loads(client.meta(obj(False)))
         self.assertEqual([one["className"] for one in shown], ["fixtures.Calculator"])
         self.assertEqual(client.call("fixtures.Calculator", "accumulate", 4, on=number), 4)
-
-
-if __name__ == "__main__":
-    unittest.main()

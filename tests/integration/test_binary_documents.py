@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import unittest
 
 from support import colfer
 from support.peer import ROOT, START_SECONDS, Peer
@@ -39,7 +38,3 @@ class Documents(PeerCase):
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
                                   timeout=START_SECONDS)
         self.assertRegex(done.stdout, r"^b'.*\\x015.*int.*java\.lang\.Math.*'\n$")
-
-
-if __name__ == "__main__":
-    unittest.main()

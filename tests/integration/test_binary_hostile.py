@@ -1,7 +1,5 @@
 """Binary messages that nobody should send: each is answered, and the peer serves others afterwards."""
 
-import random
-import unittest
 
 import zmq
 
@@ -361,48 +359,3 @@ class Envelopes(HostileCase):
     def test_what_no_message_begins_with_is_json_text(self):
         for first in (9, 10, 31, 32, 65, 0x7E, 0x80, 0xFF):
             self.assertTrue(self.client.exchange_bytes(bytes([first]) + identified(ADD)[1:]).startswith(b"{"))
-
-
-class Mutations(HostileCase):
-    MESSAGES = (ADD, new_message("fixtures.User", "ann", 30), call_message("java.util.List", "of", obj([1, 2]), "x"),
-                get_message("fixtures.Fields", "aStatic"), put_message("fixtures.Fields", "aStatic", 5),
-                call_message("fixtures.Calculator", "accumulate", 5, on=1), control_message("delete_object", 1, 2),
-                control_message("ping"), meta_message(obj(False), {}, {}, obj(["fixtures.User"])),
-                call_message("fixtures.Throwables", "nested"),
-                {"messageType": 10, "execMessage": {"raisedThrowable": {"throwable": {"type": "T", "cause": {
-                    "stackTraceElements": ["a", "b"]}}}}})
-
-    @staticmethod
-    def mutate(data, rng):
-        data = bytearray(data)
-        for _ in range(rng.randint(1, 4)):
-            at, kind = rng.randrange(len(data) + 1), rng.randrange(5)
-            if kind == 0 and at < len(data):
-                data[at] ^= 1 << rng.randrange(8)
-            elif kind == 1 and at < len(data):
-                data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
-            elif kind == 2:
-                data[at:at + rng.randint(1, 9)] = b""
-            elif kind == 3:
-                data[at:at] = data[at:at + rng.randint(1, 30)]
-            else:
-                data[at:at] = rng.randbytes(rng.randint(1, 4))
-        return bytes(data)
-
-    def test_a_thousand(self):
-        rng = random.Random(20)
-        with WebSocketClient(self.peer) as other:
-            for number in range(1000):
-                client, whole = rng.choice(self.clients), identified(rng.choice(self.MESSAGES))
-                for payload in (whole, self.mutate(whole, rng)):
-                    answer = client.exchange_bytes(payload)
-                    if not answer.startswith(b"{"):
-                        client.check(colfer.decode("Message", answer))
-                if number % 50 == 0:
-                    self.assertEqual(other.call("fixtures.Calculator", "add", number, 1), str(number + 1))
-        for client in self.clients:
-            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

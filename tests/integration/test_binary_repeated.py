@@ -2,7 +2,6 @@
 
 import json
 import random
-import unittest
 import uuid
 
 from support import colfer
@@ -177,7 +176,3 @@ class Reloaded(PeerCase):
         eventually(lambda: "raisedThrowable" in client.ask(messages[0]), "the new policy is in force")
         for message in messages * WARM:
             self.assert_raised(message, DENIED)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import contextlib
 import json
 import signal
 import time
-import unittest
 
 from support import colfer
 from support.peer_case import BinaryCase, PeerCase
@@ -138,8 +137,7 @@ class Busy(PeerCase):
 
     def test_too_many_that_wait_for_one_client(self):
         self.start("--zmq-pending-max", "10")
-        client = self.connect(BinaryClient)
-        steering = self.connect(BinaryClient)
+        client, steering = self.connect(BinaryClient), self.connect(BinaryClient)
         client.send(client.addressed(PASS))
         await_running(steering, 1)
         for number in range(30):
@@ -179,7 +177,3 @@ class Ending(PeerCase):
                 self.assertEqual(throwable["type"], REFUSED)
                 self.assertIn("shutting down", throwable["message"])
                 self.assertEqual(peer.wait(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

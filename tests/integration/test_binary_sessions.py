@@ -1,7 +1,6 @@
 """Sessions of binary messages: named by the sender's UUID, and the same for all who name it."""
 
 import time
-import unittest
 import uuid
 
 from support.peer_case import BinaryCase, PeerCase
@@ -137,7 +136,3 @@ class Lives(PeerCase):
             while time.monotonic() < deadline:
                 time.sleep(0.6)
                 client.call(*SIZE, on=ref)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """The values of binary messages: what results tell, and what arguments may be."""
 
 import json
-import unittest
 
 from support.peer_case import BinaryCase
 from support.binary_client import (call_message, get_message, named, new_message, obj, obj_null, obj_ref, obj_text,
@@ -148,7 +147,3 @@ class RefsOfValues(BinaryCase):
 
     def test_null_and_void_have_none(self):
         self.assertNotIn("ref", self.client.result(call_message(ARGUMENTS, "echoString", obj_null("java.lang.String"))))
-
-
-if __name__ == "__main__":
-    unittest.main()

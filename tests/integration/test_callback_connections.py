@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 from support.clients import WebSocketClient, typed
 from support.peer import ROOT
@@ -396,7 +395,3 @@ class TimedDeadlocks(CallbackCase):
         behind = other.begin("call", {"type": CALLING, "method": "threadName"}, options={"threadAffinity": "SINGLE"})
         self.assertIn("(callback-timeout)", client.end(begun))
         self.assertEqual(other.end(behind), "fixture-single")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import unittest
 import uuid
 from urllib.parse import urlsplit
 
@@ -311,6 +310,3 @@ class WaitingThreads(EndCase):
             for client in clients:
                 client.close()
             eventually(lambda: self.counts()[1] <= descriptors + 4, "descriptors are closed")
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """What Java sees of a client's object: interfaces of all kinds, default methods, maps, misuse; and what a policy says."""
 
 import itertools
-import unittest
 
 from support.callback_client import CallbackClient
 from support.clients import RpcError, typed
@@ -200,7 +199,3 @@ class Classes(CallbackCase):
                                             "java.util.concurrent.Phaser", "java.util.zip.CRC32C")):
             self.assertIsNotNone(other.new(type_name), type_name)
             self.assertEqual(other.call(CALLING, "echo", typed("int", number)), str(number))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -519,7 +519,3 @@ class OrderOfAnswers(CallbackCase):
         take = client.take
         client.take = lambda message: take(message[0] if isinstance(message, list) else message)
         self.supply(client, let_go)
-
-
-if __name__ == "__main__":
-    unittest.main()

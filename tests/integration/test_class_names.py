@@ -3,11 +3,10 @@
 import json
 import shutil
 import tempfile
-import unittest
 from pathlib import Path
 
 from support.callback_client import CallbackClient
-from support.clients import RpcError, WebSocketClient, typed
+from support.clients import WebSocketClient, typed
 from support.peer import FIXTURES, Peer
 from support.peer_case import PeerCase
 
@@ -52,60 +51,53 @@ class Absent(PeerCase):
             self.assertEqual([answer["id"] for answer in answers], [number])
 
     def test_they_leave_nothing_in_the_heap(self):
-        with Peer("-J", "-Xmx128m") as peer, CallbackClient(peer) as client:
-            self.fill(client, range(5))
-            before = self.used_bytes(client)
-            self.fill(client, range(5, 45))
-            grown = self.used_bytes(client) - before
-            self.assertLess(grown, 2 << 20)  # the names alone are 4.8 MB
-            self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
+        self.start("-J", "-Xmx128m")
+        client = self.connect(CallbackClient)
+        self.fill(client, range(5))
+        before = self.used_bytes(client)
+        self.fill(client, range(5, 45))
+        grown = self.used_bytes(client) - before
+        self.assertLess(grown, 2 << 20)  # the names alone are 4.8 MB
+        self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
 
     def test_they_are_not_found(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            for prefix in PREFIXES:
-                for _ in range(2):
-                    with self.assertRaises(RpcError) as raised:
-                        client.new(prefix)
-                    self.assertEqual((raised.exception.code, raised.exception.throwable),
-                                     (-32601, "java.lang.ClassNotFoundException"))
+        client = self.serve()
+        for prefix in PREFIXES:
+            for _ in range(2):
+                error = self.failure(client.new, prefix)
+                self.assertEqual((error.code, error.throwable), (-32601, "java.lang.ClassNotFoundException"))
 
 
 class Present(PeerCase):
     """A class that was absent a moment ago, and classes that are elsewhere than on the class path."""
 
     def assert_absent(self, client, name):
-        with self.assertRaises(RpcError) as raised:
-            client.call(name, "loaderName")
-        self.assertEqual(raised.exception.code, -32601)
+        self.assert_fails(-32601, "", client.call, name, "loaderName")
 
     def test_a_file_that_comes_later_is_found(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with Peer(class_path=f"{folder}:{FIXTURES}") as peer, WebSocketClient(peer) as client:
-                self.assert_absent(client, "beyond.Bean")
-                shutil.unpack_archive(BEYOND, folder, "zip")
-                self.assertTrue((Path(folder) / "beyond" / "Bean.class").exists())
-                self.assertNotEqual(client.call("beyond.Bean", "loaderName"), "")
-                self.assert_absent(client, "beyond.Beam")
+        with tempfile.TemporaryDirectory() as folder, Peer(class_path=f"{folder}:{FIXTURES}") as peer, \
+                WebSocketClient(peer) as client:
+            self.assert_absent(client, "beyond.Bean")
+            shutil.unpack_archive(BEYOND, folder, "zip")
+            self.assertTrue((Path(folder) / "beyond" / "Bean.class").exists())
+            self.assertNotEqual(client.call("beyond.Bean", "loaderName"), "")
+            self.assert_absent(client, "beyond.Beam")
 
     def test_a_jar_of_the_boot_loader_is_searched(self):
-        with Peer("-J", f"-Xbootclasspath/a:{BEYOND}") as peer, WebSocketClient(peer) as client:
-            self.assertNotEqual(client.new("beyond.Bean", "mine"), "")
-            self.assert_absent(client, "beyond.Beam")
+        client = self.serve("-J", f"-Xbootclasspath/a:{BEYOND}")
+        self.assertNotEqual(client.new("beyond.Bean", "mine"), "")
+        self.assert_absent(client, "beyond.Beam")
 
     def test_a_class_that_was_defined_at_run_time_is_found(self):
         """By a Lookup, into the application's class loader, with no class file."""
-        with Peer() as peer, WebSocketClient(peer) as client:
-            self.assert_absent(client, "fixtures.Made")
-            client.call("fixtures.Loading", "makeNeighbour")
-            self.assertEqual(client.call("java.util.Objects", "isNull", typed("Class", "fixtures.Made")), "false")
+        client = self.serve()
+        self.assert_absent(client, "fixtures.Made")
+        client.call("fixtures.Loading", "makeNeighbour")
+        self.assertEqual(client.call("java.util.Objects", "isNull", typed("Class", "fixtures.Made")), "false")
 
     def test_modules_are_searched(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            for name in ("java.sql.Timestamp", "java.util.concurrent.Phaser", "javax.naming.CompositeName",
-                         "com.sun.tools.javac.Main"):
-                self.assertIsNotNone(client.call("java.lang.Class", "getName", on=client.call(
-                    "java.util.Objects", "requireNonNull", typed("Class", name))))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve()
+        for name in ("java.sql.Timestamp", "java.util.concurrent.Phaser", "javax.naming.CompositeName",
+                     "com.sun.tools.javac.Main"):
+            self.assertIsNotNone(client.call("java.lang.Class", "getName", on=client.call(
+                "java.util.Objects", "requireNonNull", typed("Class", name))))

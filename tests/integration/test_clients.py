@@ -2,12 +2,8 @@
 
 import json
 import subprocess
-import sys
-import unittest
-import urllib.request
 
 from support.clients import ZmqReqClient
-from support.peer import ROOT, Peer
 from support.peer_case import PeerCase
 
 ADD = {"type": "fixtures.Calculator", "method": "add", "args": [5, 3]}
@@ -42,38 +38,8 @@ class Clients(PeerCase):
                            self.peer.address("http"))
         self.assertEqual(status, "204")
 
-    def test_urllib(self):
-        request = urllib.request.Request(self.peer.address("http"), method="POST",
-                                         headers={"Content-Type": "application/json"},
-                                         data=json.dumps({"jsonrpc": "2.0", "id": "a", "method": "call",
-                                                          "params": ADD}).encode())
-        with urllib.request.urlopen(request, timeout=60) as response:
-            self.assertEqual(json.load(response)["result"]["value"]["value"], "8")
-
-    def test_jsonrpcclient(self):
-        folder = subprocess.run([ROOT / "tools/fetch-python", "jsonrpcclient==4.0.3"], check=True, text=True,
-                                stdout=subprocess.PIPE).stdout.strip()
-        sys.path.append(folder)
-        from jsonrpcclient import Error, Ok, parse_json, request_json
-        body = request_json("call", params=ADD)
-        sent = urllib.request.Request(self.peer.address("http"), data=body.encode(), method="POST",
-                                      headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(sent, timeout=60) as response:
-            parsed = parse_json(response.read().decode())
-        self.assertIsInstance(parsed, Ok)
-        self.assertEqual(parsed.result["value"]["value"], "8")
-        with ZmqReqClient(self.peer) as client:
-            parsed = parse_json(client.exchange(request_json("bogus")))
-        self.assertIsInstance(parsed, Error)
-        self.assertEqual(parsed.code, -32600)
-
     def test_zeromq_req(self):
-        with ZmqReqClient(self.peer) as client:
-            self.assertEqual(client.call("fixtures.Calculator", "add", 5, 3), "8")
-            self.assertIsNone(client.exchange_or_nothing(
-                '{"jsonrpc":"2.0","method":"control","params":{"method":"ping"}}'))
-            self.assertEqual(client.call("fixtures.Calculator", "add", 5, 4), "9")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.connect(ZmqReqClient)
+        self.assertEqual(client.call("fixtures.Calculator", "add", 5, 3), "8")
+        self.assertIsNone(client.exchange_or_nothing('{"jsonrpc":"2.0","method":"control","params":{"method":"ping"}}'))
+        self.assertEqual(client.call("fixtures.Calculator", "add", 5, 4), "9")

@@ -134,13 +134,13 @@ class Descriptions(PeerCase):
         connection.request("GET", "/rpc/rpc.discover?classes=fixtures.Calculator&openrpc=true")
         described = json.loads(connection.getresponse().read())["result"]
         connection.close()
-        with HttpClient(self.peer) as client:
-            self.assertEqual(json.loads(body), discover(client))
-            self.assertEqual(described, discover(client, "fixtures.Calculator"))
+        client = self.connect(HttpClient)
+        self.assertEqual(json.loads(body), discover(client))
+        self.assertEqual(described, discover(client, "fixtures.Calculator"))
 
     def test_the_servers_are_the_addresses(self):
-        with WebSocketClient(self.peer) as client:
-            self.assertEqual([server["url"] for server in discover(client)["servers"]], self.peer.facts["addresses"])
+        client = self.connect()
+        self.assertEqual([server["url"] for server in discover(client)["servers"]], self.peer.facts["addresses"])
 
     def test_types(self):
         with WebSocketClient(self.peer) as client:
@@ -172,23 +172,8 @@ class Descriptions(PeerCase):
         self.assertNotIn("LoudInitializer initialised", self.peer.stdout())
 
     def test_too_long_a_document_names_the_limit(self):
-        with Peer("--message-max", "100000") as peer, WebSocketClient(peer) as client:
-            with self.assertRaises(RpcError) as raised:
-                discover(client, "java.**")
-            self.assertEqual(raised.exception.code, -32000)
-            self.assertIn("message-max", raised.exception.detail)
-
-    def test_members_that_the_policy_denies_are_not_described(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write("version: 1\nrules:\n  - pattern: fixtures.Members.public*\n    action: ALLOW\n")
-            file.flush()
-            with Peer("--rpc-policy", file.name, allow=False) as peer, WebSocketClient(peer) as client:
-                self.assertEqual({method["name"] for method in discover(client, "**")["methods"]},
-                                 {"fixtures.Members.publicMethod", "fixtures.Members.publicStatic"})
-                self.assertEqual(result_of(client, "fixtures.Members.publicStatic", []), "public static")
-                with self.assertRaises(RpcError) as raised:
-                    result_of(client, "fixtures.Members.new-void", [])
-                self.assertEqual(raised.exception.code, -32001)
+        client = self.serve("--message-max", "100000")
+        self.assert_fails(-32000, "message-max", discover, client, "java.**")
 
 
     def test_what_the_policy_says_is_idempotent_is_called_by_get(self):
@@ -228,20 +213,16 @@ class DrivenByTheDocument(PeerCase):
     def test_commons_lang3(self):
         jar = subprocess.run([ROOT / "tools/fetch-jar", LANG3], check=True, stdout=subprocess.PIPE,
                              text=True).stdout.strip()
-        with Peer(class_path=jar) as peer, WebSocketClient(peer) as client:
-            package = "org.apache.commons.lang3"
-            call = self.Client(client, discover(client, f"{package}.StringUtils", f"{package}.ArrayUtils",
-                                                f"{package}.tuple.MutablePair"))
-            self.assertEqual(call(f"{package}.StringUtils.capitalize", "hello"), "Hello")
-            self.assertEqual(call(f"{package}.StringUtils.split-java.lang.String-char", "a,b", ","), ["a", "b"])
-            self.assertEqual(call(f"{package}.StringUtils.join-int.array-char", [1, 2, 3], "+"), "1+2+3")
-            self.assertEqual(call(f"{package}.StringUtils.isBlank", None), True)
-            self.assertEqual(call(f"{package}.ArrayUtils.toObject-int.array", [1, 2]), [1, 2])
-            pair = call(f"{package}.tuple.MutablePair.new-java.lang.Object-java.lang.Object", "left", 2)
-            self.assertEqual(call(f"{package}.tuple.MutablePair.getLeft", pair), "left")
-            self.assertIsNone(call(f"{package}.tuple.MutablePair.setRight", pair, [1, {"a": 2}]))
-            self.assertEqual(call(f"{package}.tuple.MutablePair.getRight", pair), [1, {"a": 2}])
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve(class_path=jar)
+        package = "org.apache.commons.lang3"
+        call = self.Client(client, discover(client, f"{package}.StringUtils", f"{package}.ArrayUtils",
+                                            f"{package}.tuple.MutablePair"))
+        self.assertEqual(call(f"{package}.StringUtils.capitalize", "hello"), "Hello")
+        self.assertEqual(call(f"{package}.StringUtils.split-java.lang.String-char", "a,b", ","), ["a", "b"])
+        self.assertEqual(call(f"{package}.StringUtils.join-int.array-char", [1, 2, 3], "+"), "1+2+3")
+        self.assertEqual(call(f"{package}.StringUtils.isBlank", None), True)
+        self.assertEqual(call(f"{package}.ArrayUtils.toObject-int.array", [1, 2]), [1, 2])
+        pair = call(f"{package}.tuple.MutablePair.new-java.lang.Object-java.lang.Object", "left", 2)
+        self.assertEqual(call(f"{package}.tuple.MutablePair.getLeft", pair), "left")
+        self.assertIsNone(call(f"{package}.tuple.MutablePair.setRight", pair, [1, {"a": 2}]))
+        self.assertEqual(call(f"{package}.tuple.MutablePair.getRight", pair), [1, {"a": 2}])

@@ -103,7 +103,3 @@ class DocsLinks(unittest.TestCase):
                     for heading in re.findall(r'"([^"]+)"', cited):
                         self.assertIn(heading, headings(ROOT / "docs" / page))
         self.assertGreater(found, 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import unittest
 import urllib.parse
 import uuid
 
@@ -80,81 +79,83 @@ class EpochsOverHttp(PeerCase):
             ref = ref_of(old_client.post(make_list(), name))
             epoch = ("jpeer-epoch", old_client.headers["jpeer-epoch"])
             self.assertEqual(value_of(old_client.post(size_of(ref), name, epoch)), "0")
-        with Peer() as new:
-            client = Http(new)
-            self.assertEqual(ref_of(client.post(make_list(), name)), ref)  # --first-ref 1: the same number
-            self.assertNotEqual(client.headers["jpeer-epoch"], epoch[1])
-            self.assertTrue(is_stale(client.post(add_to(ref), name, epoch)))
-            self.assertEqual(value_of(client.post(size_of(ref), name)), "0")
+        new = self.start()
+        client = Http(new)
+        self.assertEqual(ref_of(client.post(make_list(), name)), ref)  # --first-ref 1: the same number
+        self.assertNotEqual(client.headers["jpeer-epoch"], epoch[1])
+        self.assertTrue(is_stale(client.post(add_to(ref), name, epoch)))
+        self.assertEqual(value_of(client.post(size_of(ref), name)), "0")
 
     def test_another_epoch_runs_nothing(self):
         name = ("peer-id", str(uuid.uuid4()))
-        with Peer() as peer:
-            client = Http(peer)
-            ref = ref_of(client.post(make_list(), name))
-            epoch = client.headers["jpeer-epoch"]
-            for wrong in ("", "0", epoch[:-1], epoch + "0", epoch.upper() + "x", "f" * 5000, "0" * 16):
-                with self.subTest(epoch=wrong[:20]):
-                    self.assertTrue(is_stale(client.post(add_to(ref), name, ("jpeer-epoch", wrong))))
-                    answers = client.post([add_to(ref), {**add_to(ref), "id": 2}], name, ("jpeer-epoch", wrong))
-                    self.assertEqual([is_stale(answer) for answer in answers], [True, True])
-                    notification = {key: value for key, value in add_to(ref).items() if key != "id"}
-                    self.assertEqual(client.post(notification, name, ("jpeer-epoch", wrong)), 204)
-            self.assertEqual(value_of(client.post(size_of(ref), name, ("jpeer-epoch", epoch))), "0")
-            self.assertEqual(client.post(size_of(ref), name, ("jpeer-epoch", epoch), ("jpeer-epoch", epoch)), 400)
+        peer = self.start()
+        client = Http(peer)
+        ref = ref_of(client.post(make_list(), name))
+        epoch = client.headers["jpeer-epoch"]
+        for wrong in ("", "0", epoch[:-1], epoch + "0", epoch.upper() + "x", "f" * 5000, "0" * 16):
+            with self.subTest(epoch=wrong[:20]):
+                self.assertTrue(is_stale(client.post(add_to(ref), name, ("jpeer-epoch", wrong))))
+                answers = client.post([add_to(ref), {**add_to(ref), "id": 2}], name, ("jpeer-epoch", wrong))
+                self.assertEqual([is_stale(answer) for answer in answers], [True, True])
+                notification = {key: value for key, value in add_to(ref).items() if key != "id"}
+                self.assertEqual(client.post(notification, name, ("jpeer-epoch", wrong)), 204)
+        self.assertEqual(value_of(client.post(size_of(ref), name, ("jpeer-epoch", epoch))), "0")
+        self.assertEqual(client.post(size_of(ref), name, ("jpeer-epoch", epoch), ("jpeer-epoch", epoch)), 400)
 
     def test_an_epoch_is_that_of_one_name(self):
-        with Peer() as peer:
-            client = Http(peer)
-            one, two = (("peer-id", str(uuid.uuid4())) for _ in range(2))
-            client.post(make_list(), one)
-            first = client.headers["jpeer-epoch"]
-            ref = ref_of(client.post(make_list(), two))
-            self.assertNotEqual(client.headers["jpeer-epoch"], first)
-            self.assertTrue(is_stale(client.post(add_to(ref), two, ("jpeer-epoch", first))))
-            ref = ref_of(client.post(make_list()))
-            kept, epoch = client.headers["peer-id"], client.headers["jpeer-epoch"]
-            self.assertEqual(value_of(client.post(size_of(ref), ("peer-id", kept), ("jpeer-epoch", epoch))), "0")
-            client.post(request("call", {"type": "java.lang.Math", "method": "abs", "args": [1]}))
-            self.assertNotIn("jpeer-epoch", client.headers)
+        peer = self.start()
+        client = Http(peer)
+        one, two = (("peer-id", str(uuid.uuid4())) for _ in range(2))
+        client.post(make_list(), one)
+        first = client.headers["jpeer-epoch"]
+        ref = ref_of(client.post(make_list(), two))
+        self.assertNotEqual(client.headers["jpeer-epoch"], first)
+        self.assertTrue(is_stale(client.post(add_to(ref), two, ("jpeer-epoch", first))))
+        ref = ref_of(client.post(make_list()))
+        kept, epoch = client.headers["peer-id"], client.headers["jpeer-epoch"]
+        self.assertEqual(value_of(client.post(size_of(ref), ("peer-id", kept), ("jpeer-epoch", epoch))), "0")
+        client.post(request("call", {"type": "java.lang.Math", "method": "abs", "args": [1]}))
+        self.assertNotIn("jpeer-epoch", client.headers)
 
     def test_a_session_that_begins_again_keeps_epoch_and_goes_on(self):
         name = ("peer-id", str(uuid.uuid4()))
-        with Peer(first_ref=None) as peer:
-            client = Http(peer)
-            ref = ref_of(client.post(make_list(), name))
-            epoch = client.headers["jpeer-epoch"]
-            client.post(request("control", {"method": "delete_session"}), name)
-            self.assertEqual(client.headers["jpeer-epoch"], epoch)
-            self.assertEqual(ref_of(client.post(make_list(), name)), ref + 1)
-            self.assertEqual(client.headers["jpeer-epoch"], epoch)
+        peer = self.start(first_ref=None)
+        client = Http(peer)
+        ref = ref_of(client.post(make_list(), name))
+        epoch = client.headers["jpeer-epoch"]
+        client.post(request("control", {"method": "delete_session"}), name)
+        self.assertEqual(client.headers["jpeer-epoch"], epoch)
+        self.assertEqual(ref_of(client.post(make_list(), name)), ref + 1)
+        self.assertEqual(client.headers["jpeer-epoch"], epoch)
 
 
 class EpochsOverOtherTransports(PeerCase):
     def test_the_fast_path_asks_too(self):
         """The same bytes, from two clients of one thread: one's epoch is not the other's."""
-        with Peer("--rpc-threads", "1", "--rpc-threads-max", "1") as peer:
-            for kind in (WebSocketClient, ZmqClient):
-                with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:
-                    ref = ref_of(ask(one, make_list()))
-                    self.assertEqual(ref_of(ask(two, make_list())), ref)
-                    session = json.loads(value_of(ask(one, request("control", {"method": "session"}))))
-                    for _ in range(5):
-                        answer = ask(one, add_to(ref, epoch=session["epoch"]))
-                        self.assertIn("result", answer)
-                    for _ in range(5):
-                        self.assertTrue(is_stale(ask(two, add_to(ref, epoch=session["epoch"]))))
-                    self.assertEqual(value_of(ask(two, size_of(ref))), "0")
-                    self.assertEqual(value_of(ask(one, size_of(ref))), "5")
+        peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "1")
+        for kind in (WebSocketClient, ZmqClient):
+            with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:
+                ref = ref_of(ask(one, make_list()))
+                self.assertEqual(ref_of(ask(two, make_list())), ref)
+                session = json.loads(value_of(ask(one, request("control", {"method": "session"}))))
+                for _ in range(5):
+                    answer = ask(one, add_to(ref, epoch=session["epoch"]))
+                    self.assertIn("result", answer)
+                for _ in range(5):
+                    self.assertTrue(is_stale(ask(two, add_to(ref, epoch=session["epoch"]))))
+                self.assertEqual(value_of(ask(two, size_of(ref))), "0")
+                self.assertEqual(value_of(ask(one, size_of(ref))), "5")
 
     def test_two_connections_of_one_name_have_one_epoch(self):
         name = str(uuid.uuid4())
-        with Peer() as peer, WebSocketClient(peer, headers={"peer-id": name}) as one, WebSocketClient(peer, headers={"peer-id": name}) as two:
-            asked = request("control", {"method": "session"})
-            first, second = (json.loads(value_of(ask(client, asked))) for client in (one, two))
-            self.assertEqual(first["epoch"], second["epoch"])
-            self.assertNotEqual(first["client"], second["client"])
-            self.assertEqual(first["capabilities"], ["callbacks"])
+        self.start()
+        one = self.connect(WebSocketClient, {"peer-id": name})
+        two = self.connect(WebSocketClient, {"peer-id": name})
+        asked = request("control", {"method": "session"})
+        first, second = (json.loads(value_of(ask(client, asked))) for client in (one, two))
+        self.assertEqual(first["epoch"], second["epoch"])
+        self.assertNotEqual(first["client"], second["client"])
+        self.assertEqual(first["capabilities"], ["callbacks"])
 
     def test_refs_begin_at_random(self):
         with Peer(first_ref=None) as peer:
@@ -164,19 +165,15 @@ class EpochsOverOtherTransports(PeerCase):
                     begun.add(ref_of(ask(client, make_list())))
             self.assertEqual(len(begun), 8)
             self.assertTrue(all(0 < ref < 1 << 30 for ref in begun))
-        with Peer("--compat", "pal", first_ref=None) as peer, WebSocketClient(peer) as client:
-            self.assertEqual(ref_of(ask(client, make_list())), 1)
+        client = self.serve("--compat", "pal", first_ref=None)
+        self.assertEqual(ref_of(ask(client, make_list())), 1)
 
     def test_values_max(self):
-        with Peer("--values-max", "65536") as peer, WebSocketClient(peer) as client:
-            for count, fits in ((65536, True), (65537, False), (65536, True)):
-                argument = {"type": "java.util.ArrayList", "value": [7] * count}
-                answer = ask(client, request("new", {**LIST, "args": [argument]}))
-                self.assertEqual("result" in answer, fits)
-                if not fits:
-                    self.assertEqual(answer["error"]["code"], -32602)
-                    self.assertIn("values-max", answer["error"]["data"]["message"])
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve("--values-max", "65536")
+        for count, fits in ((65536, True), (65537, False), (65536, True)):
+            argument = {"type": "java.util.ArrayList", "value": [7] * count}
+            answer = ask(client, request("new", {**LIST, "args": [argument]}))
+            self.assertEqual("result" in answer, fits)
+            if not fits:
+                self.assertEqual(answer["error"]["code"], -32602)
+                self.assertIn("values-max", answer["error"]["data"]["message"])

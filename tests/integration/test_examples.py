@@ -2,11 +2,10 @@
 
 import re
 import tempfile
-import unittest
 import zipfile
 from pathlib import Path
 
-from support.clients import RpcError, WebSocketClient, ref, typed
+from support.clients import WebSocketClient, ref, typed
 from support.peer import FIXTURES, ROOT, Peer, run_to_end
 from support.peer_case import PeerCase
 
@@ -57,11 +56,6 @@ WAYS_TO_LOAD = {
 
 
 class Examples(PeerCase):
-    def denied(self, action, *arguments):
-        with self.assertRaises(RpcError) as raised:
-            action(*arguments)
-        self.assertEqual(raised.exception.code, -32001, raised.exception)
-
     def test_no_example_gives_a_client_code_of_its_own(self):
         with zipfile.ZipFile(FIXTURES) as jar:
             content = jar.read(f"{LOUD.replace('.', '/')}.class")
@@ -78,14 +72,15 @@ class Examples(PeerCase):
             (folder / "policy.yaml").write_text(options.pop("file"), encoding="utf-8")
             options["--rpc-policy"] = folder / "policy.yaml"
         line = [word for option in options.items() for word in option]
-        with Peer(*line, allow=False, class_path=None, cwd=folder) as peer, WebSocketClient(peer) as client:
-            self.denied(write_class, client, content)
-            self.assertFalse(written.exists())
-            written.write_bytes(content)  # as if it had come there in another way
-            for way, load in WAYS_TO_LOAD.items():
-                with self.subTest(way=way):
-                    self.denied(load, client)
-            self.assertNotIn("LoudBundle", peer.stdout())
+        peer = self.start(*line, allow=False, class_path=None, cwd=folder)
+        client = self.connect()
+        self.assert_denied(write_class, client, content)
+        self.assertFalse(written.exists())
+        written.write_bytes(content)  # as if it had come there in another way
+        for way, load in WAYS_TO_LOAD.items():
+            with self.subTest(way=way):
+                self.assert_denied(load, client)
+        self.assertNotIn("LoudBundle", peer.stdout())
 
     def test_no_example_has_a_warning(self):
         for place, options in examples().items():
@@ -107,7 +102,3 @@ class Examples(PeerCase):
                     self.assertEqual((folder / "fixtures" / "LoudBundle.class").read_bytes(), content)
                     self.assertIsNotNone(ref(WAYS_TO_LOAD["bundle"](client)))
                 peer.await_stdout("LoudBundle was initialised")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,9 @@
 """Requests that ask for more than they look like: each costs its own caller an error or a ref, and nobody else anything."""
 
 import json
-import unittest
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient
-from support.peer import Peer, environment
+from support.peer import environment
 from support.peer_case import PeerCase
 
 MIB = 1 << 20
@@ -39,19 +38,17 @@ class Elements(PeerCase):
     OPTIONS = {"array_value_max": (1 << 63) - 1}
 
     def test_elements_without_end_are_counted_no_further_than_an_answer_reaches(self):
-        with Peer("--message-max", "64K", "--send-buffer-max", "64K") as peer:
-            for transport in (WebSocketClient, HttpClient, ZmqClient):
-                with self.subTest(transport=transport.name), transport(peer) as client:
-                    told = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)["result"]
-                    self.assertEqual((told["type"], told["length"]), ("java.util.Arrays$ArrayList", 2))
-                    pieces = client.request("jpeer.fetch", {"instance": told["ref"], "max": 2}, options=self.OPTIONS)
-                    self.assertEqual([one["length"] for one in pieces["result"]["elements"]], [2, 2])
+        self.start("--message-max", "64K", "--send-buffer-max", "64K")
+        for client in self.each(WebSocketClient, HttpClient, ZmqClient):
+            told = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)["result"]
+            self.assertEqual((told["type"], told["length"]), ("java.util.Arrays$ArrayList", 2))
+            pieces = client.request("jpeer.fetch", {"instance": told["ref"], "max": 2}, options=self.OPTIONS)
+            self.assertEqual([one["length"] for one in pieces["result"]["elements"]], [2, 2])
 
     def test_with_compat_pal_it_is_an_error(self):
-        with Peer("--compat", "pal", "--message-max", "64K", "--send-buffer-max", "64K") as peer, \
-                WebSocketClient(peer) as client:
-            reply = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)
-            self.assertIn("more than the limit of 32768 elements", json.dumps(reply))
+        client = self.serve("--compat", "pal", "--message-max", "64K", "--send-buffer-max", "64K")
+        reply = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)
+        self.assertIn("more than the limit of 32768 elements", json.dumps(reply))
 
 
 class Hostile(PeerCase):
@@ -63,8 +60,8 @@ class Hostile(PeerCase):
     options = ()
 
     def setUp(self):
-        self.client = WebSocketClient(self.peer, {"peer-id": self.PEER_ID})
-        self.addCleanup(self.client.close)
+        super().setUp()
+        self._client = self.connect(WebSocketClient, {"peer-id": self.PEER_ID})
 
     def fails(self, method, params, **envelope):
         error = self.client.request(method, params, **envelope)["error"]
@@ -122,12 +119,13 @@ class Batches(PeerCase):
     def growth(self, requests):
         """By how many MiB a peer grows while it answers the batch."""
         options, env = small_heap()
-        with Peer(*options, env=env) as peer, WebSocketClient(peer) as client:
-            exchange_batch(client, requests(1))
-            before = peer.resident_kib()
-            answers = json.loads(exchange_batch(client, requests(100)))
-            self.assertEqual([one for one in answers if "error" in one], [])
-            return (peer.peak_kib() - before) // 1024
+        peer = self.start(*options, env=env)
+        client = self.connect()
+        exchange_batch(client, requests(1))
+        before = peer.resident_kib()
+        answers = json.loads(exchange_batch(client, requests(100)))
+        self.assertEqual([one for one in answers if "error" in one], [])
+        return (peer.peak_kib() - before) // 1024
 
     def test_a_long_result_that_is_named_often_is_held_once(self):
         """Each request that names it is written out with it."""
@@ -144,14 +142,10 @@ class Batches(PeerCase):
         self.assertLess(self.growth(requests), 160)
 
     def test_an_error_is_not_repeated_beyond_the_limit_of_the_answer(self):
-        with Peer("--send-buffer-max", "64K") as peer, WebSocketClient(peer) as client:
-            failing = call("failing", "fixtures.Throwables", "plain", "m" * 8000)
-            dependants = [call(i, "java.lang.String", "length", on={"result": "failing"}) for i in range(500)]
-            answers = exchange_batch(client, [failing, *dependants])
-            self.assertEqual(len(json.loads(answers)), 501)
-            self.assertLess(len(answers), 64 * 1024 + 500 * 512)
-            self.assertNotIn("error", client.request("control", {"method": "ping"}))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve("--send-buffer-max", "64K")
+        failing = call("failing", "fixtures.Throwables", "plain", "m" * 8000)
+        dependants = [call(i, "java.lang.String", "length", on={"result": "failing"}) for i in range(500)]
+        answers = exchange_batch(client, [failing, *dependants])
+        self.assertEqual(len(json.loads(answers)), 501)
+        self.assertLess(len(answers), 64 * 1024 + 500 * 512)
+        self.assertNotIn("error", client.request("control", {"method": "ping"}))

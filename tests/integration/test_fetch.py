@@ -6,10 +6,9 @@ import itertools
 import json
 import threading
 import time
-import unittest
 import uuid
 
-from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient, ref, typed
+from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ref, typed
 from support.peer import Peer
 from support.peer_case import PeerCase
 
@@ -75,22 +74,6 @@ class Results(PeerCase):
                 numbers = json.loads(read_all(',"options":{"array_value_max":5000}')["value"])
                 self.assertEqual(bytes(number % 256 for number in numbers), bytes_of_it)
 
-    def test_5000_bytes_arrive_by_an_own_name(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            told = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"java.io.InputStream.readAllBytes",'
-                            '"params":[{"ref":%s}]}' % client.call(FIXTURES, "bytes", 5000))
-            self.assertEqual(told, {"ref": told["ref"], "type": "[B", "length": 5000})
-            numbers = itertools.chain.from_iterable(fetch_all_of_array(client, told["ref"], 999))
-            self.assertEqual(list(numbers), [(number + 128) % 256 - 128 for number in range(5000)])
-
-
-def fetch_all_of_array(client, number, size):
-    told, taken = {"done": False}, 0
-    while not told["done"]:
-        told = fetch(client, number, max=size, **{"from": taken})
-        yield told["elements"]
-        taken += len(told["elements"])
-
 
 class SmallAnswers(PeerCase):
     """What does not fit in an answer is told by the next one."""
@@ -124,8 +107,7 @@ class SmallAnswers(PeerCase):
             told, = fetch_all(client, client.call(FIXTURES, "longStrings", 3, 5001))
             for number, element in enumerate(told):
                 self.assertEqual(element, {"ref": element["ref"], "type": "java.lang.String", "length": 5001})
-                self.assertEqual("".join(pieces_of_string(client, element["ref"], 4096)),
-                                 chr(ord("a") + number) * 5001)
+                self.assertEqual("".join(pieces_of_string(client, element["ref"], 4096)), chr(ord("a") + number) * 5001)
 
     def test_refs_fill_an_answer_and_no_more(self):
         for client in self.on_every_transport():
@@ -226,9 +208,8 @@ class Sharing(PeerCase):
         other.control("delete_object", ref(iterator))
         other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
         self.assertEqual(json.loads(blocked.receive())["result"], {"elements": ["first"], "done": True})
-        with self.assertRaises(RpcError) as caught:
-            fetch(other, iterator)
-        self.assertEqual(caught.exception.detail, f"No object found with objRef: {iterator}")
+        error = self.failure(fetch, other, iterator)
+        self.assertEqual(error.detail, f"No object found with objRef: {iterator}")
 
     def test_a_client_goes_while_its_fetch_is_blocked(self):
         blocked, iterator, latch = self.block("blocking")
@@ -268,37 +249,15 @@ class Limits(PeerCase):
                 for _ in range(20):
                     self.assertEqual(sum(fetch_all(client, strings, max=2), []), ["s0", "s1", "s2", "s3", "s4"])
                 client.new("java.lang.Object")
-                with self.assertRaises(RpcError) as caught:
-                    fetch(client, strings)
-                self.assertEqual(caught.exception.code, -32000)
+                self.assert_fails(-32000, "", fetch, client, strings)
 
     def test_no_answer_has_more_than_65536_elements(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            answers = list(fetch_all(client, int(client.call(FIXTURES, "strings", 70000)), max=2147483647))
-            self.assertEqual([len(answer) for answer in answers], [65536, 4464])
-            self.assertEqual(sum(answers, []), [f"s{number}" for number in range(70000)])
-            array = client.new("byte[]", 1048577)
-            first = fetch(client, array, max=2147483647, encoding="base64")
-            self.assertEqual((len(base64.b64decode(first["elements"])), first["done"]), (1048576, False))
-            last = fetch(client, array, max=2147483647, encoding="base64", **{"from": 1048576})
-            self.assertEqual(last, {"elements": "AA==", "done": True})
-
-    def test_a_notification_takes_nothing(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            stream = client.call(FIXTURES, "bytes", 3)
-            self.assertIsNone(client.exchange_or_nothing(
-                '{"jsonrpc":"2.0","method":"jpeer.fetch","params":{"instance":%s}}' % stream))
-            self.assertEqual(fetch(client, int(stream))["elements"], [0, 1, 2])
-
-    def test_zeromq_names_its_session_in_each_message(self):
-        name = str(uuid.uuid4())
-        with Peer() as peer, ZmqClient(peer) as one, WebSocketClient(peer, {"peer-id": name}) as other:
-            strings = int(other.call(FIXTURES, "strings", 3))
-            reply = one.request("jpeer.fetch", {"instance": ref(strings), "max": 1}, **{"peer-id": name})
-            self.assertEqual(fetch(other, reply["result"]["ref"])["elements"], ["s1", "s2"])
-            reply = one.request("jpeer.fetch", {"instance": ref(strings)})
-            self.assertEqual(reply["error"]["code"], -32000)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve()
+        answers = list(fetch_all(client, int(client.call(FIXTURES, "strings", 70000)), max=2147483647))
+        self.assertEqual([len(answer) for answer in answers], [65536, 4464])
+        self.assertEqual(sum(answers, []), [f"s{number}" for number in range(70000)])
+        array = client.new("byte[]", 1048577)
+        first = fetch(client, array, max=2147483647, encoding="base64")
+        self.assertEqual((len(base64.b64decode(first["elements"])), first["done"]), (1048576, False))
+        last = fetch(client, array, max=2147483647, encoding="base64", **{"from": 1048576})
+        self.assertEqual(last, {"elements": "AA==", "done": True})

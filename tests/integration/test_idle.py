@@ -3,11 +3,9 @@
 import contextlib
 import re
 import time
-import unittest
 from pathlib import Path
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient
-from support.peer import Peer
 from support.peer_case import PeerCase
 
 SECONDS = 5
@@ -48,7 +46,8 @@ class Idle(PeerCase):
         self.fail(f"it is not idle: {grown}")
 
     def test_with_connections_and_after_work(self):
-        with Peer() as peer, contextlib.ExitStack() as stack:
+        peer = self.start()
+        with contextlib.ExitStack() as stack:
             clients = [stack.enter_context(kind(peer)) for kind in (WebSocketClient, HttpClient, ZmqClient)
                        for _ in range(3)]
             for _ in range(200):
@@ -59,14 +58,10 @@ class Idle(PeerCase):
                 self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
 
     def test_beside_a_call_that_takes_long(self):
-        with Peer("--rpc-threads", "2", "--grace", "100") as peer, WebSocketClient(peer) as slow, \
-                WebSocketClient(peer) as other:
-            slow.send('{"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", '
-                      '"method": "sleep", "args": [600000]}}')
-            self.assert_idle(peer)
-            self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
-            peer.stop()  # or the client's goodbye would wait for its call
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start("--rpc-threads", "2", "--grace", "100")
+        slow, other = self.connect(), self.connect()
+        slow.send('{"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", '
+                  '"method": "sleep", "args": [600000]}}')
+        self.assert_idle(peer)
+        self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+        peer.stop()  # or the client's goodbye would wait for its call

@@ -1,7 +1,6 @@
 """`type` left out beside an instance: the object's own class is meant, whatever request of the same form came before
 (docs/protocol.md, "new, call, get, put")."""
 
-import unittest
 
 from support.binary_client import DENIED as DENIED_TYPE
 from support.binary_client import BinaryClient, exec_message, named
@@ -204,7 +203,3 @@ class Policies(BinaryCase):
                                       (HIDDEN, "secret", "DENY")):
             found = [line for line in lines if f'class="{name}" member="{member}" verdict={verdict}' in line]
             self.assertEqual(len(found), 3, lines)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import unittest
 from pathlib import Path
 
 from support.clients import RpcError, WebSocketClient, ref
@@ -96,24 +95,24 @@ class Groups(PeerCase):
     """With no preset: what a thread group can do to the threads in it, from any group up to the root."""
 
     def check(self, home, *methods):
-        with Peer("--jvm", home) as peer:
-            sleepers, client = Sleepers(peer), WebSocketClient(peer)
-            sleepers.begin("fixtures.Blockers", "pass")
-            while client.call("fixtures.Blockers", "running") != str(CLIENTS):
-                pass
-            group = group_of_calls(client)
-            while group is not None:
-                for method in methods:
-                    try_call(client, "java.lang.ThreadGroup", method, on=group)
-                group = client.call("java.lang.ThreadGroup", "getParent", on=group)
-            self.assertEqual(client.call("fixtures.Blockers", "running"), str(CLIENTS))
-            client.call("fixtures.Blockers", "open")
-            for number, answer in enumerate(sleepers.answers()):
-                self.assertEqual((answer["id"], answer["result"]["value"]["value"]), (number, "1"))
-            with WebSocketClient(peer) as another:
-                another.control("ping")
-                self.assertEqual(another.call("fixtures.Calculator", "add", 1, 2), "3")
-            return peer.stop(self.signal)
+        peer = self.start("--jvm", home)
+        sleepers, client = Sleepers(peer), WebSocketClient(peer)
+        sleepers.begin("fixtures.Blockers", "pass")
+        while client.call("fixtures.Blockers", "running") != str(CLIENTS):
+            pass
+        group = group_of_calls(client)
+        while group is not None:
+            for method in methods:
+                try_call(client, "java.lang.ThreadGroup", method, on=group)
+            group = client.call("java.lang.ThreadGroup", "getParent", on=group)
+        self.assertEqual(client.call("fixtures.Blockers", "running"), str(CLIENTS))
+        client.call("fixtures.Blockers", "open")
+        for number, answer in enumerate(sleepers.answers()):
+            self.assertEqual((answer["id"], answer["result"]["value"]["value"]), (number, "1"))
+        with WebSocketClient(peer) as another:
+            another.control("ping")
+            self.assertEqual(another.call("fixtures.Calculator", "add", 1, 2), "3")
+        return peer.stop(self.signal)
 
     signal = signal.SIGTERM
 
@@ -168,7 +167,3 @@ class Groups(PeerCase):
                 client.call("fixtures.Blockers", "open")
                 self.assertEqual(len(sleepers.answers()), CLIENTS)
                 self.assertEqual(peer.stop(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

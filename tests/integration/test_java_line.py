@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import tempfile
-import unittest
 from pathlib import Path
 
 from support import jdks
@@ -148,8 +147,7 @@ class Lines(PeerCase):
         self.assertIn("x k=2", printed)
         done = self.java.peer(jdks.homes()[0], "demo.Show", variables={"JDK_JAVA_OPTIONS": "-cp classes -Dk=1"})
         self.assertTrue(done.stderr.startswith("NOTE: Picked up JDK_JAVA_OPTIONS: -cp classes -Dk=1\n"), done.stderr)
-        self.assertIn("k=tool", self.check("-cp", "classes", "demo.Show",
-                                           variables={"JAVA_TOOL_OPTIONS": "-Dk=tool"}))
+        self.assertIn("k=tool", self.check("-cp", "classes", "demo.Show", variables={"JAVA_TOOL_OPTIONS": "-Dk=tool"}))
 
     def test_argument_files(self):
         self.write("line", '# a comment\n-cp classes -Dk="a\\tb" \'-Dz=x y\'\n'
@@ -177,11 +175,10 @@ class Lines(PeerCase):
 
     def test_a_module_is_served(self):
         folder = self.java.folder
-        with Peer("-p", folder / "lib", "--add-modules", "m.app", class_path=None) as peer:
-            with WebSocketClient(peer) as client:
-                self.assertEqual(client.call("m.greet.Greeter", "greet", "client"), "hello client")
-                described, = fetch(client, "m.greet.Greeter")
-                self.assertEqual(described["className"], "m.greet.Greeter")
+        client = self.serve("-p", folder / "lib", "--add-modules", "m.app", class_path=None)
+        self.assertEqual(client.call("m.greet.Greeter", "greet", "client"), "hello client")
+        described, = fetch(client, "m.greet.Greeter")
+        self.assertEqual(described["className"], "m.greet.Greeter")
 
     def test_what_only_shows(self):
         self.check("-p", "lib", "--list-modules")
@@ -307,7 +304,3 @@ class Notices(PeerCase):
                 self.assertEqual(lines, [f"jpeer run: main class {name} not found: did you mean {meant}?"])
         done, lines = self.lines("-cp", FIXTURES, "org.other.Thing")
         self.assertEqual(lines, ["jpeer run: main class org.other.Thing not found"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,11 +3,9 @@
 import http.client
 import json
 import subprocess
-import unittest
 import uuid
 from urllib.parse import urlencode, urlsplit
 
-from support.peer import Peer
 from support.peer_case import PeerCase
 
 PING = {"version": "1.1", "method": "control", "params": ["ping"]}
@@ -17,12 +15,9 @@ MAX_VALUE = {"void": False, "value": {"type": "int", "null": False, "value": "21
 class Http(PeerCase):
     options = ()
 
-        cls.url = urlsplit(cls.peer.address("http"))
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    def setUp(self):
+        super().setUp()
+        self.url = urlsplit(self.peer.address("http"))
 
     def exchange(self, method, path, body=None, **headers):
         connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
@@ -189,14 +184,6 @@ class Post(Http):
         self.assertEqual(415, self.exchange("POST", "/rpc", body, Content_Type="text/plain")[0].status)
         self.assertEqual(200, self.exchange("POST", "/rpc", body, Content_Type="application/json; charset=utf-8")[0].status)
 
-    def test_chunked_metadata_in_the_envelope_of_1_1(self):
-        response, body = self.post({"version": "1.1", "id": [1], "method": "meta", "params": ["fetch_classes_info", [
-            {"name": "include_classes", "value": "java.util.BitSet"}, {"name": "compress_encode", "value": "false"}]]})
-        self.assertEqual(200, response.status, body)
-        answer = json.loads(body)
-        self.assertEqual(("1.1", [1]), (answer["version"], answer["id"]))
-        self.assertEqual("java.util.BitSet", json.loads(answer["result"]["value"]["value"])[0]["className"])
-
 
 class Prefix(Http):
     options = ("--http-prefix", "/java/peer-1")
@@ -226,6 +213,3 @@ class Idempotent(Http):
 
 
 del Http
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,10 +2,9 @@
 
 import math
 import subprocess
-import unittest
 
-from support.clients import WebSocketClient, ZmqClient, ref, typed
-from support.peer import ROOT, Peer
+from support.clients import WebSocketClient, ZmqClient, typed
+from support.peer import ROOT
 from support.peer_case import PeerCase
 
 LANG = "org.apache.commons:commons-lang3:3.14.0"
@@ -22,9 +21,8 @@ class Libraries(PeerCase):
     peer_arguments = {"class_path": f"{jar_of(LANG)}:{jar_of(MATH)}", "allow": False}
 
     def each_transport(self):
-        for transport in (WebSocketClient, ZmqClient):
-            with self.subTest(transport=transport.name), transport(self.peer) as client:
-                yield client
+        for client in self.each(WebSocketClient, ZmqClient):
+            yield client
 
     def test_commons_lang_strings(self):
         utils = "org.apache.commons.lang3.StringUtils"
@@ -37,16 +35,6 @@ class Libraries(PeerCase):
             self.assertEqual(client.call(utils, "countMatches", "abcabc", typed("char", "b")), "2")
             self.assertIsNone(client.call(utils, "trimToNull", "  "))
 
-    def test_commons_lang_builders_and_tuples(self):
-        for client in self.each_transport():
-            pair = client.call("org.apache.commons.lang3.tuple.Pair", "of", "left", typed("Integer", 7))
-            self.assertEqual(client.call("org.apache.commons.lang3.tuple.Pair", "getRight", on=pair), "7")
-            builder = client.new("org.apache.commons.lang3.text.StrBuilder", "x")
-            same = client.call("org.apache.commons.lang3.text.StrBuilder", "append", "yz", on=builder)
-            self.assertEqual(same, builder)
-            self.assertEqual(client.call("java.lang.Object", "toString", on=builder), "xyz")
-            self.assertEqual(client.get("org.apache.commons.lang3.StringUtils", "LF"), "\n")
-
     def test_commons_math_statistics(self):
         statistics = "org.apache.commons.math3.stat.descriptive.DescriptiveStatistics"
         for client in self.each_transport():
@@ -58,18 +46,6 @@ class Libraries(PeerCase):
             result = client.value("call", {"type": statistics, "method": "getValues", "instance": numbers})
             self.assertEqual(result["value"], "[1.5,2.5,4.0,8.0]")
 
-    def test_commons_math_linear_algebra(self):
-        matrix = "org.apache.commons.math3.linear.Array2DRowRealMatrix"
-        for client in self.each_transport():
-            coefficients = client.new(matrix, typed("double[][]", [[2, 1], [1, 3]]))
-            decomposition = client.new("org.apache.commons.math3.linear.LUDecomposition", ref(coefficients))
-            solver = client.call("org.apache.commons.math3.linear.LUDecomposition", "getSolver", on=decomposition)
-            right = client.new("org.apache.commons.math3.linear.ArrayRealVector", typed("double[]", [3, 5]))
-            solution = client.call("org.apache.commons.math3.linear.DecompositionSolver", "solve", ref(right), on=solver)
-            for index, expected in enumerate((0.8, 1.4)):
-                entry = client.call("org.apache.commons.math3.linear.RealVector", "getEntry", index, on=solution)
-                self.assertAlmostEqual(float(entry), expected)
-
     def test_commons_math_functions_and_errors(self):
         for client in self.each_transport():
             gamma = client.call("org.apache.commons.math3.special.Gamma", "gamma", 5.0)
@@ -79,7 +55,3 @@ class Libraries(PeerCase):
                                             "method": "factorial", "args": [{"type": "int", "value": -1}]})
             self.assertEqual(reply["error"]["data"]["throwable_type"],
                              "org.apache.commons.math3.exception.NotPositiveException")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ jar that is added at run time, redeployment, and loaders that block. tests/confo
 import json
 import threading
 import time
-import unittest
 
 from support import jdks
 from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
@@ -59,10 +58,9 @@ class FatJar(PeerCase):
     @on_each_jdk
     def test_a_bean_is_reached_when_main_has_returned(self, options):
         with self.serve(options) as peer:
-            for client_class in (WebSocketClient, HttpClient):
-                with client_class(peer) as client:
-                    self.await_main(client, "hasMainReturned")
-                    self.use_bean(client)
+            for client in self.each(WebSocketClient, HttpClient):
+                self.await_main(client, "hasMainReturned")
+                self.use_bean(client)
 
     @on_each_jdk
     def test_and_while_it_runs(self, options):
@@ -97,38 +95,29 @@ class ListedClasses(PeerCase):
         return info
 
     @on_each_jdk
-    def test_nothing_is_listed_that_no_loader_finds(self, options):
-        with Peer(*options, class_path=FAT) as peer, WebSocketClient(peer) as client:
-            self.assertEqual(self.listed(client), [])
-            with self.assertRaises(RpcError):
-                client.call(BEAN, "add", 5, 3)
-            self.assertIn("error", client.request("beyond.Bean.add", [5, 3]))
-
-    @on_each_jdk
     def test_what_the_loader_of_main_finds_is_listed_and_called(self, options):
-        with Peer(*options, class_path=FAT, application=("fixtures.FatMain",)) as peer:
-            for client_class in (WebSocketClient, HttpClient):
-                with client_class(peer) as client:
-                    while client.call("fixtures.FatMain", "hasMainReturned") != "true":
-                        time.sleep(0.01)
-                    self.assertEqual(self.listed(client), self.NAMES)
-                    self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
-                    self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
-                    self.assertEqual(client.request("beyond.Bean$Part.whole")["result"], "part of fat")
-                    helper = client.request("beyond.dep.Helper.new")["result"]
-                    self.assertEqual(client.request("beyond.dep.Helper.help", [helper, "you"])["result"], "helped you")
+        self.start(*options, class_path=FAT, application=("fixtures.FatMain",))
+        for client in self.each(WebSocketClient, HttpClient):
+            while client.call("fixtures.FatMain", "hasMainReturned") != "true":
+                time.sleep(0.01)
+            self.assertEqual(self.listed(client), self.NAMES)
+            self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
+            self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
+            self.assertEqual(client.request("beyond.Bean$Part.whole")["result"], "part of fat")
+            helper = client.request("beyond.dep.Helper.new")["result"]
+            self.assertEqual(client.request("beyond.dep.Helper.help", [helper, "you"])["result"], "helped you")
 
     @on_each_jdk
     def test_what_is_loaded_is_listed(self, options):
         """And no longer when it is gone, or when two loaders have it."""
-        with Peer(*options, class_path=FAT) as peer, WebSocketClient(peer) as client:
-            loader = client.call(LOADING, "own", "one")
-            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
-            self.assertEqual(self.listed(client), [BEAN])
-            self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
-            other = client.call(LOADING, "own", "other")
-            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=other)
-            self.assertEqual(self.listed(client), [])
+        client = self.serve(*options, class_path=FAT)
+        loader = client.call(LOADING, "own", "one")
+        client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
+        self.assertEqual(self.listed(client), [BEAN])
+        self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
+        other = client.call(LOADING, "own", "other")
+        client.call("java.lang.ClassLoader", "loadClass", BEAN, on=other)
+        self.assertEqual(self.listed(client), [])
 
 
 class AddedJar(PeerCase):
@@ -137,27 +126,19 @@ class AddedJar(PeerCase):
     def load(self, client):
         url = client.call("java.net.URI", "toURL", on=client.call("java.net.URI", "create", BEYOND.as_uri()))
         loader = client.new("java.net.URLClassLoader", typed("java.net.URL[]", [ref(url)]))
-        with self.assertRaises(RpcError) as caught:
-            client.call(BEAN, "add", 5, 3)
-        self.assertEqual(caught.exception.throwable, "java.lang.ClassNotFoundException")
+        error = self.failure(client.call, BEAN, "add", 5, 3)
+        self.assertEqual(error.throwable, "java.lang.ClassNotFoundException")
         return loader
 
     @on_each_jdk
     def test_its_classes_are_reached(self, options):
-        with Peer(*options) as peer, WebSocketClient(peer) as client:
-            loader = self.load(client)
-            made = with_loader(client, loader, "new", type=BEAN, args=["added"])
-            self.assertEqual(client.call(BEAN, "help", on=made["ref"]), "helped added")
-            self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # by now it is loaded
-            self.assertEqual(with_loader(client, loader, "call", type="java.util.Objects", method="toString",
-                                         args=[typed("beyond.Bean$Color", "GREEN")])["value"], "GREEN")
-
-    @on_each_jdk
-    def test_a_class_that_is_only_loaded_has_a_name(self, options):
-        with Peer(*options) as peer, WebSocketClient(peer) as client:
-            loader = self.load(client)
-            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
-            self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
+        client = self.serve(*options)
+        loader = self.load(client)
+        made = with_loader(client, loader, "new", type=BEAN, args=["added"])
+        self.assertEqual(client.call(BEAN, "help", on=made["ref"]), "helped added")
+        self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # by now it is loaded
+        self.assertEqual(with_loader(client, loader, "call", type="java.util.Objects", method="toString",
+                                     args=[typed("beyond.Bean$Color", "GREEN")])["value"], "GREEN")
 
 
 class Redeployment(PeerCase):
@@ -170,63 +151,58 @@ class Redeployment(PeerCase):
 
     @on_each_jdk
     def test_the_new_class_is_called_and_the_old_one_goes(self, options):
-        with Peer(*options) as peer, WebSocketClient(peer) as client:
-            for number in range(30):
-                self.deploy(client, number)
-                client.control("delete_session")
-                self.assertEqual(client.call(LOADING, "alive"), "0")
-            with self.assertRaises(RpcError):
-                client.call(BEAN, "loaderName")
+        client = self.serve(*options)
+        for number in range(30):
+            self.deploy(client, number)
+            client.control("delete_session")
+            self.assertEqual(client.call(LOADING, "alive"), "0")
+        self.failure(client.call, BEAN, "loaderName")
 
     @on_each_jdk
     def test_the_peer_does_not_grow(self, options):
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
-        with Peer("-J", "-Xms96m", "-J", "-Xmx96m", "-J", "-XX:+AlwaysPreTouch", "-J", "-XX:MaxMetaspaceSize=48m", *options,
-                  env=env) as peer, WebSocketClient(peer) as client:
+        peer = self.start("-J", "-Xms96m", "-J", "-Xmx96m", "-J", "-XX:+AlwaysPreTouch", "-J",
+                          "-XX:MaxMetaspaceSize=48m", *options, env=env)
+        client = self.connect()
+        client.call(LOADING, "redeploy", "some.Deployed", 5000)
+        before = peer.resident_kib()
+        for _ in range(5):
             client.call(LOADING, "redeploy", "some.Deployed", 5000)
-            before = peer.resident_kib()
-            for _ in range(5):
-                client.call(LOADING, "redeploy", "some.Deployed", 5000)
-                self.assertEqual(client.call(LOADING, "alive"), "0")
-                with self.assertRaises(RpcError):
-                    client.new("some.Deployed[]", 1)
-            self.assertLess(peer.resident_kib() - before, 64 * 1024)
+            self.assertEqual(client.call(LOADING, "alive"), "0")
+            self.failure(client.new, "some.Deployed[]", 1)
+        self.assertLess(peer.resident_kib() - before, 64 * 1024)
 
 
 class Blocked(PeerCase):
     @on_each_jdk
     def test_a_loader_that_blocks_holds_up_nobody_else(self, options):
-        with Peer(*options) as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as other:
-            loader = client.call(LOADING, "blocking")
-            told = []
-            waiting = threading.Thread(target=lambda: told.append(
-                with_loader(client, loader, "call", type=BEAN, method="loaderName")["value"]))
-            waiting.start()
-            while other.call(LOADING, "waiting") != "1":
-                time.sleep(0.005)
-            own = other.call(LOADING, "own", "own")
-            other.call(LOADING, "define", ref(own), "some.Empty", 2000)
-            self.assertIsNotNone(other.new("some.Empty1999[]", 1))
-            other.call(LOADING, "bean", ref(own))
-            self.assertEqual(other.call(BEAN, "loaderName"), "own")
-            self.assertEqual(told, [])
-            other.call(LOADING, "release")
-            waiting.join()
-            self.assertEqual(told, ["blocking"])
+        client, other = self.serve(*options), self.connect()
+        loader = client.call(LOADING, "blocking")
+        told = []
+        waiting = threading.Thread(target=lambda: told.append(
+            with_loader(client, loader, "call", type=BEAN, method="loaderName")["value"]))
+        waiting.start()
+        while other.call(LOADING, "waiting") != "1":
+            time.sleep(0.005)
+        own = other.call(LOADING, "own", "own")
+        other.call(LOADING, "define", ref(own), "some.Empty", 2000)
+        self.assertIsNotNone(other.new("some.Empty1999[]", 1))
+        other.call(LOADING, "bean", ref(own))
+        self.assertEqual(other.call(BEAN, "loaderName"), "own")
+        self.assertEqual(told, [])
+        other.call(LOADING, "release")
+        waiting.join()
+        self.assertEqual(told, ["blocking"])
 
     @on_each_jdk
     def test_nor_does_one_that_takes_long(self, options):
-        with Peer(*options) as peer, WebSocketClient(peer) as client:
-            loader = client.call(LOADING, "slow", 500)
-            began = time.monotonic()
-            self.assertEqual(with_loader(client, loader, "call", type=BEAN, method="add", args=[5, 3])["value"], "8")
-            self.assertGreater(time.monotonic() - began, 0.5)
-            began = time.monotonic()
-            for number in range(40):
-                self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
-            self.assertLess(time.monotonic() - began, 40 * 0.5)  # what they take if each is looked for
-
-
-if __name__ == "__main__":
-    unittest.main()
+        client = self.serve(*options)
+        loader = client.call(LOADING, "slow", 500)
+        began = time.monotonic()
+        self.assertEqual(with_loader(client, loader, "call", type=BEAN, method="add", args=[5, 3])["value"], "8")
+        self.assertGreater(time.monotonic() - began, 0.5)
+        began = time.monotonic()
+        for number in range(40):
+            self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
+        self.assertLess(time.monotonic() - began, 40 * 0.5)  # what they take if each is looked for

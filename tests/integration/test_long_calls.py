@@ -5,7 +5,6 @@ import os
 import re
 import resource
 import time
-import unittest
 import uuid
 
 from support import jdks
@@ -75,12 +74,13 @@ class ThreadNames(PeerCase):
 
     def test_the_name_has_no_peer_id(self):
         session = str(uuid.uuid4())
-        with Peer() as peer, WebSocketClient(peer, {"peer-id": session}) as client, WebSocketClient(peer) as steering:
-            client.send(PASS)
-            eventually(lambda: named(peer, " session "), "the thread got no name")
-            self.assertEqual([], [name for name in dump_threads(peer) if session in name])
-            steering.call("fixtures.Blockers", "open")
-            client.receive()
+        peer = self.start()
+        client, steering = self.connect(WebSocketClient, {"peer-id": session}), self.connect()
+        client.send(PASS)
+        eventually(lambda: named(peer, " session "), "the thread got no name")
+        self.assertEqual([], [name for name in dump_threads(peer) if session in name])
+        steering.call("fixtures.Blockers", "open")
+        client.receive()
 
     def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
         """What a call reads of its own thread: at first the peer's name, later the given one; the next call the first."""
@@ -111,13 +111,14 @@ class ThreadNames(PeerCase):
 
     def test_a_monitor_on_the_thread_holds_up_nobody(self):
         """Thread.setName would wait for a client that is synchronized on the thread that is to be named."""
-        with Peer("--rpc-threads", "2") as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as steering:
-            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":'
-                        '{"type":"fixtures.ThreadNames","method":"passWithMonitor"}}')
-            eventually(lambda: named(peer, "passWithMonitor"), "the thread got no name")
-            steering.call("fixtures.Blockers", "open")
-            self.assertIn('"value":"1"', client.receive())
-            self.assertEqual([], named(peer, " session "))
+        peer = self.start("--rpc-threads", "2")
+        client, steering = self.connect(), self.connect()
+        client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":'
+                    '{"type":"fixtures.ThreadNames","method":"passWithMonitor"}}')
+        eventually(lambda: named(peer, "passWithMonitor"), "the thread got no name")
+        steering.call("fixtures.Blockers", "open")
+        self.assertIn('"value":"1"', client.receive())
+        self.assertEqual([], named(peer, " session "))
 
     def test_names_come_and_go_while_calls_end_at_that_very_time(self):
         for home in jdks.homes():
@@ -134,78 +135,76 @@ class ThreadNames(PeerCase):
                     client.close()
 
     def test_a_binary_call_and_one_over_zeromq_are_named(self):
-        with Peer() as peer, ZmqClient(peer) as client, WebSocketClient(peer) as steering:
-            client.send(PASS)
-            eventually(lambda: named(peer, "fixtures.Blockers.pass"), "the thread got no name")
-            steering.call("fixtures.Blockers", "open")
-            client.receive()
-            self.assertEqual([], named(peer, " session "))
+        peer = self.start()
+        client, steering = self.connect(ZmqClient), self.connect()
+        client.send(PASS)
+        eventually(lambda: named(peer, "fixtures.Blockers.pass"), "the thread got no name")
+        steering.call("fixtures.Blockers", "open")
+        client.receive()
+        self.assertEqual([], named(peer, " session "))
 
     def test_a_call_on_an_executor_leaves_both_threads_their_names(self):
-        with Peer("--thread-affinity", "POOL=fixtures.ThreadNames.POOL") as peer, WebSocketClient(peer) as client:
-            reply = client.exchange('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.ThreadNames",'
-                                    '"method":"nameAfter","args":[2500]},"options":{"threadAffinity":"POOL"}}')
-            self.assertIn('"own|own"', reply)
+        client = self.serve("--thread-affinity", "POOL=fixtures.ThreadNames.POOL")
+        reply = client.exchange('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.ThreadNames",'
+                                '"method":"nameAfter","args":[2500]},"options":{"threadAffinity":"POOL"}}')
+        self.assertIn('"own|own"', reply)
 
     def test_a_repeated_call_is_named_as_the_first(self):
         """The second one goes the fast path."""
-        with Peer("--rpc-threads", "1") as peer, WebSocketClient(peer) as client:
-            for milliseconds in (0, 0, 0, 3000):
-                client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers",'
-                            '"method":"sleep","args":[%d]}}' % milliseconds)
-                if milliseconds == 0:
-                    client.receive()
-            eventually(lambda: named(peer, "fixtures.Blockers.sleep"), "the thread got no name")
-            client.receive()
-            self.assertEqual([], named(peer, " session "))
+        peer = self.start("--rpc-threads", "1")
+        client = self.connect()
+        for milliseconds in (0, 0, 0, 3000):
+            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers",'
+                        '"method":"sleep","args":[%d]}}' % milliseconds)
+            if milliseconds == 0:
+                client.receive()
+        eventually(lambda: named(peer, "fixtures.Blockers.sleep"), "the thread got no name")
+        client.receive()
+        self.assertEqual([], named(peer, " session "))
 
 
 class ClientsThatLeave(PeerCase):
     def test_256_endless_calls_hold_no_descriptor_and_are_told_of(self):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
-        with Peer("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), sockets=True) as peer, \
-                WebSocketClient(peer) as steering:
-            before = count_descriptors(peer)
-            transports = [WebSocketClient, ShmClient, HttpClient]
-            clients = [transports[i % 3](peer) for i in range(ENDLESS)]
-            for client in clients:
-                if isinstance(client, HttpClient):
-                    client.connection.request("POST", client.path, PASS, {"Content-Type": "application/json"})
-                else:
-                    client.send(PASS)
-            eventually(lambda: len(named(peer, " session ")) == ENDLESS, "not all threads got a name")
-            self.assertGreaterEqual(count_descriptors(peer), before + ENDLESS)
-            for client in clients:
-                leave(client)
-            left = time.monotonic()
-            eventually(lambda: count_descriptors(peer) <= before + 4, f"{count_descriptors(peer)} are held")
-            self.assertLess(time.monotonic() - left, 20)
-            self.assertIn("busy", steering.exchange(PASS))
-            peer.await_stderr("calls are in Java")
-            line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
-            self.assertRegex(line, rf"{ENDLESS} calls are in Java, as many as rpc-threads-max allows: "
-                             rf"fixtures\.Blockers\.pass {ENDLESS}, oldest \d+ s; clients gone: {ENDLESS}; "
-                             r"requests refused as busy: 1$")
-            # a call by the reserved thread opens nothing in Java: the calls end with the peer
-            self.assertIn("objects", steering.exchange(
-                '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"stats"}}'))
+        peer = self.start("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), sockets=True)
+        steering = self.connect()
+        before = count_descriptors(peer)
+        transports = [WebSocketClient, ShmClient, HttpClient]
+        clients = [transports[i % 3](peer) for i in range(ENDLESS)]
+        for client in clients:
+            if isinstance(client, HttpClient):
+                client.connection.request("POST", client.path, PASS, {"Content-Type": "application/json"})
+            else:
+                client.send(PASS)
+        eventually(lambda: len(named(peer, " session ")) == ENDLESS, "not all threads got a name")
+        self.assertGreaterEqual(count_descriptors(peer), before + ENDLESS)
+        for client in clients:
+            leave(client)
+        left = time.monotonic()
+        eventually(lambda: count_descriptors(peer) <= before + 4, f"{count_descriptors(peer)} are held")
+        self.assertLess(time.monotonic() - left, 20)
+        self.assertIn("busy", steering.exchange(PASS))
+        peer.await_stderr("calls are in Java")
+        line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
+        self.assertRegex(line, rf"{ENDLESS} calls are in Java, as many as rpc-threads-max allows: "
+                         rf"fixtures\.Blockers\.pass {ENDLESS}, oldest \d+ s; clients gone: {ENDLESS}; "
+                         r"requests refused as busy: 1$")
+        # a call by the reserved thread opens nothing in Java: the calls end with the peer
+        self.assertIn("objects", steering.exchange(
+            '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"stats"}}'))
 
     def test_the_line_has_a_group_for_each_member(self):
-        with Peer("--busy-timeout", "200", "--rpc-threads", "1", "--rpc-threads-max", "2") as peer, \
-                WebSocketClient(peer) as one, WebSocketClient(peer) as other, WebSocketClient(peer) as steering:
-            one.send(PASS)
-            other.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"sleep",'
-                       '"args":[4000]}}')
-            self.assertIn("busy", steering.exchange(PASS))
-            peer.await_stderr("calls are in Java")
-            line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
-            self.assertIn("fixtures.Blockers.pass 1, oldest", line)
-            self.assertIn("fixtures.Blockers.sleep 1, oldest", line)
-            other.receive()
-            steering.call("fixtures.Blockers", "open")
-            one.receive()
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start("--busy-timeout", "200", "--rpc-threads", "1", "--rpc-threads-max", "2")
+        one, other, steering = self.connect(), self.connect(), self.connect()
+        one.send(PASS)
+        other.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"sleep",'
+                   '"args":[4000]}}')
+        self.assertIn("busy", steering.exchange(PASS))
+        peer.await_stderr("calls are in Java")
+        line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
+        self.assertIn("fixtures.Blockers.pass 1, oldest", line)
+        self.assertIn("fixtures.Blockers.sleep 1, oldest", line)
+        other.receive()
+        steering.call("fixtures.Blockers", "open")
+        one.receive()

@@ -1,7 +1,6 @@
 """fetch_classes_info through the binary: from class files, with no class loaded, filtered by the policy."""
 
 import tempfile
-import unittest
 import zipfile
 from pathlib import Path
 
@@ -20,27 +19,12 @@ class Meta(PeerCase):
     options = ()
 
     def test_no_class_is_initialised(self):
-        with WebSocketClient(self.peer) as client:
-            described, = fetch(client, "fixtures.LoudInitializer")
-            self.assertTrue(by_name(described, "methods", "touch"))
-            self.assertNotIn("LoudInitializer initialised", self.peer.stdout())
-            client.call("fixtures.LoudInitializer", "touch")
-            self.assertIn("LoudInitializer initialised", self.peer.stdout())
-
-    def test_every_member_is_told(self):
-        with WebSocketClient(self.peer) as client:
-            described, = fetch(client, "fixtures.Generics")
-        self.assertEqual(described["className"], "fixtures.Generics")
-        self.assertEqual(described["simpleName"], "Generics")
-        self.assertEqual(described["package"], "fixtures")
-        self.assertEqual(described["majorVersion"], 61)
-        self.assertEqual(described["sourceFile"], "Generics.java")
-        self.assertEqual(described["superclass"], "java.lang.Object")
-        self.assertFalse(described["isArrayClass"])
-        self.assertEqual(by_name(described, "fields", "deep")[0]["type"],
-                         "java.util.Map<java.lang.String, java.util.List<int[]>>")
-        self.assertEqual([parameter["name"] for parameter in by_name(described, "methods", "largest")[0]["parameters"]],
-                         ["from"])
+        client = self.connect()
+        described, = fetch(client, "fixtures.LoudInitializer")
+        self.assertTrue(by_name(described, "methods", "touch"))
+        self.assertNotIn("LoudInitializer initialised", self.peer.stdout())
+        client.call("fixtures.LoudInitializer", "touch")
+        self.assertIn("LoudInitializer initialised", self.peer.stdout())
 
     def test_a_few_classes_are_described_alike_before_and_after_the_catalog_is_read(self):
         """Until somebody needs all classes, what concerns a few is read from their own files."""
@@ -70,21 +54,10 @@ class Meta(PeerCase):
                     reply.get("error", {}).get("data", {}).pop("request_id", None)
                 self.assertEqual(first, second)
 
-    def test_ancestry(self):
-        with WebSocketClient(self.peer) as client:
-            declared, = fetch(client, "fixtures.Subclass")
-            merged, = fetch(client, "fixtures.Subclass", merge_ancestry=True)
-        self.assertFalse(by_name(declared, "methods", "publicMethod"))
-        self.assertEqual(by_name(merged, "methods", "publicMethod")[0]["inheritedFrom"], "fixtures.Members")
-        self.assertTrue(by_name(merged, "methods", "overridden")[0]["overridden"])
-        self.assertIn("fixtures.Members", declared["superclasses"])
-        self.assertIn("fixtures.Shape", declared["interfaces"])
-
     def test_the_whole_of_it_on_every_transport(self):
         answers = []
-        for transport in (WebSocketClient, HttpClient, ZmqClient):
-            with transport(self.peer) as client:
-                answers.append(fetch(client))
+        for client in self.each(WebSocketClient, HttpClient, ZmqClient):
+            answers.append(fetch(client))
         names = {described["className"] for described in answers[0]}
         for name in ("fixtures.Calculator", "fixtures.Outer$Inner", *PACKAGES_OF_THE_JDK):
             self.assertIn(name, names)
@@ -95,22 +68,12 @@ class Meta(PeerCase):
         self.assertEqual(answers[0], answers[2])
 
     def test_the_same_as_text_and_without_holding_it(self):
-        with HttpClient(self.peer) as client:
-            compressed = fetch(client, exclude_prefixes=["java."])
-            before = self.peer.resident_kib()
-            self.assertEqual(fetch(client, compress=False, exclude_prefixes=["java."]), compressed)
-            fetch(client, compress=False)
-            self.assertLess(self.peer.resident_kib() - before, 24 * 1024)
-
-    def test_members_that_the_policy_denies_are_not_shown(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write("version: 1\nrules:\n  - pattern: fixtures.Members.public*\n    action: ALLOW\n")
-            file.flush()
-            with Peer("--rpc-policy", file.name, allow=False) as peer, WebSocketClient(peer) as client:
-                described, = fetch(client)
-                self.assertEqual(described["className"], "fixtures.Members")
-                self.assertEqual({method["name"] for method in described["methods"]}, {"publicMethod", "publicStatic"})
-                self.assertEqual(described["constructors"], [])
+        client = self.connect(HttpClient)
+        compressed = fetch(client, exclude_prefixes=["java."])
+        before = self.peer.resident_kib()
+        self.assertEqual(fetch(client, compress=False, exclude_prefixes=["java."]), compressed)
+        fetch(client, compress=False)
+        self.assertLess(self.peer.resident_kib() - before, 24 * 1024)
 
     def test_folders_and_multi_release_jars(self):
         with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(FIXTURES) as fixtures:
@@ -125,7 +88,3 @@ class Meta(PeerCase):
                 self.assertTrue(by_name(user, "methods", "getAge"))
                 versioned, = fetch(client, "com.example.User")
                 self.assertTrue(by_name(versioned, "methods", "getAge"))
-
-
-if __name__ == "__main__":
-    unittest.main()

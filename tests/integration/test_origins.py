@@ -3,12 +3,10 @@
 import asyncio
 import json
 import subprocess
-import unittest
-from urllib.parse import urlsplit
 
 import websockets
 
-from support.peer import Peer, environment, run_to_end
+from support.peer import environment, run_to_end
 from support.peer_case import PeerCase
 
 APP = "https://app.test"
@@ -48,14 +46,11 @@ def handshake(url, **headers):
 
 
 class Allowed(PeerCase):
-    options = ("--allow-origin", "https://App.test:443, http://localhost:3000")
-        cls.url = cls.peer.address("http")
-        cls.root = "http://" + urlsplit(cls.url).netloc
+    options = ("--allow-origin", "https://App.test:443,http://localhost:3000")
 
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    def setUp(self):
+        super().setUp()
+        self.url = self.peer.address("http")
 
     def check_seen(self, fields, origin):
         self.assertEqual((origin, "peer-id, jpeer-epoch", "origin"),
@@ -92,7 +87,7 @@ class Allowed(PeerCase):
 
     def test_errors_can_be_read(self):
         for status, path, body in ((404, "/no/where", None), (405, "/rpc", None), (400, "/rpc/", None)):
-            answer, fields, _ = curl(self.root + path, origin=APP, body=body)
+            answer, fields, _ = curl(self.url.removesuffix("/rpc") + path, origin=APP, body=body)
             self.assertEqual(status, answer)
             self.check_seen(fields, APP)
 
@@ -135,20 +130,20 @@ class Allowed(PeerCase):
 
 class Without(PeerCase):
     def test_no_page_is_let_in(self):
-        with Peer() as peer:
-            for arguments, body in ((PREFLIGHT, None), ((), CALL)):
-                status, _, text = curl(peer.address("http"), *arguments, origin=APP, body=body)
-                self.assertEqual(403, status)
-                self.assertIn("--allow-origin", text)
-            peer.await_stderr(f"a web page of {APP} was refused: --allow-origin names")
-            self.assertEqual(403, handshake(peer.address("ws"), Origin=APP))
-            status, fields, _ = curl(peer.address("http"), body=CALL)
-            self.assertEqual(200, status)
-            self.assertFalse({"vary", "access-control-allow-origin"} & set(fields))
+        peer = self.start()
+        for arguments, body in ((PREFLIGHT, None), ((), CALL)):
+            status, _, text = curl(peer.address("http"), *arguments, origin=APP, body=body)
+            self.assertEqual(403, status)
+            self.assertIn("--allow-origin", text)
+        peer.await_stderr(f"a web page of {APP} was refused: --allow-origin names")
+        self.assertEqual(403, handshake(peer.address("ws"), Origin=APP))
+        status, fields, _ = curl(peer.address("http"), body=CALL)
+        self.assertEqual(200, status)
+        self.assertFalse({"vary", "access-control-allow-origin"} & set(fields))
 
     def test_the_variable_does_the_same(self):
-        with Peer(env=environment(JPEER_ALLOW_ORIGIN=APP)) as peer:
-            self.assertEqual(APP, curl(peer.address("http"), origin=APP, body=CALL)[1]["access-control-allow-origin"])
+        peer = self.start(env=environment(JPEER_ALLOW_ORIGIN=APP))
+        self.assertEqual(APP, curl(peer.address("http"), origin=APP, body=CALL)[1]["access-control-allow-origin"])
 
     def test_what_is_no_origin_is_a_usage_error(self):
         for origins in ("*", "null", "app.test", "https://app.test/", "https://*.app.test", f"{APP},*", f"{APP},"):
@@ -156,7 +151,3 @@ class Without(PeerCase):
                 done = run_to_end("run", "--allow-origin", origins, "--as-service")
                 self.assertEqual(2, done.returncode)
                 self.assertRegex(done.stderr, r"^jpeer run: --allow-origin takes origins .*\n$")
-
-
-if __name__ == "__main__":
-    unittest.main()

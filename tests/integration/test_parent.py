@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-import unittest
 
 from support.clients import WebSocketClient
 from support.peer import BINARY, Peer, STOP_SECONDS, environment, has_ended, run_to_end
@@ -101,7 +100,3 @@ class Parent(PeerCase):
             done = run_to_end("run", "--json-rpc", "auto", f"--stop-on-eof={word}", "--as-service")
             self.assertEqual(done.returncode, 2, word)
             self.assertIn("--stop-on-eof", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

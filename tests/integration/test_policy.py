@@ -1,6 +1,5 @@
 """The policy through the binary: a denial follows the member, on every transport, whatever name is used for it."""
 
-import unittest
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient, own_name, ref, typed
 from support.peer_case import PeerCase, allow, deny
@@ -118,7 +117,3 @@ class Policy(PeerCase):
             client.control("ping")
             client.control("delete_session")
             self.assert_denied(client.new, "java.util.ArrayList")
-
-
-if __name__ == "__main__":
-    unittest.main()

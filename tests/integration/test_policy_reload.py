@@ -6,7 +6,6 @@ import json
 import signal
 import threading
 import time
-import unittest
 
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
 from support.peer import START_SECONDS, environment, eventually, run_to_end
@@ -221,7 +220,3 @@ class Commands(PeerCase):
                                   (("explain", "--help"), 0)):
             done = self.run_policy(*arguments)
             self.assertEqual(done.returncode, status, (arguments, done.stdout + done.stderr))
-
-
-if __name__ == "__main__":
-    unittest.main()

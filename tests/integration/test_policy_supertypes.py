@@ -2,7 +2,6 @@
 opens, and nothing else (docs/policy.md, "A supertype in place of the class")."""
 
 import json
-import unittest
 
 from support.binary_client import DENIED as DENIED_TYPE
 from support.binary_client import BinaryClient, Raised
@@ -306,7 +305,3 @@ class Rules(SupertypeCase):
             self.assert_denied(client.call, "jpeer.peer.PeerThread", method, on=thread)
         for method in ("toString", "hashCode"):
             self.assert_closed("java.lang.Object", method, on=thread)
-
-
-if __name__ == "__main__":
-    unittest.main()

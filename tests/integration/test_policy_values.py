@@ -3,7 +3,6 @@
 import itertools
 import json
 import signal
-import unittest
 
 from support import colfer
 from support.binary_client import BinaryClient, call_message
@@ -295,7 +294,3 @@ class Entries(ValueCase):
                 break
         self.assertEqual(told, [[i, "S" * self.LENGTH] for i in range(self.COUNT)])
         self.assertEqual(self.value_of("runs"), self.COUNT)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
 from support.clients import WebSocketClient
@@ -221,22 +220,19 @@ class Machine(PeerCase):
                 self.assertEqual(self.crew_size(peer), 1)
         finally:
             os.sched_setaffinity(0, allowed)
-        with Peer("--rpc-threads", "3") as peer, WebSocketClient(peer) as client:
-            client.control("ping")
-            self.assertEqual(self.crew_size(peer), 3)
+        peer = self.start("--rpc-threads", "3")
+        client = self.connect()
+        client.control("ping")
+        self.assertEqual(self.crew_size(peer), 3)
 
     def test_connections_over_tcp_are_probed_while_they_are_idle(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            client.control("ping")
-            port = int(peer.address("ws").rpartition(":")[2].partition("/")[0])
-            with socket.create_connection(("127.0.0.1", port)):
-                # The sixth column is the timer of the socket: 02 is that of keepalive (proc(5)).
-                def timers():
-                    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-                    return [row[5].partition(":")[0] for row in rows
-                            if row[1].endswith(f":{port:04X}") and row[3] == "01"]
-                await_true(lambda: timers() == ["02", "02"], "both connections have a timer of keepalive")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start()
+        client = self.connect()
+        client.control("ping")
+        port = int(peer.address("ws").rpartition(":")[2].partition("/")[0])
+        with socket.create_connection(("127.0.0.1", port)):
+            # The sixth column is the timer of the socket: 02 is that of keepalive (proc(5)).
+            def timers():
+                rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+                return [row[5].partition(":")[0] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"]
+            await_true(lambda: timers() == ["02", "02"], "both connections have a timer of keepalive")

@@ -34,7 +34,3 @@ class Readme(unittest.TestCase):
         for line in told:
             for part in filter(None, line.split("...")):
                 self.assertIn(part.strip().rstrip(","), done.stdout + done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import os
 import socket
 import struct
 import time
-import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from support.binary_client import BinaryClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref
 from support.peer import Peer
-from support.peer_case import PeerCase
+from support.peer_case import FAILED, PeerCase
 
 LIST = "java.util.ArrayList"
 # All of the heap is resident from the start, so that none of it counts as growth.
@@ -24,10 +23,11 @@ HEAP_IN_USE = ("-J", "-Xms64m", "-J", "-Xmx64m", "-J", "-XX:+AlwaysPreTouch")
 
 class SessionCase(PeerCase):
     def assert_unknown(self, client, number):
-        with self.assertRaises(RpcError) as raised:
-            client.call(LIST, "size", on=number)
-        self.assertEqual(raised.exception.throwable, "java.lang.NullPointerException")
-        self.assertIn(str(number), raised.exception.detail)
+        error = self.assert_fails(FAILED, str(number), client.call, LIST, "size", on=number)
+        self.assertEqual(error.throwable, "java.lang.NullPointerException")
+
+    def assert_refused(self, flag, client):
+        self.assert_fails(FAILED, flag, client.new, LIST)
 
 
 class Sessions(SessionCase):
@@ -40,15 +40,11 @@ class Sessions(SessionCase):
                 self.assert_unknown(other, number)
                 self.assertEqual(one.call(LIST, "size", on=number), "0")
 
-    def test_refs_begin_anew_in_each_session(self):
-        with WebSocketClient(self.peer) as one, WebSocketClient(self.peer) as other:
-            self.assertEqual(one.new(LIST), other.new(LIST))
-
     def test_a_connection_ends_its_session(self):
         with WebSocketClient(self.peer) as client:
             client.new(LIST)
-        with WebSocketClient(self.peer) as client:
-            self.assert_unknown(client, 1)
+        client = self.connect()
+        self.assert_unknown(client, 1)
 
     def test_a_peer_id_is_one_session_over_connections_and_transports(self):
         name = str(uuid.uuid4())
@@ -57,86 +53,50 @@ class Sessions(SessionCase):
             client.call(LIST, "add", "x", on=number)
         with WebSocketClient(self.peer, {"peer-id": name.upper()}) as client:
             self.assertEqual(client.call(LIST, "size", on=number), "1")
-        with HttpClient(self.peer, name) as client:
-            self.assertEqual(client.call(LIST, "size", on=number), "1")
+        client = self.connect(HttpClient, name)
+        self.assertEqual(client.call(LIST, "size", on=number), "1")
 
     def test_http_names_a_session_only_where_objects_stay(self):
-        with HttpClient(self.peer) as client:
-            client.call("fixtures.Calculator", "add", 1, 2)
-            self.assertIsNone(client.peer_id)
-            number = client.new(LIST)
-            self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
-            self.assertEqual(client.call(LIST, "size", on=number), "0")
+        client = self.connect(HttpClient)
+        client.call("fixtures.Calculator", "add", 1, 2)
+        self.assertIsNone(client.peer_id)
+        number = client.new(LIST)
+        self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
+        self.assertEqual(client.call(LIST, "size", on=number), "0")
 
     def test_a_peer_id_that_is_no_uuid(self):
-        with HttpClient(self.peer, "not-a-uuid") as client:
-            response, _ = client.post('{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}')
-            self.assertEqual(response.status, 400)
+        client = self.connect(HttpClient, "not-a-uuid")
+        response, _ = client.post('{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}')
+        self.assertEqual(response.status, 400)
 
     def test_zeromq_keeps_the_session_of_an_identity(self):
         with ZmqClient(self.peer, b"one identity") as client:
             number = client.new(LIST)
-        with ZmqClient(self.peer, b"one identity") as client:
-            self.assertEqual(client.call(LIST, "size", on=number), "0")
+        client = self.connect(ZmqClient, b"one identity")
+        self.assertEqual(client.call(LIST, "size", on=number), "0")
 
     def test_zeromq_takes_the_peer_id_of_a_message(self):
         name = str(uuid.uuid4())
-        with ZmqClient(self.peer) as one, ZmqClient(self.peer) as other:
-            made = one.request("new", {"type": LIST}, **{"peer-id": name})
-            number = made["result"]["value"]["ref"]
-            seen = other.request("call", {"type": LIST, "method": "size", "instance": number}, **{"peer-id": name})
-            self.assertEqual(seen["result"]["value"]["value"], "0")
-            self.assert_unknown(other, number)
-
-    def test_a_peer_id_that_is_no_uuid_is_refused_on_zeromq(self):
-        with ZmqClient(self.peer) as client:
-            for wrong in ("me", 5, None, {}):
-                answer = client.request("new", {"type": LIST}, **{"peer-id": wrong})
-                self.assertEqual(answer["error"]["code"], -32600, wrong)
-
-    def test_many_objects_and_their_refs(self):
-        with WebSocketClient(self.peer) as client:
-            numbers = [client.new(LIST) for _ in range(3000)]
-            self.assertEqual(len(set(numbers)), 3000)
-            client.control("delete_object", *[ref(number) for number in numbers[::2]])
-            for number in numbers[1::500]:
-                self.assertEqual(client.call(LIST, "size", on=number), "0")
-            for number in numbers[::500]:
-                self.assert_unknown(client, number)
+        one, other = self.connect(ZmqClient), self.connect(ZmqClient)
+        made = one.request("new", {"type": LIST}, **{"peer-id": name})
+        number = made["result"]["value"]["ref"]
+        seen = other.request("call", {"type": LIST, "method": "size", "instance": number}, **{"peer-id": name})
+        self.assertEqual(seen["result"]["value"]["value"], "0")
+        self.assert_unknown(other, number)
 
 
 class Limits(SessionCase):
     def test_objects_of_a_session(self):
-        with Peer("--session-max-objects", "10") as peer, WebSocketClient(peer) as client:
-            numbers = [client.new(LIST) for _ in range(10)]
-            with self.assertRaises(RpcError) as raised:
-                client.new(LIST)
-            self.assertEqual(raised.exception.code, -32000)
-            self.assertIn("session-max-objects", raised.exception.detail)
-            self.assertEqual(client.call(LIST, "size", on=numbers[0]), "0")
-            client.control("delete_object", ref(numbers[0]))
-            client.new(LIST)
-
-    def test_sessions(self):
-        with Peer("--sessions-max", "2") as peer:
-            clients = [WebSocketClient(peer) for _ in range(3)]
-            for client in clients[:2]:
-                client.new(LIST)
-            with self.assertRaises(RpcError) as raised:
-                clients[2].new(LIST)
-            self.assertEqual(raised.exception.code, -32000)
-            self.assertIn("sessions-max", raised.exception.detail)
-            clients[0].control("delete_session")
-            clients[0].close()
-
-    def assert_refused(self, flag, client):
-        with self.assertRaises(RpcError) as raised:
-            client.new(LIST)
-        self.assertEqual(raised.exception.code, -32000)
-        self.assertIn(flag, raised.exception.detail)
+        client = self.serve("--session-max-objects", "10")
+        numbers = [client.new(LIST) for _ in range(10)]
+        self.assert_fails(-32000, "session-max-objects", client.new, LIST)
+        self.assertEqual(client.call(LIST, "size", on=numbers[0]), "0")
+        client.control("delete_object", ref(numbers[0]))
+        client.new(LIST)
 
     def test_what_needs_no_session_takes_none_and_never_fails(self):
-        with Peer("--sessions-max", "1") as peer, contextlib.ExitStack() as opened:
+        peer = self.start("--sessions-max", "1")
+        with contextlib.ExitStack() as opened:
             clients = [opened.enter_context(client) for client in (
                 WebSocketClient(peer), WebSocketClient(peer), WebSocketClient(peer, {"peer-id": str(uuid.uuid4())}),
                 ZmqClient(peer), HttpClient(peer), HttpClient(peer, str(uuid.uuid4())))]
@@ -151,35 +111,37 @@ class Limits(SessionCase):
                 self.assert_refused("sessions-max", client)
 
     def test_a_connection_gives_its_session_back_and_takes_another(self):
-        with Peer("--sessions-max", "1") as peer, WebSocketClient(peer) as one, WebSocketClient(peer) as other:
-            number = one.new(LIST)
-            self.assert_refused("sessions-max", other)
-            one.control("delete_session")
-            self.assertEqual(other.new(LIST), 1)
-            self.assert_refused("sessions-max", one)
-            other.control("delete_object", ref(1))
-            # Its refs go on behind the old one, which names nothing now.
-            self.assertEqual(one.new(LIST), number + 1)
-            self.assert_unknown(one, number)
+        one, other = self.serve("--sessions-max", "1"), self.connect()
+        number = one.new(LIST)
+        self.assert_refused("sessions-max", other)
+        one.control("delete_session")
+        self.assertEqual(other.new(LIST), 1)
+        self.assert_refused("sessions-max", one)
+        other.control("delete_object", ref(1))
+        # Its refs go on behind the old one, which names nothing now.
+        self.assertEqual(one.new(LIST), number + 1)
+        self.assert_unknown(one, number)
 
     def test_a_flood_of_requests_ends_its_own_sessions(self):
-        with Peer("--sessions-max", "50") as peer, WebSocketClient(peer) as holder:
-            number = holder.new(LIST)
-            with HttpClient(peer, str(uuid.uuid4())) as regular, HttpClient(peer) as flood:
-                kept = regular.new(LIST)
-                self.assertEqual(regular.call(LIST, "size", on=kept), "0")
-                for _ in range(500):
-                    flood.peer_id = str(uuid.uuid4())
-                    last = flood.new(LIST)
-                self.assertEqual(flood.call(LIST, "size", on=last), "0")
-                self.assertEqual(regular.call(LIST, "size", on=kept), "0")
-            self.assertEqual(holder.call(LIST, "size", on=number), "0")
+        peer = self.start("--sessions-max", "50")
+        holder = self.connect()
+        number = holder.new(LIST)
+        with HttpClient(peer, str(uuid.uuid4())) as regular, HttpClient(peer) as flood:
+            kept = regular.new(LIST)
+            self.assertEqual(regular.call(LIST, "size", on=kept), "0")
+            for _ in range(500):
+                flood.peer_id = str(uuid.uuid4())
+                last = flood.new(LIST)
+            self.assertEqual(flood.call(LIST, "size", on=last), "0")
+            self.assertEqual(regular.call(LIST, "size", on=kept), "0")
+        self.assertEqual(holder.call(LIST, "size", on=number), "0")
 
     def test_a_flood_of_zeromq_messages_ends_its_own_sessions(self):
         def fresh():
             return {"peer-id": str(uuid.uuid4())}
 
-        with Peer("--sessions-per-address", "5") as peer, contextlib.ExitStack() as opened:
+        peer = self.start("--sessions-per-address", "5")
+        with contextlib.ExitStack() as opened:
             ws, zmq, flood = (opened.enter_context(kind(peer)) for kind in (WebSocketClient, ZmqClient, ZmqClient))
             held = [(client, client.new(LIST)) for client in (ws, zmq)]
             named = fresh()
@@ -199,43 +161,46 @@ class Limits(SessionCase):
                 late.new(LIST)
 
     def test_sessions_of_one_address(self):
-        with Peer("--sessions-per-address", "3") as peer, ZmqClient(peer) as zmq, WebSocketClient(peer) as ws:
-            zmq.new(LIST)
-            ws.new(LIST)
-            with HttpClient(peer) as one, HttpClient(peer) as more, ZmqClient(peer) as late:
-                number = one.new(LIST)
-                one.call(LIST, "size", on=number)  # it is no passer-by's from here on
-                for client in (more, WebSocketClient(peer), late):
-                    self.assert_refused("sessions-per-address", client)
-                with HttpClient(peer) as elsewhere:
-                    elsewhere.connection.source_address = ("127.0.0.2", 0)
-                    elsewhere.new(LIST)
-                one.control("delete_object", ref(number))
-                more.new(LIST)
+        peer = self.start("--sessions-per-address", "3")
+        zmq, ws = self.connect(ZmqClient), self.connect()
+        zmq.new(LIST)
+        ws.new(LIST)
+        one, more, late = self.connect(HttpClient), self.connect(HttpClient), self.connect(ZmqClient)
+        number = one.new(LIST)
+        one.call(LIST, "size", on=number)  # it is no passer-by's from here on
+        for client in (more, WebSocketClient(peer), late):
+            self.assert_refused("sessions-per-address", client)
+        with HttpClient(peer) as elsewhere:
+            elsewhere.connection.source_address = ("127.0.0.2", 0)
+            elsewhere.new(LIST)
+        one.control("delete_object", ref(number))
+        more.new(LIST)
 
     def test_what_one_client_left_ends_for_others_of_its_address(self):
-        with Peer("--sessions-per-address", "100") as peer, HttpClient(peer) as flood, ZmqClient(peer) as zmq:
-            for _ in range(300):
-                flood.peer_id = str(uuid.uuid4())
-                flood.new(LIST)
-            with WebSocketClient(peer) as ws, HttpClient(peer) as other:
-                for client in (ws, zmq, other):
-                    client.new(LIST)
+        self.start("--sessions-per-address", "100")
+        flood, zmq = self.connect(HttpClient), self.connect(ZmqClient)
+        for _ in range(300):
+            flood.peer_id = str(uuid.uuid4())
+            flood.new(LIST)
+        ws, other = self.connect(), self.connect(HttpClient)
+        for client in (ws, zmq, other):
+            client.new(LIST)
 
     def test_the_end_of_the_last_object_is_the_end_of_a_session(self):
-        with Peer("--sessions-max", "1") as peer, HttpClient(peer, str(uuid.uuid4())) as one:
-            seen = set()
-            for _ in range(3):
-                number = one.new(LIST)
-                self.assertNotIn(number, seen)
-                seen.add(number)
-                self.assertEqual(one.call(LIST, "size", on=number), "0")  # it is no passer-by's from here on
-                with HttpClient(peer, str(uuid.uuid4())) as other:
-                    self.assert_refused("sessions-max", other)
-                one.control("delete_object", ref(number))
-                with HttpClient(peer, str(uuid.uuid4())) as other:
-                    other.control("delete_object", ref(other.new(LIST)))
-                self.assert_unknown(one, number)
+        peer = self.start("--sessions-max", "1")
+        one = self.connect(HttpClient, str(uuid.uuid4()))
+        seen = set()
+        for _ in range(3):
+            number = one.new(LIST)
+            self.assertNotIn(number, seen)
+            seen.add(number)
+            self.assertEqual(one.call(LIST, "size", on=number), "0")  # it is no passer-by's from here on
+            with HttpClient(peer, str(uuid.uuid4())) as other:
+                self.assert_refused("sessions-max", other)
+            one.control("delete_object", ref(number))
+            with HttpClient(peer, str(uuid.uuid4())) as other:
+                other.control("delete_object", ref(other.new(LIST)))
+            self.assert_unknown(one, number)
 
     def test_a_session_with_an_object_is_small(self):
         count = 20000
@@ -255,47 +220,48 @@ class Limits(SessionCase):
         """Each is a ref, and nothing beside that is held."""
         flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
                  "--array-value-max", "100000")
-        with Peer(*flags) as peer:
-            name = str(uuid.uuid4())
-            for client in (WebSocketClient(peer), WebSocketClient(peer, {"peer-id": name}), HttpClient(peer, name),
-                           ZmqClient(peer)):
-                with client:
-                    for _ in range(20):
-                        number = client.new("int[]", 5000)
-                        client.control("delete_object", ref(number))
-                    made = [client.new("java.lang.Object") for _ in range(5)]
-                    client.control("delete_object", *[ref(number) for number in made])
+        peer = self.start(*flags)
+        name = str(uuid.uuid4())
+        for client in (WebSocketClient(peer), WebSocketClient(peer, {"peer-id": name}), HttpClient(peer, name),
+                       ZmqClient(peer)):
+            with client:
+                for _ in range(20):
+                    number = client.new("int[]", 5000)
+                    client.control("delete_object", ref(number))
+                made = [client.new("java.lang.Object") for _ in range(5)]
+                client.control("delete_object", *[ref(number) for number in made])
 
     def test_objects_of_notifications(self):
         quiet = {"jsonrpc": "2.0", "method": "new", "params": {"type": "java.lang.Object"}}
-        with Peer("--session-max-objects", "5") as peer, WebSocketClient(peer) as client:
-            with HttpClient(peer) as http:
-                response, _ = http.post(json.dumps(quiet))
-                self.assertEqual(response.status, 204)
-                self.assertIsNone(response.getheader("peer-id"))
-            for _ in range(20):
-                client.send(json.dumps(quiet))
-                client.send(json.dumps([quiet, quiet]))
-            for _ in range(5):
-                client.new("java.lang.Object")
+        peer = self.start("--session-max-objects", "5")
+        client = self.connect()
+        with HttpClient(peer) as http:
+            response, _ = http.post(json.dumps(quiet))
+            self.assertEqual(response.status, 204)
+            self.assertIsNone(response.getheader("peer-id"))
+        for _ in range(20):
+            client.send(json.dumps(quiet))
+            client.send(json.dumps([quiet, quiet]))
+        for _ in range(5):
+            client.new("java.lang.Object")
 
     def test_a_session_that_nobody_holds_ends(self):
-        with Peer("--session-ttl", "300ms") as peer:
-            name = str(uuid.uuid4())
-            holder = WebSocketClient(peer, {"peer-id": name})
-            number = holder.new(LIST)
-            time.sleep(1)
-            self.assertEqual(holder.call(LIST, "size", on=number), "0")
-            holder.close()
-            deadline = time.monotonic() + 30
-            while True:
-                time.sleep(0.6)
-                with WebSocketClient(peer, {"peer-id": name}) as client:
-                    try:
-                        client.call(LIST, "size", on=number)
-                    except RpcError:
-                        break
-                self.assertLess(time.monotonic(), deadline)
+        peer = self.start("--session-ttl", "300ms")
+        name = str(uuid.uuid4())
+        holder = WebSocketClient(peer, {"peer-id": name})
+        number = holder.new(LIST)
+        time.sleep(1)
+        self.assertEqual(holder.call(LIST, "size", on=number), "0")
+        holder.close()
+        deadline = time.monotonic() + 30
+        while True:
+            time.sleep(0.6)
+            with WebSocketClient(peer, {"peer-id": name}) as client:
+                try:
+                    client.call(LIST, "size", on=number)
+                except RpcError:
+                    break
+            self.assertLess(time.monotonic(), deadline)
 
 
 def told(number, count):
@@ -309,56 +275,54 @@ class Tellings(SessionCase):
 
     def test_an_object_is_there_until_all_of_its_tellings_are_released(self):
         out = "java.lang.System", "out"
-        for transport in (WebSocketClient, HttpClient, ZmqClient):
-            with transport(self.peer) as client:
-                number = client.get(*out)
-                self.assertEqual([client.get(*out), client.get(*out)], [number, number])
-                client.control("delete_object", told(number, 2))
-                self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
-                client.control("delete_object", told(number, 1))
-                self.assert_unknown(client, number)
-                client.control("delete_object", told(number, 1))
-                self.assertNotEqual(client.get(*out), number)
+        for client in self.each(WebSocketClient, HttpClient, ZmqClient):
+            number = client.get(*out)
+            self.assertEqual([client.get(*out), client.get(*out)], [number, number])
+            client.control("delete_object", told(number, 2))
+            self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
+            client.control("delete_object", told(number, 1))
+            self.assert_unknown(client, number)
+            client.control("delete_object", told(number, 1))
+            self.assertNotEqual(client.get(*out), number)
 
     def test_a_release_that_meets_the_same_ref_on_its_way(self):
         """What the last answer has told is there, whatever was released while it was on its way."""
         get = {"jsonrpc": "2.0", "id": 1, "method": "get", "params": {"type": "java.lang.System", "field": "out"}}
-        with WebSocketClient(self.peer) as client:
-            number = client.get("java.lang.System", "out")
-            release = {"jsonrpc": "2.0", "id": 2, "method": "control",
-                       "params": {"method": "delete_object", "args": [told(number, 1)]}}
-            client.send(json.dumps(get))
-            client.send(json.dumps(release))
-            self.assertEqual(json.loads(client.receive())["result"]["value"]["ref"], number)
-            self.assertEqual(json.loads(client.receive())["result"], {"void": True})
-            self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
+        client = self.connect()
+        number = client.get("java.lang.System", "out")
+        release = {"jsonrpc": "2.0", "id": 2, "method": "control",
+                   "params": {"method": "delete_object", "args": [told(number, 1)]}}
+        client.send(json.dumps(get))
+        client.send(json.dumps(release))
+        self.assertEqual(json.loads(client.receive())["result"]["value"]["ref"], number)
+        self.assertEqual(json.loads(client.receive())["result"], {"void": True})
+        self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
 
     def test_a_list_of_one_object_a_million_times(self):
         million = 1000000
-        with WebSocketClient(self.peer) as client:
-            number = client.new("java.lang.Object")
-            for copies, answer in ((million, [ref(number)] * million), (2 * million, None)):
-                reply = client.request("java.util.Collections.nCopies", [copies, ref(number)],
-                                       options={"array_value_max": 2 * million})["result"]
-                if answer is None:  # too long: the list is a ref, and tells nothing of what is in it
-                    self.assertEqual(reply["length"], copies)
-                else:
-                    self.assertEqual(reply, answer)
-            client.control("delete_object", told(number, million))
-            self.assertEqual(client.call("java.util.Objects", "isNull", ref(number)), "false")
-            client.control("delete_object", told(number, 1))
-            with self.assertRaises(RpcError):
-                client.call("java.util.Objects", "isNull", ref(number))
+        client = self.connect()
+        number = client.new("java.lang.Object")
+        for copies, answer in ((million, [ref(number)] * million), (2 * million, None)):
+            reply = client.request("java.util.Collections.nCopies", [copies, ref(number)],
+                                   options={"array_value_max": 2 * million})["result"]
+            if answer is None:  # too long: the list is a ref, and tells nothing of what is in it
+                self.assertEqual(reply["length"], copies)
+            else:
+                self.assertEqual(reply, answer)
+        client.control("delete_object", told(number, million))
+        self.assertEqual(client.call("java.util.Objects", "isNull", ref(number)), "false")
+        client.control("delete_object", told(number, 1))
+        self.failure(client.call, "java.util.Objects", "isNull", ref(number))
 
     def test_what_a_binary_message_tells_counts_as_well(self):
         name = uuid.uuid4()
-        with HttpClient(self.peer, str(name)) as client, BinaryClient(self.peer, "dealer", name.bytes) as binary:
-            number = binary.new(LIST)
-            self.assertEqual(client.call("fixtures.Arguments", "echoObject", ref(number)), number)
-            client.control("delete_object", told(number, 1))
-            self.assertEqual(client.call(LIST, "size", on=number), "0")
-            client.control("delete_object", told(number, 1))
-            self.assert_unknown(client, number)
+        client, binary = self.connect(HttpClient, str(name)), self.connect(BinaryClient, "dealer", name.bytes)
+        number = binary.new(LIST)
+        self.assertEqual(client.call("fixtures.Arguments", "echoObject", ref(number)), number)
+        client.control("delete_object", told(number, 1))
+        self.assertEqual(client.call(LIST, "size", on=number), "0")
+        client.control("delete_object", told(number, 1))
+        self.assert_unknown(client, number)
 
     def use_and_release(self, client, rounds):
         """Holds the object while it has been told of it, sometimes more than once."""
@@ -408,32 +372,18 @@ class Leaks(PeerCase):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def test_clients_that_vanish_leave_nothing(self):
-        with Peer() as peer, WebSocketClient(peer) as watcher:
-            url = urlsplit(peer.address("ws"))
-            handshake = (f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                         f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
-                         "Sec-WebSocket-Version: 13\r\n\r\n").encode()
-            frame = masked_text_frame(b'{"jsonrpc":"2.0","id":1,"method":"new","params":{"type":"fixtures.LeakChecker"}}')
-            for _ in range(self.CLIENTS):
-                self.vanish_with_an_object((url.hostname, url.port), handshake, frame)
-            self.assertEqual(watcher.call("fixtures.LeakChecker", "made"), str(self.CLIENTS))
-            deadline = time.monotonic() + 60
-            while watcher.call("fixtures.LeakChecker", "alive") != "0":
-                self.assertLess(time.monotonic(), deadline)
-                watcher.control("gc")
-                time.sleep(0.05)
-
-    def test_deleted_objects_are_collected(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            kept = client.new("fixtures.LeakChecker")
-            gone = [client.new("fixtures.LeakChecker") for _ in range(100)]
-            client.control("delete_object", *[ref(number) for number in gone])
-            deadline = time.monotonic() + 60
-            while client.call("fixtures.LeakChecker", "alive") != "1":
-                self.assertLess(time.monotonic(), deadline)
-                client.control("gc")
-            self.assertEqual(client.call("fixtures.LeakChecker", "weight", on=kept), "256")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start()
+        watcher = self.connect()
+        url = urlsplit(peer.address("ws"))
+        handshake = (f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+                     "Sec-WebSocket-Version: 13\r\n\r\n").encode()
+        frame = masked_text_frame(b'{"jsonrpc":"2.0","id":1,"method":"new","params":{"type":"fixtures.LeakChecker"}}')
+        for _ in range(self.CLIENTS):
+            self.vanish_with_an_object((url.hostname, url.port), handshake, frame)
+        self.assertEqual(watcher.call("fixtures.LeakChecker", "made"), str(self.CLIENTS))
+        deadline = time.monotonic() + 60
+        while watcher.call("fixtures.LeakChecker", "alive") != "0":
+            self.assertLess(time.monotonic(), deadline)
+            watcher.control("gc")
+            time.sleep(0.05)

@@ -7,20 +7,19 @@ import re
 import socket
 import struct
 import time
-import unittest
 import uuid
 
 from support.callback_client import CallbackClient, ShmCallbackClient
-from support.clients import HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient, plain, ref
-from support.peer import Peer, environment
+from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient, await_running,
+                             plain, ref)
+from support.peer import Peer, environment, eventually
 from support.peer_case import PeerCase
+from support.raw_websocket import CLOSE, PING, PONG, SECONDS, RawWebSocket, frame
 
-SECONDS = 60
 FUTURE = "java.util.concurrent.CompletableFuture"
 LIST = "java.util.ArrayList"
 TRANSPORTS = (WebSocketClient, UnixWebSocketClient, ShmClient)
 ONE_THREAD = ("--rpc-threads", "1", "--rpc-threads-max", "1")
-TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
 def request(number, method, params, **envelope):
@@ -40,98 +39,10 @@ def wait_for(number, future):
     return call(number, FUTURE, "get", on=future)
 
 
-def eventually(condition, what):
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def receive_name(client, number="share"):
     answer = json.loads(client.receive())
     assert answer["id"] == number, answer
     return str(uuid.UUID(plain(answer["result"]["value"])))
-
-
-class RawWebSocket:
-    """Frames by hand, over a Unix socket, whose buffers are small."""
-
-    def __init__(self, peer):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(SECONDS)
-        self.socket.connect(str(peer.socket_path("ws+unix")))
-        self.socket.sendall(b"GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
-        self.bytes = b""
-        while b"\r\n\r\n" not in self.bytes:
-            self._more()
-        self.bytes = self.bytes.partition(b"\r\n\r\n")[2]
-
-    def _more(self):
-        data = self.socket.recv(1 << 16)
-        if data == b"":
-            raise EOFError
-        self.bytes += data
-
-    def _exactly(self, count):
-        while len(self.bytes) < count:
-            self._more()
-        taken, self.bytes = self.bytes[:count], self.bytes[count:]
-        return taken
-
-    @staticmethod
-    def frame(payload, opcode=TEXT, length=None):
-        payload = payload.encode() if isinstance(payload, str) else payload
-        size = len(payload) if length is None else length
-        head = bytes([0x80 | opcode])
-        head += bytes([0x80 | size]) if size < 126 else \
-            struct.pack(">BH", 0xfe, size) if size < 65536 else struct.pack(">BQ", 0xff, size)
-        return head + bytes(4) + payload
-
-    def send(self, payload, opcode=TEXT):
-        self.socket.sendall(self.frame(payload, opcode))
-
-    def receive_frame(self):
-        first, second = self._exactly(2)
-        size = second
-        if second == 126:
-            size, = struct.unpack(">H", self._exactly(2))
-        elif second == 127:
-            size, = struct.unpack(">Q", self._exactly(8))
-        return first & 15, self._exactly(size)
-
-    def receive(self):
-        opcode, payload = self.receive_frame()
-        assert opcode == TEXT, (opcode, payload)
-        return payload.decode()
-
-    def close(self):
-        self.socket.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class Steering:
-    """Sees the calls of PASS, and ends them."""
-
-    def __init__(self, peer):
-        self.client = WebSocketClient(peer)
-
-    def pass_all(self):
-        self.client.call("fixtures.Blockers", "open")
-
-    def await_running(self, count=1):
-        eventually(lambda: self.client.call("fixtures.Blockers", "running") == str(count), "the call does not run")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.close()
 
 
 PASS = call("pass", "fixtures.Blockers", "pass")
@@ -148,20 +59,32 @@ def begin_callback(client):
     return next(message for message in received if "method" in message), task
 
 
-class TheName(PeerCase):
+class ShareCase(PeerCase):
+    options = ("--message-max", "1m")
+    peer_arguments = {"sockets": True}
+
+    def pass_all(self):
+        """Ends the calls of PASS."""
+        self.client.call("fixtures.Blockers", "open")
+
+    def await_running(self, count=1):
+        await_running(self.client, count)
+
+
+class TheName(ShareCase):
     def test_it_is_told_while_a_call_runs_and_other_connections_go_on_in_its_session(self):
         for threads in ((), ONE_THREAD):
-            with Peer(*threads, sockets=True) as peer:
-                for make in TRANSPORTS:
-                    self.check_the_name(peer, make, threads)
+            self.start(*threads, sockets=True)
+            for make in TRANSPORTS:
+                self.check_the_name(make, threads)
 
-    def check_the_name(self, peer, make, threads):
-        with self.subTest(make.name, threads=threads), make(peer) as client:
+    def check_the_name(self, make, threads):
+        with self.subTest(make.name, threads=threads), make(self.peer) as client:
             future = client.new(FUTURE)
             sleep = call("sleep", "fixtures.Blockers", "sleep", 400)
             client.send(sleep if threads else wait_for("get", future))
             client.send(control("share", "share_session"))
-            with make(peer, {"peer-id": receive_name(client)}) as other:
+            with make(self.peer, {"peer-id": receive_name(client)}) as other:
                 made = other.new(LIST)  # with one thread, after the sleep
                 self.assertEqual("true", other.call(FUTURE, "complete", ref(made), on=future))
                 answer = json.loads(client.receive())
@@ -176,14 +99,14 @@ class TheName(PeerCase):
     def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
         """What such a call returns is seen by the other connection, and what that has made by the first."""
         for make in TRANSPORTS:
-            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+            with self.subTest(make.name), make(self.peer) as client:
                 client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
                 client.send(control("share", "share_session"))
                 name = receive_name(client)
-                with make(peer, {"peer-id": name}) as other:
+                with make(self.peer, {"peer-id": name}) as other:
                     early = other.new(LIST)
-                    steering.await_running()
-                    steering.pass_all()
+                    self.await_running()
+                    self.pass_all()
                     passed, made = json.loads(client.receive())
                     self.assertEqual(("pass", "new"), (passed["id"], made["id"]))
                     late = made["result"]["value"]["ref"]
@@ -194,22 +117,24 @@ class TheName(PeerCase):
 
     def test_a_named_session_tells_its_own_name(self):
         session = str(uuid.uuid4())
-        with Peer() as peer, Steering(peer) as steering, WebSocketClient(peer, {"peer-id": session}) as client:
-            client.send(PASS)
-            client.send(control("share", "share_session"))
-            self.assertEqual(session, receive_name(client))
-            steering.pass_all()
+        client = self.connect(WebSocketClient, {"peer-id": session})
+        client.send(PASS)
+        client.send(control("share", "share_session"))
+        self.assertEqual(session, receive_name(client))
+        self.await_running()
+        self.pass_all()
+        self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_it_is_told_behind_a_request_that_is_waiting_in_a_callback_or_nested_in_one(self):
         for make in (CallbackClient, ShmCallbackClient):
-            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+            with self.subTest(make.name), make(self.peer) as client:
                 # a client that has a callback, none of which is called
                 kept = client.new("java.util.concurrent.FutureTask", client.give())
                 client.send(PASS)
                 client.send(control("share", "share_session"))
                 name = receive_name(client)
-                steering.await_running()
-                steering.pass_all()
+                self.await_running()
+                self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
                 self.assertGreater(kept, 0)
                 # one whose callback is called, and has not answered
@@ -220,26 +145,26 @@ class TheName(PeerCase):
                 self.assertEqual(name, receive_name(client))
                 # one whose nested request runs
                 client.send(json.dumps({**json.loads(PASS), "options": {"within": asked["id"]}}))
-                steering.await_running()
+                self.await_running()
                 client.send(control("share", "share_session"))
                 self.assertEqual(name, receive_name(client))
-                steering.pass_all()
+                self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
                 client.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": None}))
                 self.assertEqual("run", json.loads(client.receive())["id"])
 
     def test_http_and_zeromq_have_names_of_their_own(self):
         session = str(uuid.uuid4())
-        with Peer() as peer, HttpClient(peer, session) as http, ZmqClient(peer) as zmq:
-            self.assertEqual(session, plain(http.control("share_session")))
-            with self.assertRaisesRegex(RpcError, "routing id"):
-                zmq.control("share_session")
+        http, zmq = self.connect(HttpClient, session), self.connect(ZmqClient)
+        self.assertEqual(session, plain(http.control("share_session")))
+        with self.assertRaisesRegex(RpcError, "routing id"):
+            zmq.control("share_session")
 
 
-class TheOrder(PeerCase):
+class TheOrder(ShareCase):
     def test_only_single_well_formed_requests_for_the_name_pass_a_call(self):
         for make in TRANSPORTS:
-            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+            with self.subTest(make.name), make(self.peer) as client:
                 epoch = json.loads(plain(client.control("session")))["epoch"]
                 client.send(PASS)
                 client.send(control(1, "ping"))
@@ -256,11 +181,11 @@ class TheOrder(PeerCase):
                 client.send(control("upper", "SHARE_Session"))
                 client.send(control("share", "share_session").replace("control", "c\\u006fntrol"))
                 names = [receive_name(client, "upper"), receive_name(client)]
-                steering.await_running()
+                self.await_running()
                 client.send(control("share", "share_session"))
                 names.append(receive_name(client))
                 self.assertEqual(1, len(set(names)))
-                steering.pass_all()
+                self.pass_all()
                 answers = [json.loads(client.receive()) for _ in range(11)]
                 self.assertEqual(["pass", 1, 2], [answer["id"] for answer in answers[:3]])
                 self.assertEqual(-32700, answers[3]["error"]["code"])
@@ -272,13 +197,14 @@ class TheOrder(PeerCase):
                 self.assertEqual("3", plain(answers[10]["result"]["value"]))
 
     def test_with_compat_pal_there_is_no_such_method(self):
-        with Peer("--compat", "pal") as peer, Steering(peer) as steering, WebSocketClient(peer) as client:
-            client.send(PASS)
-            client.send(control("share", "share_session"))
-            time.sleep(0.2)
-            steering.pass_all()
-            self.assertEqual("pass", json.loads(client.receive())["id"])
-            self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
+        self.start("--compat", "pal")
+        client = self.connect()
+        client.send(PASS)
+        client.send(control("share", "share_session"))
+        self.await_running()
+        self.pass_all()
+        self.assertEqual("pass", json.loads(client.receive())["id"])
+        self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
 
     def test_what_was_read_meanwhile_keeps_its_order_where_a_reserved_thread_takes_a_part_of_it(self):
         """The only thread goes on to a call of another connection: `stats` is served, the call behind it refused."""
@@ -323,12 +249,12 @@ class TheOrder(PeerCase):
                 peer.process.wait()
 
 
-class BadInput(PeerCase):
+class BadInput(ShareCase):
     def test_ten_thousand_requests_for_the_name(self):
         """Read as they come, or only at the end: each is answered once, in order, and before the call."""
         count = 10000
         for make in (WebSocketClient, ShmClient):
-            with self.subTest(make.name), Peer(sockets=True) as peer, Steering(peer) as steering, make(peer) as client:
+            with self.subTest(make.name), make(self.peer) as client:
                 client.send(PASS)
                 name = None
                 for first in range(0, count, 100):
@@ -338,7 +264,7 @@ class BadInput(PeerCase):
                         told = receive_name(client, number)
                         name = name or told
                         self.assertEqual(name, told)
-                steering.pass_all()
+                self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_a_client_that_leaves_the_names_unread_is_not_read(self):
@@ -355,15 +281,16 @@ class BadInput(PeerCase):
         """Sends until the socket takes no more; then all are answered in order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
-        with Peer(sockets=True, env=env) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+        peer = self.start(sockets=True, env=env)
+        with RawWebSocket(peer) as client:
             client.send(PASS)
-            steering.await_running()
+            self.await_running()
             before = peer.resident_kib()
             sent = bytes_sent = 0
             client.socket.settimeout(0.5)
             rest = b""
             for number in itertools.count():
-                data = client.frame(make_request(number))
+                data = frame(make_request(number))
                 try:
                     while data:
                         taken = client.socket.send(data)
@@ -376,7 +303,7 @@ class BadInput(PeerCase):
                 self.assertLess(bytes_sent, sent_max, "the client is read without end")
             self.assertLess(peer.resident_kib() - before, 16 << 10)
             client.socket.settimeout(SECONDS)
-            steering.pass_all()
+            self.pass_all()
             ids = []
             is_rest_sent = False
             while len(ids) < sent + 2:
@@ -387,41 +314,43 @@ class BadInput(PeerCase):
             ids.remove("pass")
             self.assertEqual(list(range(sent + 1)), ids)
 
-    def check_that_it_rests(self, peer):
-        before = cpu_seconds(peer.pid)
-        time.sleep(0.4)
-        self.assertLess(cpu_seconds(peer.pid) - before, 0.12, "the peer looks again and again")
+    def check_that_it_rests(self):
+        """Other work of the JVM ends; a peer that polls never rests."""
+        def used():
+            before = cpu_seconds(self.peer.pid)
+            time.sleep(0.4)
+            return cpu_seconds(self.peer.pid) - before
+        eventually(lambda: used() < 0.12, "the peer rests")
 
     def test_half_a_frame_behind_a_call(self):
         """It waits for its other half without costing time, and the name can be asked for when that has come."""
-        with Peer(sockets=True) as peer, Steering(peer) as steering:
-            for cut in (1, 5, 40):
-                self.check_half_a_frame(peer, steering, cut)
+        for cut in (1, 5, 40):
+            self.check_half_a_frame(cut)
 
-    def check_half_a_frame(self, peer, steering, cut):
-        with self.subTest(cut=cut), RawWebSocket(peer) as client:
+    def check_half_a_frame(self, cut):
+        with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
             client.send(PASS)
-            frame = client.frame(call("add", "fixtures.Calculator", "add", 1, 2))
-            client.socket.sendall(frame[:cut])
-            steering.await_running()
+            whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
+            client.socket.sendall(whole[:cut])
+            self.await_running()
             time.sleep(0.3)
-            self.check_that_it_rests(peer)
-            client.socket.sendall(frame[cut:] + client.frame(control("share", "share_session")))
+            self.check_that_it_rests()
+            client.socket.sendall(whole[cut:] + frame(control("share", "share_session")))
             receive_name(client)
-            steering.pass_all()
+            self.pass_all()
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_half_a_frame_while_a_callback_of_another_thread_is_open(self):
-        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+        with RawWebSocket(self.peer) as client:
             asked, task = begin_callback(client)
             client.send(PASS)
-            steering.await_running()
-            frame = client.frame(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": "done"}))
-            client.socket.sendall(frame[:1])
+            self.await_running()
+            whole = frame(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": "done"}))
+            client.socket.sendall(whole[:1])
             time.sleep(0.3)
-            self.check_that_it_rests(peer)
-            client.socket.sendall(frame[1:])
-            steering.pass_all()
+            self.check_that_it_rests()
+            client.socket.sendall(whole[1:])
+            self.pass_all()
             message = json.loads(client.receive())
             if message.get("method") == "callback_released":
                 message = json.loads(client.receive())
@@ -430,56 +359,56 @@ class BadInput(PeerCase):
             self.assertEqual("done", plain(json.loads(client.receive())["result"]["value"]))
 
     def test_a_ping_frame_behind_a_call_is_answered(self):
-        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+        with RawWebSocket(self.peer) as client:
             client.send(PASS)
             client.send(b"here", PING)
             self.assertEqual((PONG, b"here"), client.receive_frame())
-            steering.pass_all()
+            self.pass_all()
             self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def check_last(self, last, code):
         """What ends the input ends the connection after the answers to what came before."""
-        with Peer("--message-max", "1m", sockets=True) as peer, Steering(peer) as steering, \
-                RawWebSocket(peer) as client:
+        with RawWebSocket(self.peer) as client:
             client.send(PASS)
             client.send(call("add", "fixtures.Calculator", "add", 1, 2))
             client.send(control("share", "share_session"))
             receive_name(client)
-            client.socket.sendall(last + client.frame(control("late", "share_session")))
-            steering.await_running()
+            client.socket.sendall(last + frame(control("late", "share_session")))
+            self.await_running()
             time.sleep(0.3)
-            steering.pass_all()
+            self.pass_all()
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
             opcode, payload = client.receive_frame()
             self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
 
     def test_a_close_frame_behind_a_call(self):
-        self.check_last(RawWebSocket.frame(struct.pack(">H", 1000), CLOSE), 1000)
+        self.check_last(frame(struct.pack(">H", 1000), CLOSE), 1000)
 
     def test_a_message_that_is_too_long_behind_a_call(self):
-        self.check_last(RawWebSocket.frame(b"x" * 100, length=(1 << 20) + 1), 1009)
+        self.check_last(frame(b"x" * 100, length=(1 << 20) + 1), 1009)
 
     def test_a_frame_without_a_mask_behind_a_call(self):
         self.check_last(b"\x81\x01x", 1002)
 
     def test_the_end_behind_a_call(self):
         """A client that sends no more, and reads."""
-        with Peer(sockets=True) as peer, Steering(peer) as steering, RawWebSocket(peer) as client:
+        with RawWebSocket(self.peer) as client:
             client.send(PASS)
             client.send(call("add", "fixtures.Calculator", "add", 1, 2))
             client.send(control("share", "share_session"))
             client.socket.shutdown(socket.SHUT_WR)
             receive_name(client)
-            steering.await_running()
+            self.await_running()
             time.sleep(0.3)
-            self.check_that_it_rests(peer)
-            steering.pass_all()
+            self.check_that_it_rests()
+            self.pass_all()
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_a_connection_that_is_closed_in_the_call_holds_nothing(self):
         """Descriptors and rings go although the calls do not end; the sessions with the last of their clients."""
         for make in (RawWebSocket, ShmClient):
-            with self.subTest(make.__name__), Peer(sockets=True) as peer, Steering(peer) as steering:
+            with self.subTest(make.name):
+                peer = self.peer
                 before = len(os.listdir(f"/proc/{peer.pid}/fd"))
                 names = []
                 for _ in range(8):
@@ -488,17 +417,17 @@ class BadInput(PeerCase):
                     client.send(control("share", "share_session"))
                     names.append(receive_name(client))
                     client.close()
-                steering.await_running(8)
+                self.await_running(8)
                 eventually(lambda: len(os.listdir(f"/proc/{peer.pid}/fd")) <= before + 8, "descriptors are held")
                 eventually(lambda: count_rings(peer) == 0, "rings are held")
                 with WebSocketClient(peer, {"peer-id": names[0]}) as other:
                     made = other.new(LIST)
-                    steering.pass_all()
-                    steering.await_running(0)
+                    self.pass_all()
+                    self.await_running(0)
                     self.assertEqual("0", other.call(LIST, "size", on=made))
-                with WebSocketClient(peer, {"peer-id": names[0]}) as after:
-                    with self.assertRaisesRegex(RpcError, "No object found"):
-                        after.call(LIST, "size", on=made)
+                with WebSocketClient(peer, {"peer-id": names[0]}) as after, \
+                        self.assertRaisesRegex(RpcError, "No object found"):
+                    after.call(LIST, "size", on=made)
 
     def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call_behind(self):
         """The watcher opens the way back, to tell that the callback is not used. It is in no call."""
@@ -545,7 +474,3 @@ def cpu_seconds(pid):
 def count_rings(peer):
     with open(f"/proc/{peer.pid}/maps", encoding="utf-8") as file:
         return len(re.findall(r"memfd:", file.read()))
-
-
-if __name__ == "__main__":
-    unittest.main()

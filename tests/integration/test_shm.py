@@ -7,12 +7,10 @@ import fcntl
 import mmap
 import os
 import socket
-import unittest
 
 from release import shm_hostile, shm_kills
 from support import shm
 from support.clients import ShmClient, UnixHttpClient, UnixWebSocketClient
-from support.peer import Peer
 from support.peer_case import PeerCase
 
 CONTROL = 4096
@@ -45,15 +43,15 @@ class Asking(PeerCase):
 
     def test_another_connection_gets_none_above_the_total(self):
         size = CONTROL + 2 * RING
-        with Peer("--shm-ring", str(RING), "--shm-total", str(2 * size + size // 2), sockets=True) as peer:
-            with ShmClient(peer) as first, ShmClient(peer) as second:
-                with self.assertRaises(shm.Refused) as caught:
-                    ShmClient(peer)
-                self.assertEqual(503, caught.exception.status)
-                self.assertEqual(["8", "8"], [add(first), add(second)])
-                with UnixWebSocketClient(peer) as other:
-                    self.assertEqual("8", add(other))
-            self.serve_again(peer)
+        peer = self.start("--shm-ring", str(RING), "--shm-total", str(2 * size + size // 2), sockets=True)
+        with ShmClient(peer) as first, ShmClient(peer) as second:
+            with self.assertRaises(shm.Refused) as caught:
+                ShmClient(peer)
+            self.assertEqual(503, caught.exception.status)
+            self.assertEqual(["8", "8"], [add(first), add(second)])
+            with UnixWebSocketClient(peer) as other:
+                self.assertEqual("8", add(other))
+        self.serve_again(peer)
 
     def serve_again(self, peer):
         """What connections gave back is there for others, when the peer has seen their end."""
@@ -64,19 +62,19 @@ class Asking(PeerCase):
         self.fail("the memory of connections that ended was not given back")
 
     def test_nobody_gets_any_where_it_is_switched_off(self):
-        with Peer("--shm-ring", "0", sockets=True) as peer:
-            with self.assertRaises(shm.Refused) as caught:
-                ShmClient(peer)
-            self.assertEqual(503, caught.exception.status)
-            with UnixHttpClient(peer) as other:
-                self.assertEqual("8", add(other))
+        peer = self.start("--shm-ring", "0", sockets=True)
+        with self.assertRaises(shm.Refused) as caught:
+            ShmClient(peer)
+        self.assertEqual(503, caught.exception.status)
+        other = self.connect(UnixHttpClient)
+        self.assertEqual("8", add(other))
 
     def test_over_tcp_there_is_none(self):
-        with Peer() as peer:
-            host, port = peer.address("ws").split("/")[2].rsplit(":", 1)
-            with socket.create_connection((host, int(port)), shm.SECONDS) as connection:
-                connection.sendall(REQUEST)
-                self.assertEqual(400, status_of(connection))
+        peer = self.start()
+        host, port = peer.address("ws").split("/")[2].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), shm.SECONDS) as connection:
+            connection.sendall(REQUEST)
+            self.assertEqual(400, status_of(connection))
 
 
 class Pages(PeerCase):
@@ -84,11 +82,6 @@ class Pages(PeerCase):
 
     options = ("--shm-ring", str(RING))
     peer_arguments = {"sockets": True}
-        cls.addClassCleanup(cls.peer.close)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.peer.stop()
 
     def test_bytes_behind_the_head_are_refused(self):
         with self.assertRaises(shm.Refused) as caught:
@@ -119,8 +112,8 @@ class Pages(PeerCase):
                 channel.milliseconds = 200
                 channel.send(ADD)
                 channel.receive()
-        with ShmClient(self.peer) as other:
-            self.assertEqual("8", add(other))
+        other = self.connect(ShmClient)
+        self.assertEqual("8", add(other))
 
     def test_who_sends_no_frame_is_told_why(self):
         for kind, length in ((3, 8), (4, 8), (0, 8), (77, 8), (shm.KIND_SKIP, 2 * RING), (shm.KIND_JSON, 0xFFFFFFFF)):
@@ -143,27 +136,27 @@ class Pages(PeerCase):
                 channel.receive()
 
     def test_what_was_sent_before_the_end_is_served(self):
-        with ShmClient(self.peer) as client:
-            number = client.new("com.example.Calculator")
-            client.channel.put(shm.KIND_JSON, ADD)
-            client.channel.publish()
-            client.channel.socket.shutdown(socket.SHUT_WR)
-            self.assertIn('"8"', client.receive())
-            self.assertGreater(number, 0)
+        client = self.connect(ShmClient)
+        number = client.new("com.example.Calculator")
+        client.channel.put(shm.KIND_JSON, ADD)
+        client.channel.publish()
+        client.channel.socket.shutdown(socket.SHUT_WR)
+        self.assertIn('"8"', client.receive())
+        self.assertGreater(number, 0)
 
 
 class Sizes(PeerCase):
     """Messages of many lengths through rings of the least and of the largest size."""
 
     def check(self, ring, total, lengths):
-        with Peer("--shm-ring", ring, "--shm-total", total, sockets=True) as peer:
-            with ShmClient(peer) as client:
-                for length in lengths:
-                    text = "x" * length
-                    self.assertEqual(text, echo(client, text))
-                for i in range(200):
-                    self.assertEqual(str(i + 7), client.call("com.example.Calculator", "add", i, 7))
-            return peer.resident_kib()
+        peer = self.start("--shm-ring", ring, "--shm-total", total, sockets=True)
+        with ShmClient(peer) as client:
+            for length in lengths:
+                text = "x" * length
+                self.assertEqual(text, echo(client, text))
+            for i in range(200):
+                self.assertEqual(str(i + 7), client.call("com.example.Calculator", "add", i, 7))
+        return peer.resident_kib()
 
     def test_a_page(self):
         self.check("4K", "1M", (0, 1, 3900, 4000, 4088, 4096, 5000, 100000, 3000000))

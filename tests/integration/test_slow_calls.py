@@ -4,13 +4,11 @@ import contextlib
 import json
 import re
 import time
-import unittest
 import uuid
 from pathlib import Path
 
-from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient,
-                             fetch, plain, ref, typed)
-from support.peer import Peer
+from support.clients import (HttpClient, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient, fetch,
+                             plain, ref, typed)
 from support.peer_case import PeerCase
 
 PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
@@ -34,92 +32,69 @@ def count_crew(peer):
 
 class SlowCalls(PeerCase):
     def test_others_are_served_meanwhile_on_every_transport(self):
-        with Peer() as peer, WebSocketClient(peer) as steering:
-            for slow_transport in (WebSocketClient, ZmqClient):
-                slow = [slow_transport(peer) for _ in range(8)]
-                for client in slow:
-                    client.send(PASS)
-                await_running(steering, 8)
-                for transport in (WebSocketClient, HttpClient, ZmqClient):
-                    with transport(peer) as quick:
-                        self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), "3")
-                steering.call("fixtures.Blockers", "open")
-                for client in slow:
-                    self.assertIn('"value":"1"', client.receive())
-                    client.close()
+        peer = self.start()
+        steering = self.connect()
+        for slow_transport in (WebSocketClient, ZmqClient):
+            slow = [slow_transport(peer) for _ in range(8)]
+            for client in slow:
+                client.send(PASS)
+            await_running(steering, 8)
+            for quick in self.each(WebSocketClient, HttpClient, ZmqClient):
+                self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), "3")
+            steering.call("fixtures.Blockers", "open")
+            for client in slow:
+                self.assertIn('"value":"1"', client.receive())
+                client.close()
 
     def test_a_text_that_takes_for_ever_holds_up_its_own_request_alone(self):
         """jpeer.describe runs toString: all others are served, clients of the same session and object included."""
         session = {"peer-id": str(uuid.uuid4())}
-        with Peer() as peer, WebSocketClient(peer) as steering:
-            with WebSocketClient(peer, session) as looking, WebSocketClient(peer, session) as beside:
-                looks = int(looking.call("fixtures.Looks", "waiting"))
-                looking.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.describe","params":{"instance":%d}}' % looks)
-                await_running(steering, 1)
-                self.assertEqual(beside.call("java.util.Objects", "isNull", ref(looks)), "false")
-                for transport in (WebSocketClient, HttpClient, ZmqClient):
-                    with transport(peer) as quick:
-                        described = quick.request("jpeer.describe", [typed("java.lang.String", "x")])
-                        self.assertEqual(described["result"]["text"], "x")
-                self.assertEqual(steering.call("fixtures.Blockers", "running"), "1")
-                steering.call("fixtures.Blockers", "open")
-                self.assertEqual(json.loads(looking.receive())["result"]["text"], "waited 1")
-
-    def test_requests_of_one_connection_keep_their_order(self):
-        with Peer() as peer, WebSocketClient(peer) as steering, WebSocketClient(peer) as client:
-            client.send(PASS)
-            client.send(PING)
-            await_running(steering, 1)
-            steering.call("fixtures.Blockers", "open")
-            self.assertIn('"id":"pass"', client.receive())
-            self.assertIn('"id":"ping"', client.receive())
+        self.start()
+        steering, looking = self.connect(), self.connect(WebSocketClient, session)
+        beside = self.connect(WebSocketClient, session)
+        looks = int(looking.call("fixtures.Looks", "waiting"))
+        looking.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.describe","params":{"instance":%d}}' % looks)
+        await_running(steering, 1)
+        self.assertEqual(beside.call("java.util.Objects", "isNull", ref(looks)), "false")
+        for quick in self.each(WebSocketClient, HttpClient, ZmqClient):
+            described = quick.request("jpeer.describe", [typed("java.lang.String", "x")])
+            self.assertEqual(described["result"]["text"], "x")
+        self.assertEqual(steering.call("fixtures.Blockers", "running"), "1")
+        steering.call("fixtures.Blockers", "open")
+        self.assertEqual(json.loads(looking.receive())["result"]["text"], "waited 1")
 
     def test_the_crew_grows_and_shrinks(self):
-        with Peer("--rpc-threads", "2") as peer, WebSocketClient(peer) as steering:
-            slow = [WebSocketClient(peer) for _ in range(40)]
-            for client in slow:
-                client.send(PASS)
-            await_running(steering, 40)
-            self.assertGreaterEqual(count_crew(peer), 40)
-            steering.call("fixtures.Blockers", "open")
-            for client in slow:
-                client.receive()
-                client.close()
-            deadline = time.monotonic() + 120
-            while count_crew(peer) > 2:
-                self.assertLess(time.monotonic(), deadline, "the crew did not shrink")
-                time.sleep(0.2)
-
-    def test_busy_is_an_error_that_names_the_limit(self):
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer:
-            slow = [WebSocketClient(peer) for _ in range(2)]
-            waiting, pinging = WebSocketClient(peer), WebSocketClient(peer)
-            for client in slow:
-                client.send(PASS)
-            with self.assertRaises(RpcError) as raised:
-                while True:
-                    waiting.call("fixtures.Calculator", "add", 1, 2)
-            self.assertEqual(raised.exception.code, -32000)
-            self.assertIn("rpc-threads-max", raised.exception.detail)
-            self.assertIsNone(pinging.control("ping"))
-            peer.process.kill()
-            peer.process.wait()
+        peer = self.start("--rpc-threads", "2")
+        steering = self.connect()
+        slow = [WebSocketClient(peer) for _ in range(40)]
+        for client in slow:
+            client.send(PASS)
+        await_running(steering, 40)
+        self.assertGreaterEqual(count_crew(peer), 40)
+        steering.call("fixtures.Blockers", "open")
+        for client in slow:
+            client.receive()
+            client.close()
+        deadline = time.monotonic() + 120
+        while count_crew(peer) > 2:
+            self.assertLess(time.monotonic(), deadline, "the crew did not shrink")
+            time.sleep(0.2)
 
     def check_reserved(self, make):
         """Control and metadata are answered by this kind of client while every thread is inside Java."""
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m", sockets=True) as peer:
-            slow = [WebSocketClient(peer) for _ in range(2)]
-            with make(peer) as client:
-                for blocked in slow:
-                    blocked.send(PASS)
-                for _ in range(20):
-                    self.assertIn("objects", plain(client.control("stats")))
-                    self.assertIn("epoch", plain(client.control("session")))
-                    self.assertIsNone(client.control("ping"))
-                described = fetch(client, "fixtures.Calculator")
-            self.assertEqual([one["className"] for one in described], ["fixtures.Calculator"])
-            peer.process.kill()
-            peer.process.wait()
+        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m", sockets=True)
+        slow = [WebSocketClient(peer) for _ in range(2)]
+        with make(peer) as client:
+            for blocked in slow:
+                blocked.send(PASS)
+            for _ in range(20):
+                self.assertIn("objects", plain(client.control("stats")))
+                self.assertIn("epoch", plain(client.control("session")))
+                self.assertIsNone(client.control("ping"))
+            described = fetch(client, "fixtures.Calculator")
+        self.assertEqual([one["className"] for one in described], ["fixtures.Calculator"])
+        peer.process.kill()
+        peer.process.wait()
 
     def test_control_and_metadata_are_answered_while_every_thread_is_inside_java(self):
         for make in (WebSocketClient, HttpClient, ZmqClient, ShmClient, UnixHttpClient, UnixZmqClient):
@@ -127,37 +102,33 @@ class SlowCalls(PeerCase):
                 self.check_reserved(make)
 
     def test_share_session_and_descriptions_need_no_free_thread(self):
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m") as peer:
-            slow = [WebSocketClient(peer) for _ in range(2)]
-            client = WebSocketClient(peer)
-            for blocked in slow:
-                blocked.send(PASS)
-            name = plain(client.control("share_session"))
-            self.assertEqual(str(uuid.UUID(name)), plain(client.control("share_session")))
-            self.assertIn("openrpc", client.request("rpc.discover")["result"])
-            described = client.request("jpeer.describe", {"type": "fixtures.Calculator"})
-            self.assertIn("result", described)
-            peer.process.kill()
-            peer.process.wait()
+        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m")
+        slow = [WebSocketClient(peer) for _ in range(2)]
+        client = WebSocketClient(peer)
+        for blocked in slow:
+            blocked.send(PASS)
+        name = plain(client.control("share_session"))
+        self.assertEqual(str(uuid.UUID(name)), plain(client.control("share_session")))
+        self.assertIn("openrpc", client.request("rpc.discover")["result"])
+        described = client.request("jpeer.describe", {"type": "fixtures.Calculator"})
+        self.assertIn("result", described)
+        peer.process.kill()
+        peer.process.wait()
 
     def test_a_call_behind_a_control_request_waits_for_a_free_thread(self):
-        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer:
-            slow = [WebSocketClient(peer) for _ in range(2)]
-            client = WebSocketClient(peer)
-            for blocked in slow:
-                blocked.send(PASS)
-            stats = '{"jsonrpc":"2.0","id":"s%d","method":"control","params":{"method":"stats"}}'
-            client.send(stats % 1)
-            client.send('{"jsonrpc":"2.0","id":"add","method":"call","params":{"type":"fixtures.Calculator",'
-                        '"method":"add","args":[1,2]}}')
-            client.send(stats % 2)
-            answers = [json.loads(client.receive()) for _ in range(3)]
-            self.assertEqual([answer["id"] for answer in answers], ["s1", "add", "s2"])
-            self.assertIn("busy", answers[1]["error"]["data"]["message"])
-            self.assertIn("result", answers[2])
-            peer.process.kill()
-            peer.process.wait()
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms")
+        slow = [WebSocketClient(peer) for _ in range(2)]
+        client = WebSocketClient(peer)
+        for blocked in slow:
+            blocked.send(PASS)
+        stats = '{"jsonrpc":"2.0","id":"s%d","method":"control","params":{"method":"stats"}}'
+        client.send(stats % 1)
+        client.send('{"jsonrpc":"2.0","id":"add","method":"call","params":{"type":"fixtures.Calculator",'
+                    '"method":"add","args":[1,2]}}')
+        client.send(stats % 2)
+        answers = [json.loads(client.receive()) for _ in range(3)]
+        self.assertEqual([answer["id"] for answer in answers], ["s1", "add", "s2"])
+        self.assertIn("busy", answers[1]["error"]["data"]["message"])
+        self.assertIn("result", answers[2])
+        peer.process.kill()
+        peer.process.wait()

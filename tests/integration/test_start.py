@@ -7,15 +7,13 @@ import socket
 import subprocess
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import websockets
 
 from support import jdks
-from support.clients import RpcError, WebSocketClient, typed
-from support.peer import (BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options,
-                          run_to_end)
+from support.clients import WebSocketClient, typed
+from support.peer import (BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options, run_to_end)
 from support.peer_case import PeerCase
 
 MAIN = "fixtures.Main"
@@ -110,9 +108,6 @@ class RunTimeErrors(PeerCase):
     def test_a_bad_jvm_option(self):
         self.check("-J", "-XX:+NoSuchOptionAtAll", "--as-service", texts=["NoSuchOptionAtAll"])
 
-    def test_a_main_class_that_is_not_there(self):
-        self.check("-cp", str(FIXTURES), "fixtures.Nowhere", texts=["fixtures.Nowhere"])
-
     def test_a_class_without_main(self):
         self.check("-cp", str(FIXTURES), "fixtures.User", texts=["fixtures.User"])
 
@@ -125,39 +120,35 @@ class RunTimeErrors(PeerCase):
 class Ready(PeerCase):
     def test_line_and_file_say_the_same(self):
         uuid = "123e4567-e89b-12d3-a456-426614174000"
-        with Peer("--name", 'a "name"', "--uuid", uuid.upper()) as peer:
-            self.assertEqual(peer.facts["uuid"], uuid)
-            self.assertEqual(peer.facts["name"], 'a "name"')
-            self.assertEqual(peer.facts["pid"], peer.pid)
-            self.assertEqual([a.split(":")[0] for a in peer.facts["addresses"]], ["ws", "http", "tcp"])
-            lines = [line for line in peer.stderr().splitlines() if line.startswith("jpeer ready: ")]
-            self.assertEqual(len(lines), 1)
-            for part in (uuid, 'a "name"', str(peer.pid), *peer.facts["addresses"]):
-                self.assertIn(part, lines[0])
-            peer.stop()
-            self.assertFalse(peer.ready_file.exists())
+        peer = self.start("--name", 'a "name"', "--uuid", uuid.upper())
+        self.assertEqual(peer.facts["uuid"], uuid)
+        self.assertEqual(peer.facts["name"], 'a "name"')
+        self.assertEqual(peer.facts["pid"], peer.pid)
+        self.assertEqual([a.split(":")[0] for a in peer.facts["addresses"]], ["ws", "http", "tcp"])
+        lines = [line for line in peer.stderr().splitlines() if line.startswith("jpeer ready: ")]
+        self.assertEqual(len(lines), 1)
+        for part in (uuid, 'a "name"', str(peer.pid), *peer.facts["addresses"]):
+            self.assertIn(part, lines[0])
+        peer.stop()
+        self.assertFalse(peer.ready_file.exists())
 
     def test_the_environment_gives_what_the_line_does_not(self):
-        with Peer(addresses=False, application=(), env=environment(
-                JPEER_JSON_RPC="auto", JPEER_NAME="from the environment", JPEER_AS_SERVICE="true")) as peer:
-            self.assertEqual(peer.facts["name"], "from the environment")
-            with WebSocketClient(peer) as client:
-                client.control("ping")
-
-    def test_the_policy_says_how_to_allow_something(self):
-        with Peer(allow=False) as peer:
-            self.assertIn("--rpc-allow 'com.example.**'", peer.stderr())
+        peer = self.start(addresses=False, application=(),
+                          env=environment(JPEER_JSON_RPC="auto", JPEER_NAME="from the environment", JPEER_AS_SERVICE="true"))
+        self.assertEqual(peer.facts["name"], "from the environment")
+        client = self.connect()
+        client.control("ping")
 
 
 class Application(PeerCase):
     """main, and the ends that it can come to."""
 
     def test_main_gets_its_arguments_and_is_served_meanwhile(self):
-        with Peer(application=(MAIN, "wait", "two words", "ü")) as peer:
-            with WebSocketClient(peer) as client:
-                self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
-            peer.await_stdout("main wait,two words,ü\n")
-            self.assertEqual(peer.stop(), 0)
+        peer = self.start(application=(MAIN, "wait", "two words", "ü"))
+        with WebSocketClient(peer) as client:
+            self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
+        peer.await_stdout("main wait,two words,ü\n")
+        self.assertEqual(peer.stop(), 0)
 
     def run_application(self, *arguments):
         return run_to_end("run", "--json-rpc", "auto", "--zmq-rpc", "auto", *jvm_options(), *arguments)
@@ -167,10 +158,10 @@ class Application(PeerCase):
         self.assertEqual((done.returncode, done.stdout), (0, "main return\n"))
 
     def test_a_thread_keeps_the_process(self):
-        with Peer(application=(MAIN, "keep-alive")) as peer:
-            with WebSocketClient(peer) as client:
-                client.call("fixtures.Spawner", "stop")
-            self.assertEqual(peer.wait(), 0)
+        peer = self.start(application=(MAIN, "keep-alive"))
+        with WebSocketClient(peer) as client:
+            client.call("fixtures.Spawner", "stop")
+        self.assertEqual(peer.wait(), 0)
 
     def test_main_of_a_jar(self):
         done = self.run_application("-jar", FIXTURES, "exit", "7")
@@ -186,27 +177,16 @@ class Application(PeerCase):
         self.assertIn("IllegalStateException: main failed", done.stderr)
         self.assertIn("at fixtures.UncaughtMain.main", done.stderr)
 
-    def test_exit_in_a_call_ends_with_its_status(self):
-        with Peer() as peer:
-            client = WebSocketClient(peer)
-            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System","method":"exit",'
-                        '"args":[{"type":"int","value":42}]}}')
-            self.assertEqual(peer.wait(), 42)
-
     def test_exit_in_a_call_is_not_waited_for(self):
-        with Peer("--grace", "10m") as peer, WebSocketClient(peer) as bystander:
-            client = WebSocketClient(peer)
-            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System","method":"exit",'
-                        '"args":[{"type":"int","value":42}]}}')
-            self.assertIn("the peer is shutting down", client.receive())
-            bystander.close()
-            client.close()
-            self.assertEqual(peer.wait(), 42)
-
-    def test_a_jvm_option_arrives(self):
-        with Peer("-J", "-Djpeer.a=1", "-J-Djpeer.b=2") as peer, WebSocketClient(peer) as client:
-            self.assertEqual(client.call("java.lang.System", "getProperty", "jpeer.a"), "1")
-            self.assertEqual(client.call("java.lang.System", "getProperty", "jpeer.b"), "2")
+        peer = self.start("--grace", "10m")
+        bystander = self.connect()
+        client = WebSocketClient(peer)
+        client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System","method":"exit",'
+                    '"args":[{"type":"int","value":42}]}}')
+        self.assertIn("the peer is shutting down", client.receive())
+        bystander.close()
+        client.close()
+        self.assertEqual(peer.wait(), 42)
 
 
 def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", args="[]"):
@@ -226,22 +206,22 @@ class Machines(PeerCase):
         self.assertTrue(jdks.homes())
         for home in jdks.homes():
             for options, changes in ((("--jvm", home), {}), ((), {"JAVA_HOME": str(home)})):
-                with self.subTest(home=home.name, by=options or changes):
-                    with Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:
-                        self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
+                with self.subTest(home=home.name, by=options or changes), \
+                        Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:
+                    self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
 
 
 class Stopping(PeerCase):
     def check_signal(self, number):
-        with Peer() as peer:
-            client = WebSocketClient(peer)
-            client.control("ping")
-            peer.send_signal(number)
-            with self.assertRaises(websockets.ConnectionClosed) as closed:
-                client.receive()
-            self.assertEqual(closed.exception.rcvd.code, 1001)
-            self.assertEqual(peer.wait(), 0)
-            self.assertFalse(peer.ready_file.exists())
+        peer = self.start()
+        client = WebSocketClient(peer)
+        client.control("ping")
+        peer.send_signal(number)
+        with self.assertRaises(websockets.ConnectionClosed) as closed:
+            client.receive()
+        self.assertEqual(closed.exception.rcvd.code, 1001)
+        self.assertEqual(peer.wait(), 0)
+        self.assertFalse(peer.ready_file.exists())
 
     def test_sigterm(self):
         self.check_signal(signal.SIGTERM)
@@ -250,37 +230,37 @@ class Stopping(PeerCase):
         self.check_signal(signal.SIGINT)
 
     def test_a_running_call_gets_its_answer_within_the_grace_time(self):
-        with Peer("--grace", "30s") as peer:
-            client, other = WebSocketClient(peer), WebSocketClient(peer)
-            start_blocked_call(client, method="sleep", args="[3000]")  # so long there is time to see it run
-            await_running(other, 1)
-            peer.send_signal(signal.SIGTERM)
-            self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
-            self.assertEqual(peer.wait(), 0)
+        peer = self.start("--grace", "30s")
+        client, other = WebSocketClient(peer), WebSocketClient(peer)
+        start_blocked_call(client, method="sleep", args="[3000]")  # so long there is time to see it run
+        await_running(other, 1)
+        peer.send_signal(signal.SIGTERM)
+        self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
+        self.assertEqual(peer.wait(), 0)
 
     def test_a_call_that_outlives_the_grace_time_gets_an_error(self):
-        with Peer("--grace", "200") as peer:
-            client, other = WebSocketClient(peer), WebSocketClient(peer)
-            start_blocked_call(client)
-            await_running(other, 1)
-            peer.send_signal(signal.SIGTERM)
-            reply = client.receive()
-            self.assertIn('"id":"blocked"', reply)
-            self.assertIn("shutting down", reply)
-            self.assertEqual(peer.wait(), 0)
+        peer = self.start("--grace", "200")
+        client, other = WebSocketClient(peer), WebSocketClient(peer)
+        start_blocked_call(client)
+        await_running(other, 1)
+        peer.send_signal(signal.SIGTERM)
+        reply = client.receive()
+        self.assertIn('"id":"blocked"', reply)
+        self.assertIn("shutting down", reply)
+        self.assertEqual(peer.wait(), 0)
 
     def test_no_new_connection_while_it_drains(self):
-        with Peer("--grace", "2s") as peer:
-            client, other = WebSocketClient(peer), WebSocketClient(peer)
-            start_blocked_call(client)
-            await_running(other, 1)
-            peer.send_signal(signal.SIGTERM)
-            with self.assertRaises(websockets.ConnectionClosed):
-                while True:
-                    other.receive()
-            with self.assertRaises((OSError, websockets.InvalidHandshake, EOFError)):
-                WebSocketClient(peer)
-            self.assertEqual(peer.wait(), 0)
+        peer = self.start("--grace", "2s")
+        client, other = WebSocketClient(peer), WebSocketClient(peer)
+        start_blocked_call(client)
+        await_running(other, 1)
+        peer.send_signal(signal.SIGTERM)
+        with self.assertRaises(websockets.ConnectionClosed):
+            while True:
+                other.receive()
+        with self.assertRaises((OSError, websockets.InvalidHandshake, EOFError)):
+            WebSocketClient(peer)
+        self.assertEqual(peer.wait(), 0)
 
     def test_a_later_signal_does_not_wait_for_a_hook_that_never_ends(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -296,22 +276,22 @@ class Stopping(PeerCase):
                 self.assertRegex(peer.stderr(), r'Waited for: the shutdown hook "(endless|jpeer-drain)", in \S+\.\w+')
 
     def test_a_second_signal_within_the_grace_time_waits_too(self):
-        with Peer("--grace", "10m", application=(MAIN, "endless-hook")) as peer:
-            peer.await_stdout("hook added")
-            peer.send_signal(signal.SIGTERM)
-            peer.await_stdout("in the hook")
-            peer.send_signal(signal.SIGTERM)
-            peer.await_stderr("the peer is stopping")
-            self.assertIsNone(peer.process.poll())
-            peer.process.kill()
-            self.assertEqual(peer.wait(), -signal.SIGKILL)
+        peer = self.start("--grace", "10m", application=(MAIN, "endless-hook"))
+        peer.await_stdout("hook added")
+        peer.send_signal(signal.SIGTERM)
+        peer.await_stdout("in the hook")
+        peer.send_signal(signal.SIGTERM)
+        peer.await_stderr("the peer is stopping")
+        self.assertIsNone(peer.process.poll())
+        peer.process.kill()
+        self.assertEqual(peer.wait(), -signal.SIGKILL)
 
     def test_sigquit_prints_a_thread_dump(self):
-        with Peer() as peer:
-            peer.send_signal(signal.SIGQUIT)
-            peer.await_stdout("Full thread dump")
-            with WebSocketClient(peer) as client:
-                client.control("ping")
+        peer = self.start()
+        peer.send_signal(signal.SIGQUIT)
+        peer.await_stdout("Full thread dump")
+        client = self.connect()
+        client.control("ping")
 
     def check_signal_during_start(self, number, delay_ms, *options, application=("--as-service",)):
         with self.subTest(signal=number.name, delay_ms=delay_ms, options=options):
@@ -369,49 +349,14 @@ class Stopping(PeerCase):
             self.assertIn("Waited for: the start of the JVM", errors)
 
     def test_children_of_called_code_inherit_no_signal_that_is_blocked_or_ignored(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            child = client.call("java.lang.Runtime", "exec",
-                                typed("String[]", ["cp", "/proc/self/status", f"{peer.folder.name}/child"]),
-                                on=client.call("java.lang.Runtime", "getRuntime"))
-            self.assertEqual(client.call("java.lang.Process", "waitFor", on=child), "0")
-            status = Path(peer.folder.name, "child").read_text(encoding="ascii")
-            for field in ("SigBlk", "SigIgn"):
-                signals = int(re.search(rf"{field}:\s+(\w+)", status).group(1), 16)
-                for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                    self.assertFalse(signals & (1 << (number - 1)), f"{number.name} in {field}")
-
-    def test_signals_during_start_do_no_harm(self):
-        process = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", "--as-service", *jvm_options()],
-                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(), text=True)
-        for line in process.stderr:
-            if "jpeer ready" in line:
-                break
-        process.send_signal(signal.SIGTERM)
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(STOP_SECONDS), 0)
-        process.stderr.close()
-
-    def test_children_of_called_code_can_be_killed(self):
-        with Peer() as peer, WebSocketClient(peer) as client:
-            child = client.call("java.lang.Runtime", "exec", typed("String[]", ["sleep", "1000"]),
-                                on=client.call("java.lang.Runtime", "getRuntime"))
-            client.call("java.lang.Process", "destroy", on=child)
-            self.assertEqual(client.call("java.lang.Process", "waitFor", on=child), str(128 + signal.SIGTERM))
-
-    def test_a_call_during_the_drain_is_refused(self):
-        with Peer("--grace", "1s") as peer:
-            client, other = WebSocketClient(peer), WebSocketClient(peer)
-            start_blocked_call(client)
-            await_running(other, 1)
-            peer.send_signal(signal.SIGTERM)
-            try:
-                other.call("fixtures.Calculator", "add", 1, 2)
-            except RpcError as error:
-                self.assertEqual(error.code, -32000)
-            except websockets.ConnectionClosed as closed:
-                self.assertEqual(closed.rcvd.code, 1001)
-            self.assertEqual(peer.wait(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        peer = self.start()
+        client = self.connect()
+        child = client.call("java.lang.Runtime", "exec",
+                            typed("String[]", ["cp", "/proc/self/status", f"{peer.folder.name}/child"]),
+                            on=client.call("java.lang.Runtime", "getRuntime"))
+        self.assertEqual(client.call("java.lang.Process", "waitFor", on=child), "0")
+        status = Path(peer.folder.name, "child").read_text(encoding="ascii")
+        for field in ("SigBlk", "SigIgn"):
+            signals = int(re.search(rf"{field}:\s+(\w+)", status).group(1), 16)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                self.assertFalse(signals & (1 << (number - 1)), f"{number.name} in {field}")

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import unittest
 from pathlib import Path
 
 from support.binary_client import (DENIED, BinaryClient, call_message, control_message, get_message, new_message,
@@ -272,8 +271,7 @@ class Faults(PeerCase):
         self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1)
 
     def test_a_request_that_is_dropped_is_answered_once_java_forgets_it(self):
-        client = self.serve(*flags(NEVER))
-        other = self.connect()
+        client, other = self.serve(*flags(NEVER)), self.connect()
         client.send(request("DROPPING", "count"))
         done = threading.Event()
 
@@ -421,14 +419,9 @@ class BinaryMessages(BinaryCase):
         self.assertEqual(peer.wait(), 0)
 
     def test_one_that_has_no_work_for_others_holds_up_nobody(self):
-        waiting = self.connect(BinaryClient, "req")
-        steering = self.connect(WebSocketClient)
+        waiting, steering = self.connect(BinaryClient, "req"), self.connect(WebSocketClient)
         waiting.send(waiting.addressed(on_thread("KEEPING", call_message(*THREAD))))
         eventually(lambda: steering.call("fixtures.Affinity", "kept") == "1", "the request is kept")
         self.assertEqual(self.client.call("fixtures.Calculator", "add", 1, 2), 3)
         steering.call("fixtures.Affinity", "runKept")
         self.assertIn("value", waiting.receive()["execMessage"]["returnValue"]["object"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -55,17 +55,14 @@ def leave_stale_socket(path):
 class Serving(PeerCase):
     options = ("--rpc-threads", "1", "--allow-origin", "https://app.test")
     peer_arguments = {"sockets": True}
-        cls.json, cls.zmq = cls.peer.socket_path("ws+unix"), cls.peer.socket_path("ipc")
 
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
+    def setUp(self):
+        super().setUp()
+        self.json, self.zmq = self.peer.socket_path("ws+unix"), self.peer.socket_path("ipc")
 
     def test_tcp_and_unix_sockets_are_served_at_once(self):
-        for kind in (WebSocketClient, HttpClient, *UNIX_CLIENTS):
-            with self.subTest(kind.name), kind(self.peer) as client:
-                self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
+        for client in self.each(WebSocketClient, HttpClient, *UNIX_CLIENTS):
+            self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
 
     def test_the_addresses_are_announced(self):
         self.assertEqual([address for address in self.peer.facts["addresses"] if self.peer.folder.name in address],
@@ -77,17 +74,16 @@ class Serving(PeerCase):
         self.assertEqual([name for name in os.listdir(self.peer.folder.name) if name.endswith(".lock")], [])
 
     def test_a_session_is_found_from_a_unix_socket_and_from_tcp(self):
-        with UnixHttpClient(self.peer) as one:
-            ref = one.new("java.util.ArrayList")
-            with HttpClient(self.peer, peer_id=one.peer_id) as other:
-                self.assertEqual(other.call("java.util.List", "size", on=ref), "0")
+        one = self.connect(UnixHttpClient)
+        ref = one.new("java.util.ArrayList")
+        other = self.connect(HttpClient, one.peer_id)
+        self.assertEqual(other.call("java.util.List", "size", on=ref), "0")
 
     def test_large_messages_pass_both_ways(self):
         text = "x" * 3_000_000
-        for kind in UNIX_CLIENTS:
-            with self.subTest(kind.name), kind(self.peer) as client:
-                self.assertEqual(client.call("java.lang.String", "concat", "y", on={"type": "java.lang.String",
-                                                                                    "value": text}), text + "y")
+        for client in self.each(*UNIX_CLIENTS):
+            self.assertEqual(client.call("java.lang.String", "concat", "y", on={"type": "java.lang.String",
+                                                                                "value": text}), text + "y")
 
     def test_every_host_is_served_there_and_no_foreign_page(self):
         self.assertEqual(curl(self.json, url="http://peer.example/rpc")[0], 200)
@@ -106,19 +102,19 @@ class Serving(PeerCase):
 @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
 class Strangers(PeerCase):
     def test_another_user_is_kept_out_by_the_mode_and_by_the_peer(self):
-        with Peer(sockets=True) as peer:
-            path, endpoint = peer.socket_path("ws+unix"), peer.address("ipc")
-            os.chmod(peer.folder.name, 0o755)
-            for mode in (0o600, 0o666):  # as it is made, and after somebody has opened it
-                os.chmod(path, mode)
-                os.chmod(peer.socket_path("ipc"), mode)
-                with self.subTest(mode=oct(mode)):
-                    self.assertEqual(curl(path, before=STRANGER), (0, ""))
-                    done = subprocess.run([*STRANGER, sys.executable, "-c", ZMQ_STRANGER, endpoint, CALL],
-                                          capture_output=True, text=True, check=True)
-                    self.assertEqual(done.stdout, "nothing\n")
-                self.assertEqual("a connection of user 65534" in peer.stderr(), mode == 0o666)
-            self.assertEqual(curl(path)[0], 200)
+        peer = self.start(sockets=True)
+        path, endpoint = peer.socket_path("ws+unix"), peer.address("ipc")
+        os.chmod(peer.folder.name, 0o755)
+        for mode in (0o600, 0o666):  # as it is made, and after somebody has opened it
+            os.chmod(path, mode)
+            os.chmod(peer.socket_path("ipc"), mode)
+            with self.subTest(mode=oct(mode)):
+                self.assertEqual(curl(path, before=STRANGER), (0, ""))
+                done = subprocess.run([*STRANGER, sys.executable, "-c", ZMQ_STRANGER, endpoint, CALL],
+                                      capture_output=True, text=True, check=True)
+                self.assertEqual(done.stdout, "nothing\n")
+            self.assertEqual("a connection of user 65534" in peer.stderr(), mode == 0o666)
+        self.assertEqual(curl(path)[0], 200)
 
     def test_root_is_another_user_too(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -150,14 +146,13 @@ class Strangers(PeerCase):
 
 class Starts(PeerCase):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix="jpeer-unix-")
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
+        super().setUp()
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-unix-"))
         self.json, self.zmq = (os.path.join(self.folder, name) for name in ("json", "zmq"))
-        self.options = ("--json-rpc", f"unix:{self.json}", "--zmq-rpc", f"ipc://{self.zmq}")
+        self.words = ("--json-rpc", f"unix:{self.json}", "--zmq-rpc", f"ipc://{self.zmq}")
 
-    def peer(self):
-        return Peer(*self.options, addresses=False)
+    def start_here(self):
+        return Peer(*self.words, addresses=False)
 
     def refuse(self, *options, status=1):
         """What the peer says that cannot start."""
@@ -166,11 +161,11 @@ class Starts(PeerCase):
         return done.stderr
 
     def test_sigterm_and_the_end_of_the_application_remove_the_files(self):
-        with self.peer() as peer:
+        with self.start_here() as peer:
             self.assertEqual(sorted(os.listdir(self.folder)), ["json", "zmq"])
             self.assertEqual(peer.stop(signal.SIGTERM), 0)
             self.assertEqual(os.listdir(self.folder), [])
-        with self.peer() as peer:
+        with self.start_here() as peer:
             with UnixWebSocketClient(peer) as client:
                 client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System",'
                             '"method":"exit","args":[7]}}')
@@ -183,18 +178,18 @@ class Starts(PeerCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_what_a_killed_peer_left_is_replaced(self):
-        with self.peer() as peer:
+        with self.start_here() as peer:
             peer.process.kill()
             peer.process.wait()
             self.assertEqual(sorted(os.listdir(self.folder)), ["json", "zmq"])
-            with self.peer() as second:
+            with self.start_here() as second:
                 for kind in UNIX_CLIENTS:
                     with self.subTest(kind.name), kind(second) as client:
                         self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
             peer.process.returncode = 0  # killed by this test
 
     def test_a_live_socket_is_not_replaced(self):
-        with self.peer() as peer:
+        with self.start_here() as peer:
             self.assertIn(f"{self.json}: it is in use", self.refuse("--json-rpc", f"unix:{self.json}"))
             self.assertIn(f"{self.zmq}: it is in use", self.refuse("--zmq-rpc", f"ipc://{self.zmq}"))
             for kind in UNIX_CLIENTS:
@@ -242,7 +237,7 @@ class Starts(PeerCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_anothers_file_is_not_removed(self):
-        with self.peer() as peer:
+        with self.start_here() as peer:
             for path in (self.json, self.zmq):
                 os.unlink(path)
                 leave_stale_socket(path)
@@ -250,17 +245,19 @@ class Starts(PeerCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ["json", "zmq"])
 
     def test_the_clients_of_unix_sockets_share_the_limit_of_an_address(self):
-        with Peer("--sessions-per-address", "2", sockets=True) as peer:
-            with UnixWebSocketClient(peer) as one, UnixWebSocketClient(peer) as two, \
-                    UnixWebSocketClient(peer) as three, WebSocketClient(peer) as other:
-                one.new("java.util.ArrayList")
-                two.new("java.util.ArrayList")
-                with self.assertRaisesRegex(RpcError, "sessions-per-address"):
-                    three.new("java.util.ArrayList")
-                other.new("java.util.ArrayList")
+        self.start("--sessions-per-address", "2", sockets=True)
+        one = self.connect(UnixWebSocketClient)
+        two = self.connect(UnixWebSocketClient)
+        three = self.connect(UnixWebSocketClient)
+        other = self.connect()
+        one.new("java.util.ArrayList")
+        two.new("java.util.ArrayList")
+        with self.assertRaisesRegex(RpcError, "sessions-per-address"):
+            three.new("java.util.ArrayList")
+        other.new("java.util.ArrayList")
 
     def test_a_peer_without_a_port_describes_itself(self):
-        with self.peer() as peer, UnixHttpClient(peer) as client:
+        with self.start_here() as peer, UnixHttpClient(peer) as client:
             self.assertEqual([server["url"] for server in client.request("rpc.discover")["result"]["servers"]],
                              peer.facts["addresses"])
             description = json.loads(client.exchange('{"version":"1.1","id":1,"method":"system.describe"}'))["result"]
@@ -268,7 +265,3 @@ class Starts(PeerCase):
             self.assertIn("POST ADDRESS", subprocess.run(["curl", "--silent", "--unix-socket", self.json,
                                                   "http://localhost/help"], capture_output=True, text=True,
                                                  check=True).stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,9 +5,12 @@ import os
 import subprocess
 import tempfile
 import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jpeer
+import jpeer.aio
 from jpeer.connection import find_program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,6 +23,38 @@ SECONDS = 60
 def launch(**options):
     options.setdefault("timeout", SECONDS)
     return jpeer.launch(**options)
+
+
+def module_peer(names, name="java", **options):
+    """setUpModule and tearDownModule of a module: its tests have a peer by that name."""
+
+    def set_up():
+        names[name] = launch(**options)
+
+    return set_up, lambda: names[name].close()
+
+
+def await_true(condition, what="what the test waits for"):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"not within {SECONDS} s: {what}"
+        time.sleep(0.01)
+
+
+def run_threads(function, each):
+    """The function with each of the arguments, on threads of their own at once; their results."""
+    with ThreadPoolExecutor(len(each)) as pool:
+        return list(pool.map(function, each, timeout=SECONDS))
+
+
+class AioCase(unittest.IsolatedAsyncioTestCase):
+    """A connection of jpeer.aio for each test, to the peer of the module."""
+
+    async def asyncSetUp(self):
+        self.java = await jpeer.aio.connect(jpeer.default().url)
+
+    async def asyncTearDown(self):
+        await self.java.close()
 
 
 class RestartedPeer:
@@ -40,7 +75,7 @@ class RestartedPeer:
              f"ipc://{folder}/zmq", "--rpc-default-action", "ALLOW", "--first-ref", "1", "--log-level", "warn",
              *self._options, "--as-service"],
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         end = time.monotonic() + SECONDS
         while not ready.exists():
             if self._process.poll() is not None or time.monotonic() > end:

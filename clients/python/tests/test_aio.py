@@ -4,30 +4,15 @@ import asyncio
 import datetime
 import inspect
 import threading
-import unittest
 
 import jpeer.aio
-from support import SECONDS, launch
+from support import AioCase, module_peer
 
-peer = None
-
-
-def setUpModule():
-    global peer
-    peer = launch()
+peer = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals(), "peer")
 
 
-def tearDownModule():
-    peer.close()
-
-
-class Asyncio(unittest.IsolatedAsyncioTestCase):
-    async def asyncSetUp(self):
-        self.java = await jpeer.aio.connect(peer.url)
-
-    async def asyncTearDown(self):
-        await self.java.close()
-
+class Asyncio(AioCase):
     async def test_objects(self):
         Point = self.java.java.awt.Point
         p = await Point(3, 4)
@@ -49,11 +34,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         points = await self.java.java.util.ArrayList([await self.java.java.awt.Point(1, 2)])
         self.assertEqual([await p.x async for p in points], [1])
         self.assertEqual(await points.get(0), await points.get(0))
-
-    async def test_many_at_once(self):
-        absolute = self.java.java.lang.Math.abs
-        found = await asyncio.gather(*(absolute(-number) for number in range(500)))
-        self.assertEqual(found, list(range(500)))
 
     async def test_the_loop_goes_on(self):
         ticks = []
@@ -77,13 +57,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
     async def test_objects_of_hidden_classes(self):
         frozen = await self.java.java.util.Collections.unmodifiableList([1, 2])
         self.assertEqual(await frozen.size(), 2)
-
-    async def test_an_end_that_a_timeout_makes(self):
-        latch = await self.java.java.util.concurrent.CountDownLatch(1)
-        with self.assertRaises(TimeoutError):
-            await asyncio.wait_for(latch.await_(), 0.01)
-        await latch.countDown()
-        self.assertEqual(await self.java.java.lang.Math.abs(-1), 1)
 
     async def test_coroutines_as_callbacks(self):
         Math = self.java.java.lang.Math
@@ -124,28 +97,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         xs = await self.java.java.util.ArrayList([1, 3, 2])
         await xs.sort(Backwards())
         self.assertEqual([x async for x in xs], [3, 2, 1])
-
-    async def test_coroutines_of_threads_of_java(self):
-        """They wait for one another, while the request that began them waits for all."""
-        together = asyncio.Barrier(3)
-        found = []
-
-        async def meet(number):
-            async with together:
-                found.append(await self.java.java.lang.Math.abs(-number))
-            return number
-
-        async def task(number):
-            async def call():
-                return await meet(number)
-
-            return await pool.submit(jpeer.cast("java.util.concurrent.Callable", call))
-
-        pool = await self.java.java.util.concurrent.Executors.newFixedThreadPool(3)
-        futures = [await task(number) for number in (1, 2, 3)]
-        self.assertEqual([await each.get() for each in futures], [1, 2, 3])
-        self.assertEqual(sorted(found), [1, 2, 3])
-        await pool.shutdown()
 
     async def test_tasks_that_a_coroutine_leaves_behind(self):
         left = []
@@ -328,11 +279,6 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await (await pool.submit(later)).get(), 5)
         await pool.shutdown()
 
-    async def test_callbacks(self):
-        xs = await self.java.java.util.ArrayList([3, 1, 2])
-        await xs.sort(lambda a, b: a - b)
-        self.assertEqual([x async for x in xs], [1, 2, 3])
-
     async def test_launching(self):
         async with jpeer.aio.launch() as java:
             self.assertEqual(await java.java.lang.Math.abs(-1), 1)
@@ -344,15 +290,3 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(await reader.read(), ord("t"))
         with self.assertRaises(ConnectionError):
             await other.java.lang.Math.abs(-1)
-
-    async def test_cancelled(self):
-        task = asyncio.ensure_future(self.java.java.lang.Thread.sleep(300))
-        await asyncio.sleep(0)
-        task.cancel()
-        with self.assertRaises(asyncio.CancelledError):
-            await task
-        self.assertEqual(await asyncio.wait_for(self.java.java.lang.Math.abs(-1), SECONDS), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

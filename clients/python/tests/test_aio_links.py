@@ -1,7 +1,6 @@
 """jpeer.aio with calls at once, and what its loop does not wait for."""
 
 import asyncio
-import functools
 import os
 import signal
 import threading
@@ -10,25 +9,17 @@ import unittest
 import unittest.mock
 
 import jpeer.aio
-from support import SECONDS, launch
+from support import AioCase, SECONDS, module_peer
 
-peer = None
-
-
-def setUpModule():
-    global peer
-    peer = launch()
+peer = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals(), "peer")
 
 
-def tearDownModule():
-    peer.close()
-
-
-class FirstSight(unittest.IsolatedAsyncioTestCase):
+class FirstSight(AioCase):
     """What is asked about an answer is asked on a thread, and not on the loop's."""
 
     async def asyncSetUp(self):
-        self.java = await jpeer.aio.connect(peer.url)
+        await super().asyncSetUp()
         self.asked = {}  # what was asked about -> whether on the loop's thread
         loop = threading.get_ident()
         describe = self.java._java._classes._describe
@@ -38,9 +29,6 @@ class FirstSight(unittest.IsolatedAsyncioTestCase):
             return describe(name, handle)
 
         self.java._java._classes._describe = note
-
-    async def asyncTearDown(self):
-        await self.java.close()
 
     async def test_objects(self):
         Collections = self.java.java.util.Collections
@@ -53,12 +41,6 @@ class FirstSight(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await empty.size(), 0)
         self.assertEqual(await (await Collections.emptyList()).size(), 0)
         self.assertEqual(self.asked, {})
-
-    async def test_names_on_another_thread(self):
-        Error = await asyncio.to_thread(self.java.type, "java.io.IOError")
-        self.assertIs(self.asked["java.io.IOError"], False)
-        self.assertFalse(any(self.asked.values()))
-        self.assertIs(Error, self.java.java.io.IOError)
 
     async def test_pages(self):
         Arrays = self.java.java.util.Arrays
@@ -83,36 +65,17 @@ class FirstSight(unittest.IsolatedAsyncioTestCase):
         self.assertIs(self.asked["java.lang.NumberFormatException"], False)
         self.assertFalse(any(self.asked.values()))
 
-    async def test_values_that_python_reads(self):
-        threads = []
-        reader = jpeer.values.OptionalReader._from_object
 
-        def note(handle):
-            threads.append(threading.get_ident())
-            return reader(handle)
-
-        with unittest.mock.patch.object(jpeer.values.OptionalReader, "_from_object", staticmethod(note)):
-            point = await self.java.java.awt.Point(1, 2)
-            found = await self.java.java.util.Optional.of(point)
-        self.assertEqual(found, point)
-        self.assertNotIn(threading.get_ident(), threads)
-        self.assertEqual(await self.java.java.util.Optional.of("text"), "text")
-
-    async def test_a_thread_that_cannot_be_had(self):
-        self.java._links._threads.shutdown()
-        self.assertEqual(await (await self.java.java.util.Collections.emptyList()).size(), 0)
-
-
-class CallsAtOnce(unittest.IsolatedAsyncioTestCase):
+class CallsAtOnce(AioCase):
     """What the calls wait for comes by another one; a deadline ends what would wait for ever."""
 
     async def asyncSetUp(self):
-        self.java = await jpeer.aio.connect(peer.url)
+        await super().asyncSetUp()
         self.latch = await self.java.java.util.concurrent.CountDownLatch(1)
 
     async def asyncTearDown(self):
         await asyncio.wait_for(self.latch.countDown(), SECONDS)
-        await self.java.close()
+        await super().asyncTearDown()
 
     async def together(self, *calls):
         return await asyncio.wait_for(asyncio.gather(*calls), SECONDS)
@@ -131,10 +94,6 @@ class CallsAtOnce(unittest.IsolatedAsyncioTestCase):
         found = await self.together(*(barrier.await_() for _ in range(10)))
         self.assertEqual(sorted(found), list(range(10)))
         self.assertGreaterEqual(self.link_count, 10)
-
-    async def test_take_and_put(self):
-        queue = await self.java.java.util.concurrent.LinkedBlockingQueue()
-        self.assertEqual(await self.together(queue.take(), queue.put("there")), ["there", None])
 
     async def test_calls_that_were_given_up(self):
         for _ in range(3):
@@ -229,23 +188,6 @@ class CallsAtOnce(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found, [True] * 5)
         self.assertTrue(all(link.is_ours for free in self.java._links._free for link in free))
 
-    async def test_partials_of_one_function_meet(self):
-        together = asyncio.Barrier(3)
-
-        async def meet(x):
-            async with together:
-                return x + 1
-
-        lists = [await self.java.java.util.ArrayList([number]) for number in range(3)]
-        await self.together(*(each.replaceAll(functools.partial(meet)) for each in lists))
-        self.assertEqual([await each.get(0) for each in lists], [1, 2, 3])
-
-    async def test_functions_do_not_open_a_link_each(self):
-        for _ in range(50):
-            xs = await self.java.java.util.ArrayList([1])
-            await xs.forEach(lambda x: None)
-        self.assertLessEqual(self.link_count, 5)
-
     async def test_more_calls_than_links(self):
         with unittest.mock.patch("jpeer.aio_links.LINKS_MAX", 3):
             waiting = [self.java.java.lang.Thread.sleep(100) for _ in range(6)]
@@ -297,7 +239,3 @@ class ClosedLoop(unittest.TestCase):
                 java._java._connection.process()
             java._java.close()
         hook.assert_not_called()
-
-
-if __name__ == "__main__":
-    unittest.main()

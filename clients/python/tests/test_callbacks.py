@@ -10,18 +10,10 @@ import unittest.mock
 import weakref
 
 import jpeer
-from support import SECONDS, launch
+from support import SECONDS, module_peer
 
-java = None
-
-
-def setUpModule():
-    global java
-    java = launch()
-
-
-def tearDownModule():
-    java.close()
+java = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals())
 
 
 class Functions(unittest.TestCase):
@@ -41,12 +33,7 @@ class Functions(unittest.TestCase):
             return x * 2
 
         for function in (
-            lambda x: x * 2,
-            named,
-            Twice(),
-            Twice().method,
-            Twice.static,
-            functools.partial(operator.mul, 2),
+            lambda x: x * 2, named, Twice(), Twice().method, Twice.static, functools.partial(operator.mul, 2),
         ):
             with self.subTest(function):
                 found = java.java.util.stream.Stream.of(1, 2).map(jpeer.cast("java.util.function.Function", function))
@@ -70,19 +57,14 @@ class Functions(unittest.TestCase):
             .collect(java.java.util.stream.Collectors.joining(","))
         )
         self.assertEqual(text, "1,2")
-        with self.assertRaises(TypeError):
-            Function(5)
-        with self.assertRaises(TypeError):
-            Function()
+        self.assertRaises(TypeError, Function, 5)
+        self.assertRaises(TypeError, Function)
 
     def test_methods_of_java_as_functions(self):
         self.assertEqual(list(java.java.util.stream.Stream.of("1", "2").map(java.java.lang.Integer.parseInt)), [1, 2])
         xs = java.java.util.ArrayList()
         java.java.util.ArrayList([1, 2]).forEach(xs.append)
         self.assertEqual(xs, [1, 2])
-
-    def test_what_a_void_method_gives_is_dropped(self):
-        java.java.util.ArrayList([1]).forEach(lambda x: x)
 
     def test_what_is_true_is_a_boolean(self):
         numbers = java.java.util.stream.IntStream.range(0, 6)
@@ -99,15 +81,6 @@ class Functions(unittest.TestCase):
         self.assertEqual(list(words.stream().filter(Known())), ["a"])
         self.assertEqual(list(words.stream().map(lambda word: [])), [[], []])
 
-    def test_values(self):
-        for value in (None, 5, 1.5, "ü😀", True, [1, 2], {"a": 1}):
-            result = java.java.util.stream.Stream.of("x").map(lambda _: value).toList()[0]
-            self.assertEqual(result, value)
-        seen = []
-        java.java.util.ArrayList([None, 5, "x", [1], java.java.awt.Point(1, 2)]).forEach(seen.append)
-        self.assertEqual(seen[:4], [None, 5, "x", [1]])
-        self.assertEqual(seen[4].x, 1)
-
     def test_a_result_that_does_not_fit(self):
         with self.assertRaises(jpeer.JavaException):
             java.java.util.ArrayList([2, 1]).sort(lambda a, b: "text")
@@ -117,14 +90,6 @@ class Functions(unittest.TestCase):
     def test_wrong_number_of_arguments(self):
         with self.assertRaisesRegex(TypeError, "positional argument"):
             java.java.util.ArrayList([2, 1]).sort(jpeer.cast("java.util.Comparator", lambda a: 0))
-
-    def test_calls_from_callbacks(self):
-        def depth(n):
-            if n == 0:
-                return 0
-            return 1 + java.java.util.ArrayList([n]).stream().mapToInt(lambda k: depth(k - 1)).sum()
-
-        self.assertEqual(depth(15), 15)
 
     def test_the_same_function_is_the_same_object(self):
         class Holder:
@@ -144,12 +109,6 @@ class Functions(unittest.TestCase):
                 self.assertTrue(xs.remove(jpeer.cast("java.lang.Runnable", target)))
         xs.add(jpeer.cast("java.lang.Runnable", function))
         self.assertFalse(xs.remove(jpeer.cast("java.lang.Runnable", lambda: None)))
-
-    def test_one_function_for_several_interfaces(self):
-        words = java.java.util.ArrayList(["a", "bb"])
-        for _ in range(2):
-            self.assertEqual(list(words.stream().map(len)), [1, 2])
-            self.assertEqual(list(words.stream().mapToInt(len)), [1, 2])
 
     def test_listeners_are_removed(self):
         model = java.type("javax.swing.DefaultBoundedRangeModel")()
@@ -352,8 +311,7 @@ class Threads(unittest.TestCase):
             supply = other.java.util.concurrent.CompletableFuture.supplyAsync
             failure = RuntimeError("can't start new thread")
             with unittest.mock.patch.object(threading.Thread, "start", side_effect=failure):
-                with self.assertRaisesRegex(RuntimeError, "new thread"):
-                    supply(lambda: 5)
+                self.assertRaisesRegex(RuntimeError, "new thread", supply, lambda: 5)
             self.assertEqual(supply(lambda: 5).get(), 5)
 
     def test_what_runs_in_a_call_stays_on_its_thread(self):
@@ -378,30 +336,3 @@ class Threads(unittest.TestCase):
         pool.shutdown()
         names = [each for each in threading.enumerate() if each.name == "jpeer-callbacks"]
         self.assertLessEqual(len(names), 16)
-
-    def test_many_threads_of_python(self):
-        def sort(seed):
-            xs = java.java.util.ArrayList([(n * seed) % 101 for n in range(100)])
-            xs.sort(lambda a, b: a - b)
-            results[seed] = list(xs)
-
-        results = {}
-        threads = [threading.Thread(target=sort, args=(seed,)) for seed in range(1, 9)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(SECONDS)
-        for seed in range(1, 9):
-            self.assertEqual(results[seed], sorted((n * seed) % 101 for n in range(100)))
-
-    def test_an_executor(self):
-        pool = java.java.util.concurrent.Executors.newFixedThreadPool(3)
-        Callable = java.java.util.concurrent.Callable
-        tasks = [Callable(functools.partial(lambda n: n * n, number)) for number in range(10)]
-        futures = pool.invokeAll(tasks)
-        self.assertEqual([future.get() for future in futures], [n * n for n in range(10)])
-        pool.shutdown()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,21 +8,12 @@ import io
 import itertools
 import operator
 import unittest
-import weakref
 
 import jpeer
-from support import launch
+from support import module_peer
 
-java = None
-
-
-def setUpModule():
-    global java
-    java = launch()
-
-
-def tearDownModule():
-    java.close()
+java = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals())
 
 
 def array_list(*elements):
@@ -37,8 +28,7 @@ class Lists(unittest.TestCase):
         self.assertEqual((first, more), (3, [1, 2]))
         self.assertEqual((xs.index(2), xs.count(1), list(reversed(xs))), (2, 1, [2, 1, 3]))
         self.assertEqual((sorted(xs), max(xs), sum(xs)), ([1, 2, 3], 3, 6))
-        with self.assertRaises(ValueError):
-            xs.index(9)
+        self.assertRaises(ValueError, xs.index, 9)
 
     def test_comparing(self):
         xs = array_list(3, 1, 2)
@@ -70,8 +60,7 @@ class Lists(unittest.TestCase):
         for index in (10, -11, 10**6):
             with self.subTest(index), self.assertRaises(IndexError):
                 xs[index]
-        with self.assertRaises(java.java.lang.IndexOutOfBoundsException):
-            xs.get(10)
+        self.assertRaises(java.java.lang.IndexOutOfBoundsException, xs.get, 10)
         with self.assertRaises(TypeError):
             xs["0"]
 
@@ -104,8 +93,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(list(xs), ys)
         self.assertEqual((xs.pop(), xs.pop(0)), (ys.pop(), ys.pop(0)))
         for attempt in (lambda: array_list().pop(), lambda: array_list(1).pop(5)):
-            with self.assertRaises(IndexError):
-                attempt()
+            self.assertRaises(IndexError, attempt)
         with self.assertRaises(ValueError):
             xs[::2] = [1]
         self.assertEqual(xs + [1], [*xs, 1])
@@ -114,10 +102,7 @@ class Lists(unittest.TestCase):
     def test_what_fails_changes_nothing(self):
         xs = array_list(1, 2, 3, 4, 5)
         for part, values in [
-            (slice(1, 3), [1j]),
-            (slice(1, 3), [8, 1j]),
-            (slice(0, 0), [1j]),
-            (slice(0, 4, 2), [8, 1j]),
+            (slice(1, 3), [1j]), (slice(1, 3), [8, 1j]), (slice(0, 0), [1j]), (slice(0, 4, 2), [8, 1j]),
         ]:
             with self.subTest(part), self.assertRaises(TypeError):
                 xs[part] = values
@@ -136,13 +121,6 @@ class Lists(unittest.TestCase):
             xs[0:2] = [1]
         self.assertEqual(xs, [7, 9, 6])
 
-    def test_long_slices(self):
-        xs, ys = array_list(*range(3_000)), list(range(3_000))
-        for each in (xs, ys):
-            each[::2] = range(1_500)
-            each[100:200] = range(1_000)
-        self.assertEqual(xs, ys)
-
     def test_sorting(self):
         xs = array_list(3, 1, 2)
         xs.sort()
@@ -160,8 +138,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(words, ["ccc", "bb", "a"])
         words.sort(java.java.util.Comparator.naturalOrder())
         self.assertEqual(words, ["a", "bb", "ccc"])
-        with self.assertRaises(TypeError):
-            words.sort(len, key=len)
+        self.assertRaises(TypeError, words.sort, len, key=len)
 
     def test_numbers_of_other_types_are_found(self):
         xs = array_list(jpeer.jlong(5), jpeer.jshort(6), jpeer.jfloat(1.5), jpeer.jchar("c"))
@@ -176,12 +153,6 @@ class Lists(unittest.TestCase):
         self.assertEqual(list(xs), numbers)
         self.assertEqual(xs[50_000:50_010], numbers[50_000:50_010])
         self.assertEqual(len(list(java.java.util.Collections.nCopies(20_000, java.java.awt.Point(1, 2)))), 20_000)
-
-    def test_a_loop_may_end_early(self):
-        for place, each in enumerate(java.java.util.ArrayList(range(10_000))):
-            if place == 100:
-                break
-        self.assertEqual(each, 100)
 
     def test_elements_that_are_collections(self):
         xs = array_list([1, 2], {"a": 1}, java.java.awt.Point(1, 2), None, "text")
@@ -255,8 +226,7 @@ class Maps(unittest.TestCase):
             self.assertEqual((list(reversed(m)), list(reversed(m.items()))), (["b", "a"], [("b", 2), ("a", 1)]))
         m = java.java.util.HashMap({0: "x", 1: "y"})
         for each in (m, m.items()):
-            with self.assertRaisesRegex(TypeError, "not reversible"):
-                reversed(each)
+            self.assertRaisesRegex(TypeError, "not reversible", reversed, each)
 
     def test_items_are_a_set(self):
         m = java.java.util.LinkedHashMap()
@@ -308,8 +278,7 @@ class Maps(unittest.TestCase):
         del m["b"]
         with self.assertRaises(KeyError):
             del m["b"]
-        with self.assertRaises(KeyError):
-            m.pop("b")
+        self.assertRaises(KeyError, m.pop, "b")
         self.assertEqual(dict([m.popitem()]).keys() - {"c", "d", 5}, set())
         self.assertEqual(len(m), 2)
         with self.assertRaises(KeyError):
@@ -342,8 +311,7 @@ class Iterators(unittest.TestCase):
         self.assertEqual((next(it), next(it)), (1, 2))
         self.assertEqual(list(itertools.islice(it, 2)), [3, 4])
         self.assertEqual((list(it), list(it)), ([5], []))
-        with self.assertRaises(StopIteration):
-            next(it)
+        self.assertRaises(StopIteration, next, it)
 
     def test_one_element_takes_one(self):
         it = array_list(1, 2, 3).iterator()
@@ -406,15 +374,6 @@ class Leaks(unittest.TestCase):
             read_some()
         self.assertLessEqual(self.held(), before)
 
-    def test_a_closed_connection(self):
-        other = jpeer.connect(java.url)
-        next(other.java.util.ArrayList([1, 2, 3]).iterator())
-        connection = weakref.ref(other)
-        other.close()
-        del other
-        gc.collect()
-        self.assertIsNone(connection())
-
 
 class Arrays(unittest.TestCase):
     def test_making(self):
@@ -427,10 +386,8 @@ class Arrays(unittest.TestCase):
         self.assertEqual(len(java.array("java.lang.String", 2, 3)[1]), 3)
         self.assertEqual(java.type("int[]")([1, 2]), [1, 2])
         self.assertEqual(java.type("int[][]")([[1], [2, 3]])[1], [2, 3])
-        with self.assertRaises(TypeError):
-            java.array("int", ["x"])
-        with self.assertRaises(java.java.lang.NegativeArraySizeException):
-            java.array("int", -1)
+        self.assertRaises(TypeError, java.array, "int", ["x"])
+        self.assertRaises(java.java.lang.NegativeArraySizeException, java.array, "int", -1)
 
     def test_elements(self):
         for xs in (java.array("int", range(30)), java.array("java.lang.Object", list(range(30)))):
@@ -452,8 +409,7 @@ class Arrays(unittest.TestCase):
                 self.assertEqual(xs[:2] * 2, (xs * 2)[:2] * 2)
                 same = xs
                 for attempt in (operator.iadd, operator.imul):
-                    with self.assertRaisesRegex(TypeError, "the length of an array is fixed"):
-                        attempt(same, 2)
+                    self.assertRaisesRegex(TypeError, "the length of an array is fixed", attempt, same, 2)
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)
@@ -490,7 +446,3 @@ class Progress(unittest.TestCase):
         if importlib.util.find_spec("tqdm") is None:
             self.skipTest("no tqdm")
         self.assertIn("3000/3000", shown.getvalue())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,18 +11,10 @@ import zoneinfo
 
 import jpeer
 from jpeer._native import Forms, Typed
-from support import SECONDS, launch
+from support import SECONDS, module_peer
 
-java = None
-
-
-def setUpModule():
-    global java
-    java = launch()
-
-
-def tearDownModule():
-    java.close()
+java = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals())
 
 
 class Order(unittest.TestCase):
@@ -56,10 +48,6 @@ class Order(unittest.TestCase):
             java.java.lang.Integer.parseInt(self.forms("x", "5"))
         self.assertEqual(self.asked, ["x"])
 
-    def test_a_form_that_cannot_be_made(self):
-        with self.assertRaisesRegex(TypeError, r"parseInt\(java.util.List\)"):
-            java.java.lang.Integer.parseInt(Forms([1], lambda: 1 // 0))
-
     def test_several_values(self):
         forms = Forms([1], 5)
         self.assertEqual(java.java.lang.Math.addExact(forms, forms), 10)
@@ -68,23 +56,12 @@ class Order(unittest.TestCase):
         self.assertEqual(java.java.util.Arrays.asList(Forms(Typed("java.util.List", 5), [5]), 3), [[5], 3])
         self.assertEqual(java.array("int", [forms, 2, forms]), [5, 2, 5])
 
-    def test_fields_constructors_and_receivers(self):
-        point = java.java.awt.Point(Forms([1], 3), 4)
-        point.x = Forms([1], 7)
-        self.assertEqual((point.x, point.y), (7, 4))
-        self.assertEqual(java.java.lang.String.length(Forms(Typed("java.util.List", []), "text")), 4)
-
-    def test_without_forms(self):
-        with self.assertRaises(TypeError):
-            Forms()
-
 
 class Moments(unittest.TestCase):
     MOMENTS = [
         datetime.datetime(2024, 7, 1, 12, 30, tzinfo=zone)
         for zone in (
-            datetime.timezone.utc,
-            datetime.timezone(datetime.timedelta(hours=5, minutes=45)),
+            datetime.timezone.utc, datetime.timezone(datetime.timedelta(hours=5, minutes=45)),
             zoneinfo.ZoneInfo("Europe/Berlin"),
         )
     ]
@@ -148,15 +125,10 @@ class Casts(unittest.TestCase):
     def test_optionals(self):
         toString = java.java.util.Objects.toString
         for name, value, text in [
-            ("", 5, "Optional[5]"),
-            ("", None, "Optional.empty"),
-            ("", datetime.date(2024, 2, 29), "Optional[2024-02-29]"),
-            ("", [1], "Optional[[1]]"),
-            ("", jpeer.cast("java.util.Optional", 5), "Optional[Optional[5]]"),
-            ("", jpeer.jlong(5), "Optional[5]"),
-            ("Int", 5, "OptionalInt[5]"),
-            ("Int", None, "OptionalInt.empty"),
-            ("Long", 5, "OptionalLong[5]"),
+            ("", 5, "Optional[5]"), ("", None, "Optional.empty"),
+            ("", datetime.date(2024, 2, 29), "Optional[2024-02-29]"), ("", [1], "Optional[[1]]"),
+            ("", jpeer.cast("java.util.Optional", 5), "Optional[Optional[5]]"), ("", jpeer.jlong(5), "Optional[5]"),
+            ("Int", 5, "OptionalInt[5]"), ("Int", None, "OptionalInt.empty"), ("Long", 5, "OptionalLong[5]"),
             ("Double", 1.5, "OptionalDouble[1.5]"),
         ]:
             with self.subTest(text):
@@ -241,13 +213,3 @@ class InALoop(unittest.TestCase):
     def test_other_forms(self):
         made, error = self.send("new", "java.util.ArrayList", (array.array("i", [1, 2]),))
         self.assertEqual((made, error), ([1, 2], None))
-
-    def test_none_is_taken(self):
-        value, error = self.send("call", "java.lang.Integer", "parseInt", None, (Forms([1], {}, lambda: 1 // 0),))
-        self.assertIsNone(value)
-        self.assertIsInstance(error, jpeer.BadArgument)
-        self.assertIn("parseInt(java.util.List)", str(error))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -20,7 +20,7 @@ METHOD = {"name": "run", "modifiers": "public", "isStatic": True, "returnType": 
 
 class Hostile(unittest.TestCase):
     def connect(self, reply, timeout=SECONDS):
-        peer = HostilePeer(lambda request, _: usual(request) or reply(request))
+        peer = HostilePeer(lambda asked, _: [reply(each) for each in asked] if isinstance(asked, list) else usual(asked) or reply(asked))
         self.addCleanup(lambda: self.assertEqual(peer.faults, []))
         self.addCleanup(peer.close)
         java = jpeer.connect(peer.url, timeout=timeout)
@@ -51,7 +51,7 @@ class Answers(Hostile):
             value_of("java.lang.Integer", []), value_of("boolean", "perhaps"), reference_to("Evil", -1),
             reference_to("Evil", 1 << 40), reference_to("Evil", "5"), reference_to("Evil", 1.5),
             reference_to("no/such name\ud800", 5),
-        )):  # fmt: skip
+        )):
             with self.subTest(at=at), self.assertRaises(jpeer.ProtocolError):
                 print("harmless:", repr(self.call(value))[:100])
 
@@ -73,20 +73,15 @@ class Answers(Hostile):
                 return result(request, description(name, interfaces=[parents[name]] if name in parents else []))
             return result(request, reference_to(kind, 7) if request["params"].get("method") == "run" else value)
 
-        peer = HostilePeer(lambda asked, _: [reply(each) for each in asked] if isinstance(asked, list) else usual(asked) or reply(asked))
-        self.addCleanup(peer.close)
-        java = jpeer.connect(peer.url, timeout=SECONDS)
-        self.addCleanup(java.close)
-        return java._connection.call("Evil", "run", None, ())
+        return self.connect(reply)._connection.call("Evil", "run", None, ())
 
     def test_sizes_that_are_none(self):
         for value in (value_of("int", "-1"), value_of("java.lang.String", "x"), value_of("double", "2"), value_of("boolean", "true"),
-                      value_of("java.math.BigInteger", "9" * 30), {"void": True}):  # fmt: skip
+                      value_of("java.math.BigInteger", "9" * 30), {"void": True}):
             for kind in ("java.util.ArrayList", "java.util.HashMap", "[I", "[Ljava.lang.Object;"):
                 with self.subTest(kind=kind, value=value):
                     held = self.hold(kind, value)
-                    with self.assertRaises(jpeer.ProtocolError):
-                        len(held)
+                    self.assertRaises(jpeer.ProtocolError, len, held)
 
     def test_entries_that_are_no_pairs(self):
         for elements in ([5], [["a", 1], 5], ["ab"], [None], [{"type": "Evil", "ref": 8}]):
@@ -162,7 +157,7 @@ class Descriptions(Hostile):
             {"methods": [self.method("x", parameters=[{}])]}, {"interfaces": "java.util.List"}, {"class": 7},
             {"methods": [self.method("x", isStatic="no")]}, {"class": "a\0b"}, {"nested": {"a": 1}},
             {"class": "\ud800"}, {"modifiers": 7}, {"superclasses": ["Evil"]},
-        ):  # fmt: skip
+        ):
             with self.subTest(changes=changes), self.assertRaises(jpeer.ProtocolError):
                 self.connect_to(value_of("int", "5"), **changes).Evil.run()
 
@@ -248,7 +243,7 @@ class Stack(unittest.TestCase):
             with self.subTest(size=size):
                 done = subprocess.run(
                     [sys.executable, "-c", script.format(path=sys.path, size=size)], capture_output=True, text=True,
-                    timeout=SECONDS * 2, check=False)  # fmt: skip
+                    timeout=SECONDS * 2, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr[-2000:])
                 self.assertIn("code", done.stdout)
 
@@ -257,14 +252,14 @@ class Mutations(Hostile):
     """Valid answers with members that are dropped or replaced; a failure names the seed."""
 
     ATOMS = (None, True, -1, 0, 1 << 31, 1 << 63, 10**400, 1.5, 1e300, "", "x", "\ud800", "\0", "9" * 5000, [], {}, [[]],
-             {"ref": 1}, {"type": "Evil"}, "java.util.List", "__class__", {"type": "double", "value": "NaN"})  # fmt: skip
+             {"ref": 1}, {"type": "Evil"}, "java.util.List", "__class__", {"type": "double", "value": "NaN"})
     SEEDS = (
         value_of("int", "5"), value_of("java.lang.String", "text"), value_of("double", "NaN"), {"void": True},
         reference_to("Evil", 7), reference_to("java.util.ArrayList", 9), reference_to("java.util.HashMap", 9),
         reference_to("java.math.BigDecimal", 9, value="1.5"), reference_to("java.time.Instant", 9, value="2024-02-29T00:00:00Z"),
         value_of("int[]", "[1,2]"), description("Evil", methods=[METHOD]),
         {"elements": [1, "a", {"type": "Evil", "ref": 8}, ["k", "v"]], "done": True, "ref": 5},
-    )  # fmt: skip
+    )
 
     def mutate(self, choose, value):
         value = copy.deepcopy(value)
@@ -318,7 +313,3 @@ class Mutations(Hostile):
                 pass
             except Exception as why:
                 raise AssertionError(f"seed {seed}, step {step}") from why
-
-
-if __name__ == "__main__":
-    unittest.main()

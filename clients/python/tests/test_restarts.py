@@ -2,9 +2,9 @@
 
 import asyncio
 import gc
-import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import jpeer
 import jpeer.aio
@@ -27,59 +27,18 @@ def await_peer(java):
 
 def on_thread(function):
     """The function's result, on a thread of its own, which has a link of its own."""
-    results = []
-
-    def run():
-        try:
-            results.append((function(), None))
-        except BaseException as error:
-            results.append((None, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(SECONDS)
-    if not results:
-        raise AssertionError("the thread has not ended")
-    result, error = results[0]
-    if error is not None:
-        raise error
-    return result
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function).result(SECONDS)
 
 
-class Worker:
+class Worker(ThreadPoolExecutor):
     """A thread that keeps its link, and runs what it is given."""
 
     def __init__(self):
-        self._wanted, self._done = threading.Semaphore(0), threading.Semaphore(0)
-        self._function = self._result = self._error = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self):
-        while True:
-            self._wanted.acquire()
-            if self._function is None:
-                return
-            self._result = self._error = None
-            try:
-                self._result = self._function()
-            except BaseException as error:
-                self._error = error
-            self._done.release()
+        super().__init__(1)
 
     def run(self, function):
-        self._function = function
-        self._wanted.release()
-        if not self._done.acquire(timeout=SECONDS):
-            raise AssertionError("the thread did not run it")
-        if self._error is not None:
-            raise self._error
-        return self._result
-
-    def end(self):
-        self._function = None
-        self._wanted.release()
-        self._thread.join(SECONDS)
+        return self.submit(function).result(SECONDS)
 
 
 class Restarts(unittest.TestCase):
@@ -105,7 +64,7 @@ class Restarts(unittest.TestCase):
             ("batch", lambda: java._connection.batch([("call", "java.util.List", "add", new, ("wrong",)),
                                                       ("call", "java.util.List", "add", old, ("wrong",))])),
             ("another link", lambda: on_thread(lambda: old.size())),
-        ):  # fmt: skip
+        ):
             with self.subTest(what):
                 with self.assertRaises(jpeer.StaleObject) as caught:
                     attempt()
@@ -194,7 +153,7 @@ class Restarts(unittest.TestCase):
             gc.collect()
             worker.run(java.stats)
             self.assertEqual(on_thread(lambda: list(new)), ["new"])
-            worker.end()
+            worker.shutdown()
 
         self.check_each(check)
 
@@ -214,7 +173,7 @@ class Restarts(unittest.TestCase):
                     break
                 except ConnectionError:
                     self.assertLess(time.monotonic(), end)
-            worker.end()
+            worker.shutdown()
 
         self.check_each(check)
 
@@ -243,8 +202,7 @@ class Restarts(unittest.TestCase):
                 with self.assertRaises(KeyError):
                     java.java.util.List.of(1).forEach(failing)
             made = java.java.util.HashMap()
-            with self.assertRaises(jpeer.StaleObject):
-                made.computeIfAbsent("key", lambda key: old)
+            self.assertRaises(jpeer.StaleObject, made.computeIfAbsent, "key", lambda key: old)
             self.assertEqual(made.size(), 0)
 
         self.check_each(check, ("ws+unix", "shm"))
@@ -286,7 +244,3 @@ class RestartsOfLoops(unittest.TestCase):
                 self.assertNotIn(old, news)
             texts = await asyncio.gather(*(new.toString() for new in news))
             self.assertEqual(texts, [f"[new {number}]" for number in range(6)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,8 +66,7 @@ class Stubs(unittest.TestCase):
             "class ArrayList(jpeer.java.util.AbstractList):",
             "class LinkedList(jpeer.java.util.AbstractSequentialList, jpeer.java.util.Deque):",
             "    class Entry(jpeer.collections.EntryMixin, jpeer.JavaObject):",
-            "    def size(self) -> builtins.int: ...",
-            "    def iterator(self) -> jpeer.java.util.Iterator: ...",
+            "    def size(self) -> builtins.int: ...", "    def iterator(self) -> jpeer.java.util.Iterator: ...",
             "    def nextInt(self, origin: builtins.int, bound: builtins.int, /) -> builtins.int: ...",
             "class NoSuchElementException(jpeer.java.lang.RuntimeException):",
         ):
@@ -117,14 +116,10 @@ class Stubs(unittest.TestCase):
                 [sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "program.py"],
                 env={**os.environ, "MYPYPATH": os.pathsep.join(path)}, cwd=folder, capture_output=True, text=True,
                 timeout=SECONDS, check=False,
-            )  # fmt: skip
+            )
         told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
         for note in ("int", "bool", "jpeer.java.util.Iterator", "Any", r"(int \| None|Union\[builtins.int, None\])"):
             self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}')
         errors = [line for line in told if line.startswith("error")]
         self.assertEqual(len(errors), 1, done.stdout)
         self.assertIn('"ArrayList" has no attribute "nothing"', errors[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

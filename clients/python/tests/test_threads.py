@@ -9,16 +9,11 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import jpeer
-from support import SECONDS, launch
+from support import SECONDS, await_true, launch, module_peer, run_threads
 
 
-def setUpModule():
-    global java
-    java = launch()
-
-
-def tearDownModule():
-    java.close()
+java = None  # while the tests of this module run
+setUpModule, tearDownModule = module_peer(globals())
 
 
 def links():
@@ -60,26 +55,18 @@ class Blocked(unittest.TestCase):
 
     def test_a_callback_that_another_thread_has_given(self):
         names = java.java.util.TreeSet(lambda a, b: (a > b) - (a < b))
-        done = []
 
-        def fill():
-            for n in (3, 1, 2):
+        def fill(numbers):
+            for n in numbers:
                 names.add(n)
-            done.append(list(names))
+            return list(names)
 
-        thread = threading.Thread(target=fill)
-        thread.start()
-        thread.join(SECONDS)
-        self.assertEqual(done, [[1, 2, 3]])
+        self.assertEqual(run_threads(fill, [(3, 1, 2)]), [[1, 2, 3]])
 
 
 class Links(unittest.TestCase):
     def run_thread(self, function, *args):
-        results = []
-        thread = threading.Thread(target=lambda: results.append(function(*args)))
-        thread.start()
-        thread.join(SECONDS)
-        return results[0]
+        return run_threads(lambda _: function(*args), [None])[0]
 
     def test_threads_that_have_ended_leave_their_link(self):
         self.run_thread(java.java.lang.Math.abs, -1)
@@ -93,28 +80,6 @@ class Links(unittest.TestCase):
         made.append(3)
         self.assertEqual(self.run_thread(list, made), [1, 2, 3])
         self.assertEqual(made, java.java.util.ArrayList([1, 2, 3]))
-
-    def test_one_function_is_one_object_for_java(self):
-        support = java.java.beans.PropertyChangeSupport("a bean")
-        events = []
-        listener = events.append
-        support.addPropertyChangeListener(listener)
-        self.run_thread(support.firePropertyChange, "name", "old", "new")
-        self.assertEqual([event.getNewValue() for event in events], ["new"])
-        self.run_thread(support.removePropertyChangeListener, listener)
-        self.assertEqual(len(support.getPropertyChangeListeners()), 0)
-
-    def test_what_threads_have_made_ends(self):
-        def make():
-            xs = [java.java.util.ArrayList([n]) for n in range(100)]
-            return sum(x[0] for x in xs)
-
-        gc.collect()
-        before = java.stats()["objects"]
-        for _ in range(3):
-            self.assertEqual(self.run_thread(make), sum(range(100)))
-        gc.collect()
-        self.await_objects(before)
 
     def test_what_one_thread_has_made_and_another_lets_go_of(self):
         def make():
@@ -133,23 +98,10 @@ class Links(unittest.TestCase):
                 self.await_objects(before)
 
     def await_objects(self, count):
-        deadline = time.monotonic() + SECONDS
-        while java.stats()["objects"] > count and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertLessEqual(java.stats()["objects"], count)
-
-    def test_other_transports(self):
-        for scheme in ("ws+unix", "http+unix"):
-            with self.subTest(scheme), jpeer.connect(java.url.replace("ws+unix", scheme), timeout=SECONDS) as other:
-                queue = other.java.util.concurrent.LinkedBlockingQueue()
-                with ThreadPoolExecutor(2) as pool:
-                    taken = pool.submit(queue.take)
-                    pool.submit(queue.put, 5)
-                    self.assertEqual(taken.result(SECONDS), 5)
+        await_true(lambda: java.stats()["objects"] <= count, "the objects end")
 
     def test_a_peer_that_cannot_share_sessions(self):
-        with self.assertRaisesRegex(ConnectionError, "--compat pal: .*share_session"):
-            launch(options=["--compat", "pal"])
+        self.assertRaisesRegex(ConnectionError, "--compat pal: .*share_session", launch, options=["--compat", "pal"])
 
     def test_waits_that_are_given_up(self):
         """What comes after them does not wait behind them, and their links are used again."""
@@ -157,8 +109,7 @@ class Links(unittest.TestCase):
             for number in range(20):
                 queue = other.java.util.concurrent.LinkedBlockingQueue()
                 other.timeout = 0.02
-                with self.assertRaises(TimeoutError):
-                    queue.take()
+                self.assertRaises(TimeoutError, queue.take)
                 other.timeout = SECONDS
                 queue.put(number)
             self.assertLess(other._connection.link_count, 10)
@@ -201,8 +152,7 @@ class Ends(unittest.TestCase):
         for each in threads:
             each.join(SECONDS)
         self.assertEqual(len(failures), len(threads))
-        with self.assertRaises(ConnectionError):
-            queue.size()
+        self.assertRaises(ConnectionError, queue.size)
         there = java.java.lang.System.getProperties().remove("queue")
         for _ in threads:  # Java goes on waiting
             there.put("the end")
@@ -242,10 +192,7 @@ class Ends(unittest.TestCase):
         kept = java.java.util.ArrayList()
         before = java.stats()["sessions_of_this_address"]
         self.run_program("2\n", program, java.url)
-        deadline = time.monotonic() + SECONDS
-        while java.stats()["sessions_of_this_address"] > before and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertLessEqual(java.stats()["sessions_of_this_address"], before)
+        await_true(lambda: java.stats()["sessions_of_this_address"] <= before, "the session ends")
         self.assertEqual(kept.size(), 0)
 
     def test_a_fork_on_a_thread_without_a_call(self):
@@ -269,7 +216,3 @@ class Ends(unittest.TestCase):
             "print(statuses, java.java.lang.Math.abs(-1))\n"
         )
         self.run_program("[0] 1\n", program)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -112,7 +112,3 @@ class Examples(StubTest):
 
     def test_there_are_examples(self):
         self.assertEqual({"jsonrpc-1.1", "jsonrpc-2.0", "library"}, {case["name"].split(": ")[0] for case in CASES})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -295,7 +295,3 @@ class Deadlines(StubTest):
         socket.send_text("here")
         self.assertEqual("here", socket.receive_text())
         socket.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -246,7 +246,3 @@ class Report(LeftTest):
         self.stub.release()
         for client in clients:
             client.connection.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

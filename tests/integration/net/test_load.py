@@ -572,7 +572,3 @@ class Drain(unittest.TestCase):
         self.assertEqual("done", one.receive_text())
         one.close()
         stub.stop()
-
-
-if __name__ == "__main__":
-    unittest.main()

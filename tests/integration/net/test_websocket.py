@@ -295,7 +295,3 @@ class Deadlines(StubTest):
             for byte in drip[1:]:
                 self.socket.send(bytes([byte]))
                 self.assertLess(time.monotonic(), end, "it was never told that its time is over")
-
-
-if __name__ == "__main__":
-    unittest.main()
