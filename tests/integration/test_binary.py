@@ -4,9 +4,9 @@ import base64
 import gzip
 import json
 
-from support.peer_case import BinaryCase, PeerCase, allow
 from support.binary_client import (DENIED, BinaryClient, Refused, call_message, control_message, get_message,
                                    meta_message, named, new_message, obj, obj_null, obj_ref, obj_text, put_message)
+from support.peer_case import BinaryCase, PeerCase, allow
 
 LIST = "java.util.ArrayList"
 FIELDS = "fixtures.Fields"

@@ -1,11 +1,11 @@
 """Binary messages that nobody should send: each is answered, and the peer serves others afterwards."""
 
-
 import zmq
 
 from support import colfer
-from support.binary_client import (REPLIES, REQUESTS, THROWS, BinaryClient, call_message, control_message, exec_message,
-                                   get_message, meta_message, new_message, obj, obj_text, part_of, put_message)
+from support.binary_client import (REPLIES, REQUESTS, THROWS, BinaryClient, call_message, control_message,
+                                   exec_message, get_message, meta_message, new_message, obj, obj_text, part_of,
+                                   put_message)
 from support.clients import WebSocketClient
 from support.peer_case import PeerCase
 

@@ -5,10 +5,10 @@ import random
 import uuid
 
 from support import colfer
-from support.peer_case import BinaryCase, PeerCase, allow, deny
 from support.binary_client import (DENIED, BinaryClient, Raised, call_message, get_message, new_message, obj, obj_null,
                                    obj_ref, obj_text, put_message)
 from support.peer import eventually
+from support.peer_case import BinaryCase, PeerCase, allow, deny
 
 WARM = 5  # times that a request comes before something changes
 ADD = ("fixtures.Calculator", "add")

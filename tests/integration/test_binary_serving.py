@@ -6,11 +6,11 @@ import signal
 import time
 
 from support import colfer
-from support.peer_case import BinaryCase, PeerCase
 from support.binary_client import (BinaryClient, Raised, call_message, control_message, meta_message, new_message, obj,
                                    part_of)
 from support.clients import WebSocketClient
 from support.peer import START_SECONDS, Peer
+from support.peer_case import BinaryCase, PeerCase
 
 PASS = call_message("fixtures.Blockers", "pass")
 REFUSED = "java.util.concurrent.RejectedExecutionException"

@@ -3,11 +3,11 @@
 import time
 import uuid
 
-from support.peer_case import BinaryCase, PeerCase
 from support.binary_client import (BinaryClient, Raised, call_message, control_message, get_message, meta_message,
                                    new_message, obj, put_message)
 from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer import START_SECONDS
+from support.peer_case import BinaryCase, PeerCase
 
 LIST = "java.util.ArrayList"
 SIZE = (LIST, "size")

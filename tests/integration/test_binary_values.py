@@ -2,9 +2,9 @@
 
 import json
 
-from support.peer_case import BinaryCase
 from support.binary_client import (call_message, get_message, named, new_message, obj, obj_null, obj_ref, obj_text,
                                    put_message)
+from support.peer_case import BinaryCase
 
 LIST = "java.util.ArrayList"
 ARGUMENTS = "fixtures.Arguments"

@@ -55,14 +55,6 @@ class OneSession(CallbackCase):
                 owner.await_call().answer(f"of {name}")
                 self.assertEqual(caller.end(begun), f"of {name}")
 
-    def test_they_share_the_objects(self):
-        one, other = self.connect_again()
-        made = one.new("java.lang.StringBuilder", "shared")
-        begun, call = self.begin(one)
-        self.assertEqual(other.call("java.lang.StringBuilder", "length", on=made), "6")
-        call.answer({"ref": made})
-        self.assertEqual(one.end(begun), "shared")
-
 
 class Interleaved(CallbackCase):
     def keep(self, client, name):
@@ -361,18 +353,6 @@ class Deadlocks(CallbackCase):
         self.assertRegex(self.peer.stdout(), r"(?s)at jpeer\.peer\.Callback\.\S+\(.{1,2000}?- locked <")
         call.answer("first")
         self.assertEqual((one.end(first), other.end(second)), ("first", "second"))
-
-    def test_a_client_that_waits_for_itself(self):
-        """A request without `within` is behind the callback's own."""
-        client = self.connect()
-        first, call = self.begin(client)
-        plain = client.begin_call(CALLING, "echo", 1)
-        nested = client.begin_call(CALLING, "echo", 2, within=call.id)
-        self.assertEqual(client.end(nested), "2")
-        call.answer("now")
-        client.end(first)
-        client.end(plain)
-        self.assertEqual(client.order, [nested, first, plain])
 
 
 class TimedDeadlocks(CallbackCase):

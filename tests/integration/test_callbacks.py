@@ -289,11 +289,6 @@ class Order(CallbackCase):
         total = self.call("invokeAll", self.client.give(lambda call: typed("int", 1), oneway=True), 8)
         self.assertEqual((total, self.client.events), ("8", []))
 
-    def test_events_come_ahead_of_the_answer(self):
-        begun = self.client.begin_call(CALLING, "tell", self.client.give(oneway=True), 2000)
-        self.assertIsNone(self.client.end(begun))
-        self.assertEqual([event.args for event in self.client.events], [[str(number)] for number in range(2000)])
-
     def test_events_come_while_their_request_stays_in_java(self):
         begun = self.client.begin_call(CALLING, "tellAndStay", self.client.give(oneway=True), 500)
         while len(self.client.events) < 500:

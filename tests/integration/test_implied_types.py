@@ -1,10 +1,9 @@
 """`type` left out beside an instance: the object's own class is meant, whatever request of the same form came before
 (docs/protocol.md, "new, call, get, put")."""
 
-
 from support.binary_client import DENIED as DENIED_TYPE
-from support.binary_client import BinaryClient, exec_message, named
 from support.binary_client import plain as plain_obj
+from support.binary_client import BinaryClient, exec_message, named
 from support.clients import HttpClient, RpcError, ShmClient, WebSocketClient, ZmqClient, own_name, plain, ref, typed
 from support.peer_case import INVALID, NOT_FOUND, BinaryCase, allow
 

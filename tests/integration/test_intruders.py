@@ -4,7 +4,7 @@ import json
 import signal
 from pathlib import Path
 
-from support.clients import RpcError, WebSocketClient, ref
+from support.clients import RpcError, WebSocketClient, await_running, ref
 from support.peer import Peer
 from support.peer_case import PeerCase
 
@@ -77,8 +77,7 @@ class Intruders(PeerCase):
                 with self.subTest(home=home.name, presets=presets), Peer("--jvm", home, *presets) as peer:
                     sleepers, client = Sleepers(peer), WebSocketClient(peer)
                     sleepers.begin("fixtures.Blockers", "pass")
-                    while client.call("fixtures.Blockers", "running") != str(CLIENTS):
-                        pass
+                    await_running(client, CLIENTS)
                     self.assertEqual(client.call("fixtures.Intruder", "runMyself"), "1")
                     tried = client.call("fixtures.Intruder", "runsTried")
                     self.assertGreater(int(tried), 5 * CLIENTS)
@@ -98,8 +97,7 @@ class Groups(PeerCase):
         peer = self.start("--jvm", home)
         sleepers, client = Sleepers(peer), WebSocketClient(peer)
         sleepers.begin("fixtures.Blockers", "pass")
-        while client.call("fixtures.Blockers", "running") != str(CLIENTS):
-            pass
+        await_running(client, CLIENTS)
         group = group_of_calls(client)
         while group is not None:
             for method in methods:
@@ -146,8 +144,7 @@ class Groups(PeerCase):
                 client.call("fixtures.Intruder", "holdGroups")
                 sleepers = Sleepers(peer)
                 sleepers.begin("fixtures.Blockers", "pass")
-                while client.call("fixtures.Blockers", "running") != str(CLIENTS):
-                    pass
+                await_running(client, CLIENTS)
                 client.call("fixtures.Blockers", "open")
                 self.assertEqual(len(sleepers.answers()), CLIENTS)
                 self.assertEqual(peer.stop(), 0)
@@ -161,8 +158,7 @@ class Groups(PeerCase):
                 try_call(client, "java.lang.ThreadGroup", "destroy", on=group)
                 sleepers = Sleepers(peer)
                 sleepers.begin("fixtures.Blockers", "pass")
-                while client.call("fixtures.Blockers", "running") != str(CLIENTS):
-                    pass
+                await_running(client, CLIENTS)
                 self.assertEqual(client.call("fixtures.Intruder", "groupOfNewThreads"), "main")
                 client.call("fixtures.Blockers", "open")
                 self.assertEqual(len(sleepers.answers()), CLIENTS)

@@ -1,19 +1,18 @@
 """Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
 
-import contextlib
 import json
 import os
 import resource
 import socket
-import threading
 import time
 
 import websockets
 
 from support.binary_client import BinaryClient, call_message, obj_text
 from support.clients import HttpClient, WebSocketClient, ZmqClient
-from support.peer import FIXTURES, START_SECONDS
+from support.peer import FIXTURES, START_SECONDS, eventually
 from support.peer_case import PeerCase
+from support.raw_websocket import RawWebSocket, frame
 
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
@@ -115,50 +114,13 @@ class Descriptors(PeerCase):
 
 
 class Input(PeerCase):
-    """--input-max-total: what is collected from all clients together."""
-
-    def test_unfinished_messages_are_bounded_and_small_requests_go_on(self):
-        mib = 1 << 20
-        heap = ("-J", "-Xms64m", "-J", "-Xmx64m", "-J", "-XX:+AlwaysPreTouch")  # none of it counts as growth
-        peer = self.start("--message-max", "4M", "--input-max-total", "16M", *heap)
-        port = int(peer.address("http").rsplit(":", 1)[1].split("/")[0])
-        head = (f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {4 * mib}\r\n\r\n").encode()
-        client = self.connect(HttpClient)
-        client.call("fixtures.Calculator", "add", 1, 2)
-        before = peer.resident_kib()
-        greedy = [socket.create_connection(("127.0.0.1", port)) for _ in range(24)]
-        ends = []
-        threads = [threading.Thread(target=self.send_most, args=(one, head, 4 * mib - 65536, ends), daemon=True)
-                   for one in greedy]
-        for thread in threads:
-            thread.start()
-        began = time.monotonic()
-        most = 0
-        while len(ends) < 24 - 5:  # what is left fits
-            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
-            most = max(most, peer.resident_kib() - before)
-            self.assertLess(time.monotonic() - began, START_SECONDS)
-        for head in ends:
-            self.assertIn(b" 503 ", head)
-        if os.environ.get("JPEER_BUILD", "build/release").endswith("release"):
-            self.assertLess(most, (16 + 24) * 1024)
-        for one in greedy:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        for thread in threads:
-            thread.join()
-        for one in greedy:
-            one.close()
-
-    @staticmethod
-    def send_most(connection, head, size, ends):
-        with contextlib.suppress(OSError):
-            connection.sendall(head)
-            for _ in range(0, size, 65536):
-                connection.sendall(b" " * 65536)
-        with contextlib.suppress(OSError):
-            ends.append(connection.recv(4096))
+    def test_what_all_clients_together_may_have_sent_is_bounded(self):
+        """net/test_load.py has the rest."""
+        self.start("--message-max", "1M", "--input-max-total", "1M", sockets=True)
+        half, client = self.connect(RawWebSocket), self.connect(ZmqClient)
+        half.socket.sendall(frame(b"x" * 600_000, length=1_000_000))
+        eventually(lambda: "input-max-total" in client.exchange(LONG.replace("x" * 6000, "x" * 900_000)), "it is refused")
+        self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
 
 
 class Connections(PeerCase):

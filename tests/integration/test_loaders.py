@@ -7,7 +7,7 @@ import time
 
 from support import jdks
 from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
-from support.peer import FIXTURES, Peer, environment
+from support.peer import FIXTURES, environment, eventually
 from support.peer_case import PeerCase
 
 BEYOND = FIXTURES.parent / "beyond.jar"
@@ -35,12 +35,11 @@ def with_loader(client, loader, verb, **params):
 class FatJar(PeerCase):
     """A main that makes a loader for the jars in its jar."""
 
-    def serve(self, options, *arguments):
-        return Peer(*options, application=("fixtures.FatMain", *arguments))
+    def start_fat(self, options, *arguments):
+        return self.serve(*options, application=("fixtures.FatMain", *arguments))
 
     def await_main(self, client, question):
-        while client.call("fixtures.FatMain", question) != "true":
-            time.sleep(0.01)
+        eventually(lambda: client.call("fixtures.FatMain", question) == "true", question)
 
     def use_bean(self, client):
         self.assertEqual(client.call(BEAN, "loaderName"), "fat")
@@ -57,26 +56,26 @@ class FatJar(PeerCase):
 
     @on_each_jdk
     def test_a_bean_is_reached_when_main_has_returned(self, options):
-        with self.serve(options) as peer:
-            for client in self.each(WebSocketClient, HttpClient):
-                self.await_main(client, "hasMainReturned")
-                self.use_bean(client)
+        self.start_fat(options)
+        for client in self.each(WebSocketClient, HttpClient):
+            self.await_main(client, "hasMainReturned")
+            self.use_bean(client)
 
     @on_each_jdk
     def test_and_while_it_runs(self, options):
-        with self.serve(options, "stay") as peer, WebSocketClient(peer) as client:
-            self.await_main(client, "hasStarted")
-            self.use_bean(client)
-            self.assertEqual(client.call("fixtures.FatMain", "hasMainReturned"), "false")
+        client = self.start_fat(options, "stay")
+        self.await_main(client, "hasStarted")
+        self.use_bean(client)
+        self.assertEqual(client.call("fixtures.FatMain", "hasMainReturned"), "false")
 
     @on_each_jdk
     def test_and_when_it_has_thrown(self, options):
-        with self.serve(options, "throw") as peer, WebSocketClient(peer) as client:
-            self.await_main(client, "hasMainReturned")
-            self.use_bean(client)
-            client.call("fixtures.FatMain", "end")
-            self.assertEqual(peer.wait(), 1)
-            self.assertIn("java.lang.IllegalStateException: main throws", peer.stderr())
+        client = self.start_fat(options, "throw")
+        self.await_main(client, "hasMainReturned")
+        self.use_bean(client)
+        client.call("fixtures.FatMain", "end")
+        self.assertEqual(self.peer.wait(), 1)
+        self.assertIn("java.lang.IllegalStateException: main throws", self.peer.stderr())
 
 
 class ListedClasses(PeerCase):

@@ -5,27 +5,14 @@ import os
 import re
 import resource
 import time
-import uuid
 
 from support import jdks
-from support.clients import HttpClient, ShmClient, WebSocketClient, ZmqClient
-from support.peer import Peer
+from support.clients import HttpClient, ShmClient, WebSocketClient
+from support.peer import Peer, descriptors, eventually
 from support.peer_case import PeerCase
 
 PASS = '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
-SECONDS = 60
 ENDLESS = 256
-
-
-def eventually(condition, what):
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
-def count_descriptors(peer):
-    return len(os.listdir(f"/proc/{peer.pid}/fd"))
 
 
 def dump_threads(peer):
@@ -71,16 +58,6 @@ class ThreadNames(PeerCase):
                     self.assertIn('"value":"1"', client.receive())
                     self.assertEqual([], named(peer, " session "))
                     self.assertIn(names[0].split()[0], dump_threads(peer))
-
-    def test_the_name_has_no_peer_id(self):
-        session = str(uuid.uuid4())
-        peer = self.start()
-        client, steering = self.connect(WebSocketClient, {"peer-id": session}), self.connect()
-        client.send(PASS)
-        eventually(lambda: named(peer, " session "), "the thread got no name")
-        self.assertEqual([], [name for name in dump_threads(peer) if session in name])
-        steering.call("fixtures.Blockers", "open")
-        client.receive()
 
     def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
         """What a call reads of its own thread: at first the peer's name, later the given one; the next call the first."""
@@ -134,15 +111,6 @@ class ThreadNames(PeerCase):
                 for client in clients:
                     client.close()
 
-    def test_a_binary_call_and_one_over_zeromq_are_named(self):
-        peer = self.start()
-        client, steering = self.connect(ZmqClient), self.connect()
-        client.send(PASS)
-        eventually(lambda: named(peer, "fixtures.Blockers.pass"), "the thread got no name")
-        steering.call("fixtures.Blockers", "open")
-        client.receive()
-        self.assertEqual([], named(peer, " session "))
-
     def test_a_call_on_an_executor_leaves_both_threads_their_names(self):
         client = self.serve("--thread-affinity", "POOL=fixtures.ThreadNames.POOL")
         reply = client.exchange('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.ThreadNames",'
@@ -169,7 +137,7 @@ class ClientsThatLeave(PeerCase):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
         peer = self.start("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), sockets=True)
         steering = self.connect()
-        before = count_descriptors(peer)
+        before = descriptors(peer.pid)
         transports = [WebSocketClient, ShmClient, HttpClient]
         clients = [transports[i % 3](peer) for i in range(ENDLESS)]
         for client in clients:
@@ -178,11 +146,11 @@ class ClientsThatLeave(PeerCase):
             else:
                 client.send(PASS)
         eventually(lambda: len(named(peer, " session ")) == ENDLESS, "not all threads got a name")
-        self.assertGreaterEqual(count_descriptors(peer), before + ENDLESS)
+        self.assertGreaterEqual(descriptors(peer.pid), before + ENDLESS)
         for client in clients:
             leave(client)
         left = time.monotonic()
-        eventually(lambda: count_descriptors(peer) <= before + 4, f"{count_descriptors(peer)} are held")
+        eventually(lambda: descriptors(peer.pid) <= before + 4, f"{descriptors(peer.pid)} are held")
         self.assertLess(time.monotonic() - left, 20)
         self.assertIn("busy", steering.exchange(PASS))
         peer.await_stderr("calls are in Java")
@@ -193,18 +161,3 @@ class ClientsThatLeave(PeerCase):
         # a call by the reserved thread opens nothing in Java: the calls end with the peer
         self.assertIn("objects", steering.exchange(
             '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"stats"}}'))
-
-    def test_the_line_has_a_group_for_each_member(self):
-        peer = self.start("--busy-timeout", "200", "--rpc-threads", "1", "--rpc-threads-max", "2")
-        one, other, steering = self.connect(), self.connect(), self.connect()
-        one.send(PASS)
-        other.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"sleep",'
-                   '"args":[4000]}}')
-        self.assertIn("busy", steering.exchange(PASS))
-        peer.await_stderr("calls are in Java")
-        line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)
-        self.assertIn("fixtures.Blockers.pass 1, oldest", line)
-        self.assertIn("fixtures.Blockers.sleep 1, oldest", line)
-        other.receive()
-        steering.call("fixtures.Blockers", "open")
-        one.receive()

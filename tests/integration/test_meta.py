@@ -4,6 +4,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from support import jdks
 from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch
 from support.peer import FIXTURES, Peer
 from support.peer_case import PeerCase
@@ -88,3 +89,28 @@ class Meta(PeerCase):
                 self.assertTrue(by_name(user, "methods", "getAge"))
                 versioned, = fetch(client, "com.example.User")
                 self.assertTrue(by_name(versioned, "methods", "getAge"))
+
+
+class Suggestions(PeerCase):
+    """For names that were not found, on each JDK, before and after somebody has read the catalog."""
+
+    @staticmethod
+    def suggested(client, name):
+        return client.request("call", {"type": name, "method": "member"})["error"]["data"].get("suggestions")
+
+    def test_classes_that_the_caller_may_not_use_take_no_place(self):
+        # More classes of a JDK are called Holder than are looked at for a suggestion.
+        for home in jdks.homes():
+            client = self.serve("--jvm", home, "--rpc-allow", "fixtures.**", allow=False)
+            self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
+            fetch(client)
+            self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
+
+    def test_what_is_suggested_does_not_depend_on_who_has_read_the_catalog(self):
+        for home in jdks.homes():
+            client = self.serve("--jvm", home)
+            names = ("fixtures.Holder", "java.util.Entry", "java.util.ArayList", "org.w3c.Builder")
+            before = [self.suggested(client, name) for name in names]
+            fetch(client)
+            self.assertEqual([self.suggested(client, name) for name in names], before)
+            self.assertIn("fixtures.Typed$Holder", before[0])

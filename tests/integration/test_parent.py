@@ -8,7 +8,7 @@ import sys
 import time
 
 from support.clients import WebSocketClient
-from support.peer import BINARY, Peer, STOP_SECONDS, environment, has_ended, run_to_end
+from support.peer import BINARY, STOP_SECONDS, Peer, environment, has_ended, run_to_end
 from support.peer_case import PeerCase
 
 # Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.

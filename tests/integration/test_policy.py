@@ -1,6 +1,5 @@
 """The policy through the binary: a denial follows the member, on every transport, whatever name is used for it."""
 
-
 from support.clients import HttpClient, WebSocketClient, ZmqClient, own_name, ref, typed
 from support.peer_case import PeerCase, allow, deny
 

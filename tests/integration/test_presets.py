@@ -324,27 +324,3 @@ class Presets(PeerCase):
                 with self.subTest(of=of, attack=attack):
                     self.assert_denied(run, client, str(marker))
         self.assertFalse(marker.exists())
-
-    def test_what_has_no_bounds_is_denied_where_there_is_any(self):
-        for home in jdks.homes():
-            with Peer("--jvm", home, "--rpc-policy-preset", "deny-unsafe", allow=False) as peer, \
-                    WebSocketClient(peer) as client:
-                try:
-                    segment = client.call("java.lang.foreign.MemorySegment", "ofAddress", typed("long", "4096"))
-                except RpcError as error:
-                    self.assertEqual(error.throwable, "java.lang.ClassNotFoundException")
-                    continue
-                self.assert_fails(-32001, "", client.call, "java.lang.foreign.MemorySegment", "reinterpret",
-                                  typed("long", "64"), on=segment)
-
-    def test_the_rest_is_allowed(self):
-        for home in jdks.homes():
-            with Peer("--jvm", home, "--rpc-policy-preset", ",".join(PRESETS), allow=False) as peer, \
-                    WebSocketClient(peer) as client:
-                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
-                self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
-                names = client.new("java.util.ArrayList")
-                client.call("java.util.List", "add", text("a"), on=names)
-                self.assertEqual(client.call("java.util.List", "get", 0, on=names), "a")
-                runtime = client.call("java.lang.Runtime", "getRuntime")
-                self.assertGreater(int(client.call("java.lang.Runtime", "totalMemory", on=runtime)), 0)

@@ -191,12 +191,6 @@ class Streams(PeerCase):
             process.terminate()
             self.assertEqual(process.wait(START_SECONDS), 0)
 
-    def test_a_closed_descriptor_is_still_refused_by_stop_on_eof(self):
-        done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", BINARY, "run", "--stop-on-eof", "0", "--as-service"],
-                              env=environment(), capture_output=True, text=True, timeout=START_SECONDS, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("takes the number of an open descriptor that can be read", done.stderr)
-
     def test_a_warning_of_the_jvm_has_a_line_of_its_own(self):
         with Peer("-J", "-Xverify:none") as peer:
             lines = peer.stderr().splitlines()

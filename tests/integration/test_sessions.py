@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 from support.binary_client import BinaryClient
-from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ZmqReqClient, ref
 from support.peer import Peer
 from support.peer_case import FAILED, PeerCase
 
@@ -64,15 +64,16 @@ class Sessions(SessionCase):
         self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
         self.assertEqual(client.call(LIST, "size", on=number), "0")
 
-    def test_a_peer_id_that_is_no_uuid(self):
-        client = self.connect(HttpClient, "not-a-uuid")
-        response, _ = client.post('{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}')
-        self.assertEqual(response.status, 400)
-
     def test_zeromq_keeps_the_session_of_an_identity(self):
         with ZmqClient(self.peer, b"one identity") as client:
             number = client.new(LIST)
         client = self.connect(ZmqClient, b"one identity")
+        self.assertEqual(client.call(LIST, "size", on=number), "0")
+
+    def test_a_req_socket_has_a_session(self):
+        client = self.connect(ZmqReqClient)
+        number = client.new(LIST)
+        self.assertIsNone(client.exchange_or_nothing('{"jsonrpc":"2.0","method":"control","params":{"method":"ping"}}'))
         self.assertEqual(client.call(LIST, "size", on=number), "0")
 
     def test_zeromq_takes_the_peer_id_of_a_message(self):

@@ -10,8 +10,8 @@ import time
 import uuid
 
 from support.callback_client import CallbackClient, ShmCallbackClient
-from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient, await_running,
-                             plain, ref)
+from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient,
+                             await_running, plain, ref)
 from support.peer import Peer, environment, eventually
 from support.peer_case import PeerCase
 from support.raw_websocket import CLOSE, PING, PONG, SECONDS, RawWebSocket, frame

@@ -7,18 +7,11 @@ import time
 import uuid
 from pathlib import Path
 
-from support.clients import (HttpClient, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient, fetch,
+from support.clients import (await_running, HttpClient, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient, fetch,
                              plain, ref, typed)
 from support.peer_case import PeerCase
 
-PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
 PASS = '{"jsonrpc":"2.0","id":"pass","method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
-
-
-def await_running(client, count):
-    deadline = time.monotonic() + 60
-    while client.call("fixtures.Blockers", "running") != str(count):
-        assert time.monotonic() < deadline
 
 
 def count_crew(peer):
@@ -80,38 +73,22 @@ class SlowCalls(PeerCase):
             self.assertLess(time.monotonic(), deadline, "the crew did not shrink")
             time.sleep(0.2)
 
-    def check_reserved(self, make):
-        """Control and metadata are answered by this kind of client while every thread is inside Java."""
+    def test_what_needs_no_java_is_answered_while_every_thread_is_inside_java(self):
+        """Control, metadata, descriptions and the name of the session, on every transport."""
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m", sockets=True)
-        slow = [WebSocketClient(peer) for _ in range(2)]
-        with make(peer) as client:
-            for blocked in slow:
-                blocked.send(PASS)
+        clients = [make(peer) for make in (WebSocketClient, HttpClient, ZmqClient, ShmClient, UnixHttpClient, UnixZmqClient)]
+        for blocked in (WebSocketClient(peer), WebSocketClient(peer)):
+            blocked.send(PASS)
+        for client in clients:
             for _ in range(20):
                 self.assertIn("objects", plain(client.control("stats")))
                 self.assertIn("epoch", plain(client.control("session")))
                 self.assertIsNone(client.control("ping"))
-            described = fetch(client, "fixtures.Calculator")
-        self.assertEqual([one["className"] for one in described], ["fixtures.Calculator"])
-        peer.process.kill()
-        peer.process.wait()
-
-    def test_control_and_metadata_are_answered_while_every_thread_is_inside_java(self):
-        for make in (WebSocketClient, HttpClient, ZmqClient, ShmClient, UnixHttpClient, UnixZmqClient):
-            with self.subTest(make.name):
-                self.check_reserved(make)
-
-    def test_share_session_and_descriptions_need_no_free_thread(self):
-        peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m")
-        slow = [WebSocketClient(peer) for _ in range(2)]
-        client = WebSocketClient(peer)
-        for blocked in slow:
-            blocked.send(PASS)
-        name = plain(client.control("share_session"))
-        self.assertEqual(str(uuid.UUID(name)), plain(client.control("share_session")))
-        self.assertIn("openrpc", client.request("rpc.discover")["result"])
-        described = client.request("jpeer.describe", {"type": "fixtures.Calculator"})
-        self.assertIn("result", described)
+            self.assertEqual([one["className"] for one in fetch(client, "fixtures.Calculator")], ["fixtures.Calculator"])
+        name = plain(clients[0].control("share_session"))
+        self.assertEqual(str(uuid.UUID(name)), plain(clients[0].control("share_session")))
+        self.assertIn("openrpc", clients[0].request("rpc.discover")["result"])
+        self.assertIn("result", clients[0].request("jpeer.describe", {"type": "fixtures.Calculator"}))
         peer.process.kill()
         peer.process.wait()
 

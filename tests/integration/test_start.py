@@ -12,8 +12,8 @@ from pathlib import Path
 import websockets
 
 from support import jdks
-from support.clients import WebSocketClient, typed
-from support.peer import (BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options, run_to_end)
+from support.clients import WebSocketClient, await_running, typed
+from support.peer import BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options, run_to_end
 from support.peer_case import PeerCase
 
 MAIN = "fixtures.Main"
@@ -85,33 +85,20 @@ class RunTimeErrors(PeerCase):
             self.assertIn(text, done.stderr)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
-    def test_a_port_in_use(self):
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
+    def test_each_mistake_is_named(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken, tempfile.NamedTemporaryFile(suffix=".jar") as no_jar:
+            no_jar.write(b"this is no jar")
+            no_jar.flush()
             port = str(taken.getsockname()[1])
-            self.check("--zmq-rpc", port, "--as-service", texts=[port])
-            done = run_to_end("run", "--json-rpc", port, "--as-service")
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(port, done.stderr)
-
-    def test_no_jvm_lists_where_it_was_looked_for(self):
-        self.check("--jvm", "/nonexistent/jvm", "--as-service", texts=["/nonexistent/jvm"])
-
-    def test_an_unreadable_jar(self):
-        self.check("-jar", "/nonexistent/app.jar", texts=["/nonexistent/app.jar"])
-        with tempfile.NamedTemporaryFile(suffix=".jar") as file:
-            file.write(b"this is no jar")
-            file.flush()
-            self.check("-jar", file.name, texts=[file.name])
-
-    def test_a_bad_jvm_option(self):
-        self.check("-J", "-XX:+NoSuchOptionAtAll", "--as-service", texts=["NoSuchOptionAtAll"])
-
-    def test_a_class_without_main(self):
-        self.check("-cp", str(FIXTURES), "fixtures.User", texts=["fixtures.User"])
-
-    def test_a_ready_file_that_cannot_be_written(self):
+            for arguments, text in ((("--zmq-rpc", port, "--as-service"), port),
+                                    (("--json-rpc", port, "--as-service"), port),
+                                    (("--jvm", "/nonexistent/jvm", "--as-service"), "/nonexistent/jvm"),
+                                    (("-jar", "/nonexistent/app.jar"), "/nonexistent/app.jar"),
+                                    (("-jar", no_jar.name), no_jar.name),
+                                    (("-J", "-XX:+NoSuchOptionAtAll", "--as-service"), "NoSuchOptionAtAll"),
+                                    (("-cp", str(FIXTURES), "fixtures.User"), "fixtures.User")):
+                with self.subTest(arguments=arguments):
+                    self.check(*arguments, texts=[text])
         done = run_to_end("run", "--ready-file", "/nonexistent/ready.json", "--json-rpc", "auto", "--as-service")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("/nonexistent/ready.json", done.stderr)
@@ -194,11 +181,6 @@ def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", arg
                 f'"method":"{method}","args":{args}}}}}')
 
 
-def await_running(client, count):
-    while client.call("fixtures.Blockers", "running") != str(count):
-        pass
-
-
 class Machines(PeerCase):
     """One binary for every JDK that is installed."""
 
@@ -212,22 +194,17 @@ class Machines(PeerCase):
 
 
 class Stopping(PeerCase):
-    def check_signal(self, number):
-        peer = self.start()
-        client = WebSocketClient(peer)
-        client.control("ping")
-        peer.send_signal(number)
-        with self.assertRaises(websockets.ConnectionClosed) as closed:
-            client.receive()
-        self.assertEqual(closed.exception.rcvd.code, 1001)
-        self.assertEqual(peer.wait(), 0)
-        self.assertFalse(peer.ready_file.exists())
-
-    def test_sigterm(self):
-        self.check_signal(signal.SIGTERM)
-
-    def test_sigint(self):
-        self.check_signal(signal.SIGINT)
+    def test_sigterm_and_sigint(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            peer = self.start()
+            client = WebSocketClient(peer)
+            client.control("ping")
+            peer.send_signal(number)
+            with self.assertRaises(websockets.ConnectionClosed) as closed:
+                client.receive()
+            self.assertEqual(closed.exception.rcvd.code, 1001)
+            self.assertEqual(peer.wait(), 0)
+            self.assertFalse(peer.ready_file.exists())
 
     def test_a_running_call_gets_its_answer_within_the_grace_time(self):
         peer = self.start("--grace", "30s")

@@ -357,7 +357,6 @@ class Ends(PeerCase):
         self.assertEqual(peer.process.wait(60), 0)
 
 
-
 class BinaryMessages(BinaryCase):
     """They run where a JSON request with that option does."""
 

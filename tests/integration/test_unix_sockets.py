@@ -12,8 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support.clients import (SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient,
-                             WebSocketClient)
+from support.clients import SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
 from support.peer import BINARY, Peer, environment, run_to_end
 from support.peer_case import PeerCase
 
@@ -59,10 +58,6 @@ class Serving(PeerCase):
     def setUp(self):
         super().setUp()
         self.json, self.zmq = self.peer.socket_path("ws+unix"), self.peer.socket_path("ipc")
-
-    def test_tcp_and_unix_sockets_are_served_at_once(self):
-        for client in self.each(WebSocketClient, HttpClient, *UNIX_CLIENTS):
-            self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
 
     def test_the_addresses_are_announced(self):
         self.assertEqual([address for address in self.peer.facts["addresses"] if self.peer.folder.name in address],

@@ -4,7 +4,6 @@
 #include <jpeer/client.h>
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,31 +269,6 @@ static void run_listeners(void)
   jp_client_close(client);
 }
 
-/* Of a thread that has nothing to do with any request. */
-static void run_in_the_loop(void)
-{
-  struct jp_client *client = open_client(NULL);
-  struct object object;
-  struct jp_argument listener = give(&object, client, listen, plain);
-  object.last = -1;
-  struct jp_ref *text = make(client, jp_build_class_method_call("java.util.concurrent.CompletableFuture",
-                                                                "completedFuture", JP_ARGUMENTS(integer(0))));
-  struct jp_ref *later =
-      make(client, jp_build_instance_method_call("java.util.concurrent.CompletableFuture", "thenAcceptAsync",
-                                                 jp_object(text), JP_ARGUMENTS(listener)));
-  struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
-  while (object.calls == 0) {
-    CHECK(poll(&loop, 1, TIMEOUT_MS) == 1, "nothing came");
-    CHECK(jp_client_process(client, NULL) == JP_CLIENT_OK, "the connection has ended");
-  }
-  run(client, jp_build_instance_method_call("java.util.concurrent.CompletableFuture", "join",
-                                            jp_object(later), JP_NO_ARGUMENTS));
-  jp_ref_release(text);
-  jp_ref_release(later);
-  jp_callback_release(object.callback);
-  jp_client_close(client);
-}
-
 /* ---- recursion ---- */
 
 static struct jp_request map_number(struct jp_ref *optional, const struct jp_argument *function)
@@ -346,44 +320,6 @@ static void run_recursion(void)
   jp_client_close(client);
 }
 
-/* As deep as the peer allows: to --callback-depth, or until its thread has little stack left. That is found by the nested
- * request, which is refused then, or by its callback, which throws. */
-static void go_deeper(void *context, struct jp_callback_call *call)
-{
-  struct object *object = context;
-  const struct jp_argument self = jp_callback_argument(object->callback);
-  struct jp_answer *answer;
-  object->calls++;
-  struct jp_request deeper = map_number(object->optional, &self);
-  enum jp_client_status status = jp_client_call(object->client, &deeper, TIMEOUT_MS, &answer, NULL);
-  if (status == JP_CLIENT_REMOTE) {
-    const char *type = jp_answer_throwable(answer)->type;
-    const char *message = jp_answer_throwable(answer)->message;
-    bool is_thrown = type != NULL && strcmp(type, "jpeer.peer.CallbackException") == 0;
-    CHECK(is_thrown || (message != NULL && strstr(message, "stack are left") != NULL), "%s", message);
-    object->last++;
-  }
-  CHECK(status == JP_CLIENT_REMOTE || status == JP_CLIENT_OK, "%d", (int)status);
-  jp_answer_free(answer);
-  give_back(call, integer(object->calls));
-}
-
-static void run_depth(void)
-{
-  enum { CALLBACK_DEPTH = 64 };
-  struct jp_client *client = open_client(NULL);
-  struct object object;
-  const struct jp_argument function = give(&object, client, go_deeper, plain);
-  struct jp_ref *optional = make_optional(client, 1);
-  object.optional = optional;
-  jp_ref_release(make(client, map_number(optional, &function)));
-  CHECK(object.calls > CALLBACK_DEPTH / 4 && object.calls <= CALLBACK_DEPTH && object.last == 1,
-        "%d calls, %lld failed", object.calls, (long long)object.last);
-  jp_ref_release(optional);
-  jp_callback_release(object.callback);
-  jp_client_close(client);
-}
-
 /* ---- threads of Java ---- */
 
 static void ask_and_answer(void *context, struct jp_callback_call *call)
@@ -417,44 +353,6 @@ static void run_pool(void)
   jp_ref_release(pool);
   jp_ref_release(futures);
   jp_callback_release(object.callback);
-  jp_client_close(client);
-}
-
-enum { SORTERS = 6, SORTS = 5 };
-
-struct sorter {
-  struct jp_client *client;
-  pthread_t thread;
-  struct object objects[SORTS];
-};
-
-static void *sort_often(void *context)
-{
-  struct sorter *sorter = context;
-  const struct jp_callback_config borrow = {.borrow = true};
-  struct jp_ref *list = make_list(sorter->client, 40);
-  for (int i = 0; i < SORTS; i++) {
-    struct object *object = &sorter->objects[i];
-    sort(sorter->client, list, give(object, sorter->client, compare, borrow));
-    CHECK(element_of(sorter->client, list, 39) == 39, "not sorted");
-    jp_callback_release(object->callback);
-    run(sorter->client,
-        jp_build_class_method_call("java.util.Collections", "shuffle", JP_ARGUMENTS(jp_object(list))));
-  }
-  jp_ref_release(list);
-  return NULL;
-}
-
-static void run_threads(void)
-{
-  struct jp_client *client = open_client(NULL);
-  struct sorter sorters[SORTERS];
-  for (int i = 0; i < SORTERS; i++) {
-    sorters[i].client = client;
-    CHECK(pthread_create(&sorters[i].thread, NULL, sort_often, &sorters[i]) == 0, "pthread_create");
-  }
-  for (int i = 0; i < SORTERS; i++)
-    pthread_join(sorters[i].thread, NULL);
   jp_client_close(client);
 }
 
@@ -589,10 +487,9 @@ int main(int argc, char **argv)
     const char *name;
     void (*run)(void);
   } scenarios[] = {
-      {"sort", run_sort},           {"released", run_released}, {"default-methods", run_default_methods},
-      {"listeners", run_listeners}, {"loop", run_in_the_loop},  {"recursion", run_recursion},
-      {"depth", run_depth},         {"pool", run_pool},         {"threads", run_threads},
-      {"throws", run_throws},       {"vanish", run_vanish},     {"refused", run_refused},
+      {"sort", run_sort},           {"released", run_released},   {"default-methods", run_default_methods},
+      {"listeners", run_listeners}, {"recursion", run_recursion}, {"pool", run_pool},
+      {"throws", run_throws},       {"vanish", run_vanish},       {"refused", run_refused},
   };
   CHECK(argc == 3, "URL SCENARIO");
   url = argv[1];

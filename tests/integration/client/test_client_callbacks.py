@@ -42,20 +42,11 @@ class Callbacks(unittest.TestCase):
     def test_listeners_hear_in_order(self):
         self.run_scenario("listeners")
 
-    def test_a_loop_runs_calls(self):
-        self.run_scenario("loop")
-
     def test_recursion(self):
         self.run_scenario("recursion")
 
-    def test_recursion_to_the_peers_limit(self):
-        self.run_scenario("depth")
-
     def test_threads_of_java(self):
         self.run_scenario("pool")
-
-    def test_threads_of_the_program(self):
-        self.run_scenario("threads")
 
     def test_exceptions(self):
         self.run_scenario("throws")

@@ -15,6 +15,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from support.installed import Installed as Prefix
+from support.installed import run
 from support.peer import BINARY, ROOT, Peer, complaints_in, environment
 
 BUILD = Path(sys.argv[1])
@@ -51,13 +53,6 @@ void use(jpeer::client &java, const jpeer::incoming &call, jpeer::chain &chain, 
 """
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
-                          **options)
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout
-
-
 class Programs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -82,11 +77,8 @@ class Installed(Programs):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for component in ("jsonrpc", "client"):
-            run("cmake", "--install", BUILD, "--component", component, "--prefix", cls.root / "prefix")
-        packages = next((cls.root / "prefix").rglob("pkgconfig"))
-        cls.environment.update(PKG_CONFIG_PATH=str(packages), LD_LIBRARY_PATH=str(packages.parent))
-        cls.flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=cls.environment).split()
+        prefix = Prefix(cls, BUILD, "jsonrpc", "client")
+        cls.environment, cls.flags = prefix.environment, prefix.flags("jpeer-client")
 
     def test_optimised(self):
         with ThreadPoolExecutor() as builds:

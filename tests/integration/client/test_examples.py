@@ -5,17 +5,15 @@ Those that call the library by foreign functions from Node and Ruby are run by t
 usage: test_examples.py BUILD_FOLDER PAGE
 """
 
-import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 from support.examples import foreign_examples
-from support.peer import BINARY, Peer, environment
+from support.installed import Installed, examples
+from support.peer import BINARY, Peer
 
 BUILD = Path(sys.argv[1])
 PAGE = Path(sys.argv[2])
@@ -30,46 +28,24 @@ java.lang.NumberFormatException: For input string: "seven"
 """
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
-                          **options)
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout
-
-
 class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-examples-")
-        root = Path(cls.folder.name)
-        for component in ("jsonrpc", "client"):
-            run("cmake", "--install", BUILD, "--component", component, "--prefix", root / "prefix")
-        packages = next((root / "prefix").rglob("pkgconfig"))
-        cls.environment = {**environment(), "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
-        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client-jansson", env=cls.environment).split()
-        cls.sources = dict(re.findall(r"<!-- example: (\S+\.(?:c|cpp)) -->\n```(?:c|cpp)\n(.*?)```",
-                                      PAGE.read_text(encoding="utf-8"), re.DOTALL))
+        cls.installed = Installed(cls, BUILD, "jsonrpc", "client")
+        cls.sources = examples(PAGE, "c|cpp")
         compilers = {".c": ("cc", "-std=c11"), ".cpp": (next(filter(shutil.which, ("g++", "clang++")), None), "-std=c++17")}
         cls.programs = {}
         for name, source in cls.sources.items():
             compiler, standard = compilers[Path(name).suffix]
-            if compiler is None:
-                continue
-            (root / name).write_text(source, encoding="utf-8")
-            program = root / f"{name}.program"
-            run(compiler, standard, "-Wall", "-Wextra", "-Werror", root / name, "-o", program, *flags)
-            cls.programs[name] = program
-        (root / "calculator.py").write_text(foreign_examples(PAGE)["calculator.py"], encoding="utf-8")
-        cls.foreign = root / "calculator.py"
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer, cls.folder:
-            pass
+            (cls.installed.root / name).write_text(source, encoding="utf-8")
+            if compiler is not None:
+                cls.programs[name] = cls.installed.build(name, "jpeer-client-jansson", standard, compiler=compiler)
+        cls.foreign = cls.installed.root / "calculator.py"
+        cls.foreign.write_text(foreign_examples(PAGE)["calculator.py"], encoding="utf-8")
+        cls.peer = cls.enterClassContext(Peer())
 
     def output(self, name, argument):
-        return run(self.programs[name], argument, env=self.environment)
+        return self.installed.run(self.programs[name], argument)
 
     def test_all_are_run_here(self):
         self.assertEqual({f"{name}.c" for name in ("session", "loop", "chain", "comparator", "launch", "trees")} |
@@ -81,7 +57,7 @@ class Examples(unittest.TestCase):
 
     def test_session_with_nobody_there(self):
         done = subprocess.run([self.programs["session.c"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
-                              timeout=SECONDS, check=False, env=self.environment)
+                              timeout=SECONDS, check=False, env=self.installed.environment)
         self.assertEqual((1, "ws+unix:/nonexistent/peer: No such file or directory\n"), (done.returncode, done.stderr))
 
     def test_loop(self):
@@ -101,7 +77,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(SESSION_IN_CXX, self.output("session.cpp", self.peer.address("ws")))
 
     def test_foreign_functions_from_python(self):
-        self.assertEqual("result: 8\n", run("/usr/bin/python3", self.foreign, self.peer.address("ws"), env=self.environment))
+        self.assertEqual("result: 8\n", self.installed.run("/usr/bin/python3", self.foreign, self.peer.address("ws")))
 
     def test_launch(self):
         self.assertRegex(self.output("launch.c", BINARY), r"^Java \d+\n$")

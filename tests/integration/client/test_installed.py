@@ -10,15 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 from pathlib import Path
 
-from support.peer import START_SECONDS, STOP_SECONDS, environment
+from support.installed import Installed, run
+from support.peer import STOP_SECONDS, environment, eventually
 
 BUILD = Path(sys.argv[1])
-SECONDS = 60
 PROGRAM = """\
 #include <jpeer/client.h>
 #include <stdio.h>
@@ -62,46 +60,26 @@ TREE = {
 }
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
-                          **options)
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout
-
-
-class Installed(unittest.TestCase):
+class ClientLibrary(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-client-")
-        cls.root = Path(cls.folder.name)
-        cls.prefix = cls.root / "prefix"
-        for component in ("jsonrpc", "client"):
-            run("cmake", "--install", BUILD, "--component", component, "--prefix", cls.prefix)
+        cls.installed = Installed(cls, BUILD, "jsonrpc", "client")
+        cls.root, cls.libraries = cls.installed.root, cls.installed.libraries
         for name in ("program.c", "program.cpp"):
             (cls.root / name).write_text(PROGRAM, encoding="utf-8")
-        packages = next(cls.prefix.rglob("pkgconfig"))
-        cls.libraries = packages.parent
-        cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(cls.libraries)}
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def test_pkg_config(self):
-        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=self.environment).split()
-        program = self.root / "by-pkg-config"
-        run("cc", "-Wall", "-Wextra", "-Werror", self.root / "program.c", "-o", program, *flags)
-        self.assertEqual(OUTPUT, run(program, env=self.environment))
+        self.assertEqual(OUTPUT, self.installed.run(self.installed.build("program.c", "jpeer-client")))
 
     def test_pkg_config_needs_no_package_of_another_library(self):
-        alone = {**os.environ, "PKG_CONFIG_LIBDIR": self.environment["PKG_CONFIG_PATH"]}
+        alone = {**os.environ, "PKG_CONFIG_LIBDIR": str(self.installed.packages)}
         self.assertEqual([f"-I{self.libraries}/pkgconfig/../../include"],
                          run("pkg-config", "--cflags", "jpeer-client", env=alone).split())
         shared = run("pkg-config", "--libs", "jpeer-client", env=alone).split()
         self.assertEqual(["-ljpeer-client", "-ljpeer-jsonrpc"], [flag for flag in shared if flag.startswith("-l")])
 
     def test_pkg_config_of_the_archive(self):
-        flags = run("pkg-config", "--static", "--cflags", "--libs", "jpeer-client", env=self.environment).split()
+        flags = self.installed.flags("jpeer-client", "--static")
         archives = [str(self.libraries / f"lib{flag[2:]}.a") if flag.startswith("-ljpeer") else flag for flag in flags]
         program = self.root / "by-pkg-config-static"
         run("cc", self.root / "program.c", "-o", program, *archives)
@@ -115,17 +93,15 @@ class Installed(unittest.TestCase):
 
     def test_the_cmake_package_with_c_and_cxx(self):
         (self.root / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
-        build = self.root / "build"
-        run("cmake", "-G", "Ninja", "-S", self.root, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
-            "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON")  # those who have the shared library need none
-        run("cmake", "--build", build)
+        # Those who have the shared library need no OpenSSL.
+        build = self.installed.build_by_cmake(self.root, "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON")
         for program in ("c-client", "c-client-static", "cxx"):
             self.assertEqual(OUTPUT, run(build / program))
 
     def test_all_that_the_headers_declare_is_there(self):
         declared = set()
         for header in ("client.h", "request.h"):
-            text = (self.prefix / "include/jpeer" / header).read_text(encoding="utf-8")
+            text = (self.installed.prefix / "include/jpeer" / header).read_text(encoding="utf-8")
             declared |= set(re.findall(r"^JP_API [^(;]*?\b(jp_\w+)\(", text, re.MULTILINE))
         self.assertIn("jp_client_call", declared)
         symbols = run("nm", "-D", "--defined-only", self.libraries / "libjpeer-client.so")
@@ -133,9 +109,7 @@ class Installed(unittest.TestCase):
 
     def test_public_names_are_exported_alone_and_have_a_version(self):
         for options, name in ((["-D"], "libjpeer-client.so"), (["-g"], "libjpeer-client.a")):
-            symbols = run("nm", *options, "--defined-only", self.libraries / name).splitlines()
-            names = [line.split()[-1] for line in symbols if len(line.split()) == 3]
-            names = [each for each in names if each != "jp_client_1"]
+            names = [each for each in self.installed.public_names(name, *options) if each != "jp_client_1"]
             self.assertTrue(any(each.startswith("jp_client_call") for each in names))
             self.assertEqual([], [each for each in names if not each.startswith("jp_")])
             if name.endswith(".so"):
@@ -146,11 +120,8 @@ class Installed(unittest.TestCase):
 class InstalledAsAWhole(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="jpeer-prefix-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.root = Path(folder.name)
-        cls.prefix = cls.root / "prefix"
-        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.installed = Installed(cls, BUILD)
+        cls.root, cls.prefix = cls.installed.root, cls.installed.prefix
 
     def test_nothing_else_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if not path.is_dir()}
@@ -165,11 +136,7 @@ class InstalledAsAWhole(unittest.TestCase):
                                "--rpc-allow", "java.lang.Math", "--as-service"], env=environment(),
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as peer:
             try:
-                deadline = time.monotonic() + START_SECONDS
-                while not ready.exists():
-                    self.assertIsNone(peer.poll(), "the program has ended")
-                    self.assertLess(time.monotonic(), deadline, "the program is not ready")
-                    time.sleep(0.01)
+                eventually(lambda: ready.exists() or self.assertIsNone(peer.poll()), "the program is ready")
                 peer.send_signal(signal.SIGTERM)
                 peer.communicate(timeout=STOP_SECONDS)
             finally:
@@ -178,11 +145,7 @@ class InstalledAsAWhole(unittest.TestCase):
 
     def test_a_program_is_built_with_it(self):
         (self.root / "program.c").write_text(PROGRAM, encoding="utf-8")
-        packages = next(self.prefix.rglob("pkgconfig"))
-        variables = {**os.environ, "PKG_CONFIG_LIBDIR": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
-        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=variables).split()
-        run("cc", self.root / "program.c", "-o", self.root / "program", *flags)
-        self.assertEqual(OUTPUT, run(self.root / "program", env=variables))
+        self.assertEqual(OUTPUT, self.installed.run(self.installed.build("program.c", "jpeer-client")))
 
 
 if __name__ == "__main__":

@@ -4,15 +4,15 @@ usage: test_library.py BUILD_FOLDER PAGE
 """
 
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
+
+from support.installed import Installed, examples, run
 
 BUILD = Path(sys.argv[1])
 PAGE = Path(sys.argv[2])
@@ -58,41 +58,21 @@ int main(void)
 """
 
 
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
-                          **options)
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout
-
-
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-library-")
-        cls.root = Path(cls.folder.name)
-        cls.prefix = cls.root / "prefix"
-        run("cmake", "--install", BUILD, "--component", "jsonrpc", "--prefix", cls.prefix)
-        page = PAGE.read_text(encoding="utf-8")
-        for name, source in re.findall(r"<!-- example: (\S+) -->\n```c\n(.*?)```", page, re.DOTALL):
+        cls.installed = Installed(cls, BUILD, "jsonrpc")
+        cls.root, cls.libraries = cls.installed.root, cls.installed.libraries
+        for name, source in examples(PAGE).items():
             (cls.root / name).write_text(source, encoding="utf-8")
-        part = re.search(r"<!-- part -->\n```c\n(.*?)```", page, re.DOTALL).group(1)
+        part = re.search(r"<!-- part -->\n```c\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL).group(1)
         (cls.root / "jansson.c").write_text(BEFORE_JANSSON + part + AFTER_JANSSON, encoding="utf-8")
-        packages = next(cls.prefix.rglob("pkgconfig"))
-        cls.libraries = packages.parent
-        cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(cls.libraries)}
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def build(self, name, package="jpeer-jsonrpc"):
-        flags = run("pkg-config", "--cflags", "--libs", package, env=self.environment).split()
-        program = self.root / name.removesuffix(".c")
-        run("cc", "-Wall", "-Wextra", "-Werror", self.root / name, "-o", program, *flags)
-        return program
+        return self.installed.build(name, package)
 
     def exchange(self, program, *lines):
-        output = run(program, input="".join(line + "\n" for line in lines), env=self.environment)
+        output = self.installed.run(program, input="".join(line + "\n" for line in lines))
         return [json.loads(line) for line in output.splitlines()]
 
     def check_server(self, program):
@@ -114,7 +94,7 @@ class Library(unittest.TestCase):
         self.check_server(self.build("stdio.c"))
 
     def test_the_server_over_tcp(self):
-        with subprocess.Popen([self.build("tcp.c")], stdout=subprocess.PIPE, env=self.environment) as server:
+        with subprocess.Popen([self.build("tcp.c")], stdout=subprocess.PIPE, env=self.installed.environment) as server:
             port = int(server.stdout.readline())
             for number in (1, 2):
                 with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
@@ -124,7 +104,7 @@ class Library(unittest.TestCase):
             server.kill()
 
     def test_the_archive_is_for_every_compiler(self):
-        archive = next(self.prefix.rglob("libjpeer-jsonrpc.a"))
+        archive = next(self.installed.prefix.rglob("libjpeer-jsonrpc.a"))
         sections = run("readelf", "--sections", "--wide", archive)
         self.assertIn(".text", sections)
         self.assertNotIn(".gnu.lto_", sections)
@@ -153,7 +133,7 @@ class Library(unittest.TestCase):
 
     def test_jansson_is_needed_by_its_own_package_alone(self):
         for package, needs_it in (("jpeer-jsonrpc", False), ("jpeer-jsonrpc-jansson", True)):
-            required = run("pkg-config", "--print-requires", package, env=self.environment).split()
+            required = self.installed.run("pkg-config", "--print-requires", package).split()
             self.assertEqual(needs_it, "jansson" in required)
         needed = run("readelf", "-d", self.libraries / "libjpeer-jsonrpc.so")
         self.assertNotIn("jansson", needed)
@@ -161,7 +141,7 @@ class Library(unittest.TestCase):
     def test_the_client(self):
         reply = [{"jsonrpc": "2.0", "id": 2, "error": {"code": -32601, "message": "Method not found"}},
                  {"jsonrpc": "2.0", "id": 1, "result": 19}]
-        lines = run(self.build("client.c"), input=json.dumps(reply) + "\n", env=self.environment).splitlines()
+        lines = self.installed.run(self.build("client.c"), input=json.dumps(reply) + "\n").splitlines()
         self.assertEqual([SUBTRACT, {"jsonrpc": "2.0", "id": 2, "method": "nothing"}], json.loads(lines[0]))
         self.assertEqual(["nothing: error -32601 \"Method not found\"", "the difference: 19"], lines[1:])
 
@@ -171,17 +151,14 @@ class Library(unittest.TestCase):
         shutil.copy(self.root / "stdio.c", source)
         (source / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
         (source / "header.cpp").write_text(HEADER, encoding="utf-8")
-        build = source / "build"
-        run("cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        run("cmake", "--build", build)
+        build = self.installed.build_by_cmake(source)
         run(build / "header")
         for kind in ("jsonrpc", "jsonrpc-static"):
             self.check_server(build / f"stdio-{kind}")
 
     def test_the_libraries_export_public_names_only(self):
         for options, name in ((["-D"], "libjpeer-jsonrpc.so"), (["-g"], "libjpeer-jsonrpc.a")):
-            symbols = run("nm", *options, "--defined-only", self.libraries / name).splitlines()
-            names = [line.split()[-1] for line in symbols if len(line.split()) == 3]
+            names = self.installed.public_names(name, *options)
             self.assertIn("jp_jsonrpc_handle", names)
             self.assertEqual([], [name for name in names if not name.startswith("jp_")])
 

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 SECONDS = 60  # far more than anything here takes: a test that waits so long has failed
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -74,8 +75,12 @@ class StubTest(unittest.TestCase):
     """A server a test; when the test ends, every client that was opened must have been closed, once."""
 
     options = {}
+    has_socket = False  # a Unix socket at self.path, too
 
     def setUp(self):
+        if self.has_socket:
+            self.path = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-stub-")) + "/socket"
+            self.enterContext(unittest.mock.patch.dict(os.environ, STUB_SOCKET=self.path))
         self.stub = Stub(**self.options)
         self.addCleanup(self.stop)
 

@@ -8,7 +8,6 @@ import asyncio
 import http.client
 import json
 import pathlib
-import unittest
 
 import websockets
 import zmq

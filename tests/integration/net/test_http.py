@@ -2,7 +2,6 @@
 
 import http.client
 import subprocess
-import unittest
 
 from stub import Reader, StubTest, WebSocket, frame, post, request
 

@@ -5,33 +5,20 @@ import datetime
 import os
 import socket
 import struct
-import tempfile
 import time
-import unittest
 
 from stub import (CLOSE, HANDSHAKE, KEY, PONG, SECONDS, TEXT, Reader, StubTest, WebSocket, frame, post, request)
 from support import shm
+from support.peer import eventually
 
 COUNT = 12
 
 
-def eventually(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
-
-
 class LeftTest(StubTest):
     options = {"threads": 2, "threads_max": COUNT + 4}
+    has_socket = True
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="jpeer-stub-")
-        self.addCleanup(folder.cleanup)
-        self.path = f"{folder.name}/socket"
-        os.environ["STUB_SOCKET"] = self.path
-        self.addCleanup(os.environ.pop, "STUB_SOCKET")
         super().setUp()
         self.steering = WebSocket(self.stub)
         self.addCleanup(self.steering.close)

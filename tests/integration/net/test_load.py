@@ -11,16 +11,9 @@ import zmq
 
 from stub import (CLOSE, CONTINUATION, PING, PONG, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post,
                   request)
+from support.peer import eventually
 
 RESERVED = 2  # threads that serve control and metadata alone, beside the crew
-
-
-def eventually(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come about")
-        time.sleep(0.01)
 
 
 def wait_inside(stub, count):

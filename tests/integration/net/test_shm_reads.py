@@ -5,8 +5,6 @@ clean.
 
 import os
 import random
-import tempfile
-import unittest
 
 from stub import StubTest, WebSocket
 from support import shm
@@ -18,14 +16,7 @@ RING = 65536
 
 class DifferingReads(StubTest):
     options = {"shm_ring": RING, "message_max": 1 << 20}
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="jpeer-stub-")
-        self.addCleanup(folder.cleanup)
-        self.path = f"{folder.name}/socket"
-        os.environ["STUB_SOCKET"] = self.path
-        self.addCleanup(os.environ.pop, "STUB_SOCKET")
-        super().setUp()
+    has_socket = True
 
     def talk(self, dice):
         """How many messages came back, and as they were; and how often the connection ended."""

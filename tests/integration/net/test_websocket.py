@@ -4,7 +4,6 @@ import asyncio
 import socket
 import struct
 import time
-import unittest
 
 import websockets
 
