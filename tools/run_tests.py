@@ -100,6 +100,9 @@ ALL_STEPS = [
      [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
+    *((f"conformance-ledger-{home.name}", "request and reply, under -Xcheck:jni and a count of all references", "release",
+       [[PYTHON, "tests/conformance/run.py"]],
+       on("release", JPEER_LEDGER="1", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     # Over one transport for each form of messages: the fast path knows no more of them.
     ("conformance-no-fastpath", "the same where every request goes the general path",
      "no-fastpath jpeer fixtures",

@@ -24,8 +24,11 @@ as x, and in a raw text <x>. A step may also be written short, for one of the si
 with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
 the last may be left out. A raw request with the id 1 may have "fails" as well. "only" names the transports that a case is
-for; what is for WebSocket is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that has to stand in the reply
-byte for byte.
+for; what is for WebSocket is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead
+of) "reply" is text that has to stand in the reply byte for byte. "times" repeats a step.
+
+JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and
+what either complains of fails the case.
 
 Where the peer calls the client, "meanwhile" lists what comes before the reply, in order, and what is sent upon it:
 
@@ -35,6 +38,7 @@ What the binary form compares, and which steps it has not, is told in binary_for
 """
 
 import argparse
+import contextlib
 import json
 import sys
 from collections import Counter
@@ -212,21 +216,49 @@ def run_step(step, client, kept):
             raise Mismatch(f"{text[:300]}\n      {mismatch}") from None
 
 
-def run_case(case, transport, peer):
+def run_clean_step(step, client, kept, peer):
+    """A step in which nothing may complain: a sanitizer, -Xcheck:jni, or the reference ledger."""
+    failed = None
+    try:
+        run_step(step, client, kept)
+    except NotExpressible:
+        raise
+    except Exception as error:  # of any kind, where the peer has ended itself
+        failed = error
+    found = peer.new_complaints()
+    if found:
+        raise Mismatch("\n      ".join([json.dumps(step)[:300], *found])) from failed
+    if failed is not None:
+        raise failed
+
+
+def run_steps(case, client, peer):
     """Why steps were left out, for each of them."""
     kept, left_out = {}, []
-    with transport(peer) as client:
-        for number, step in enumerate(case["steps"]):
-            try:
-                run_step(step, client, kept)
-            except NotExpressible as reason:
-                left_out.append(str(reason))
-                if reason.is_run:
-                    return left_out + ["a step behind it"] * (len(case["steps"]) - number - 1)
-            except KeyError:
-                if not left_out:
-                    raise
-                left_out.append("a step that needs what one left out keeps")
+    for number, step in enumerate(case["steps"]):
+        try:
+            for _ in range(step.get("times", 1)):
+                run_clean_step(step, client, kept, peer)
+        except NotExpressible as reason:
+            left_out.append(str(reason))
+            if reason.is_run:
+                return left_out + ["a step behind it"] * (len(case["steps"]) - number - 1)
+        except KeyError:
+            if not left_out:
+                raise
+            left_out.append("a step that needs what one left out keeps")
+    return left_out
+
+
+def run_case(case, transport, peer):
+    client = transport(peer)
+    try:
+        left_out = run_steps(case, client, peer)
+    except BaseException:
+        with contextlib.suppress(Exception):  # what the case has failed by counts
+            client.close()
+        raise
+    client.close()
     return left_out
 
 

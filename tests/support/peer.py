@@ -1,7 +1,8 @@
 """Runs the real binary for a test.
 
-JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. A peer's stderr is
-kept, and stop() fails where a sanitizer or -Xcheck:jni complained in it.
+JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. JPEER_LEDGER=1 runs
+jpeer_ledger in place of jpeer, which serves each message under the reference ledger (tests/ledger). A peer's stderr is
+kept, and stop() fails where a sanitizer, -Xcheck:jni or the ledger complained in it.
 """
 
 import json
@@ -15,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("JPEER_BUILD", "build/release")
-BINARY = BUILD / "jpeer"
+BINARY = BUILD / ("tests/ledger/jpeer_ledger" if os.environ.get("JPEER_LEDGER") == "1" else "jpeer")
 FIXTURES = BUILD / "java-fixtures" / "fixtures.jar"
 
 START_SECONDS = 60
@@ -23,7 +24,7 @@ STOP_SECONDS = 60
 
 COMPLAINTS = re.compile(
     r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
-    r"|ThreadSanitizer|runtime error:|A fatal error has been detected")
+    r"|ThreadSanitizer|runtime error:|A fatal error has been detected|^reference ledger: ")
 
 
 def environment(leaks=False, **changes):
@@ -99,6 +100,7 @@ class Peer:
         self.errors = open(Path(self.folder.name) / "stderr", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
                                         stderr=self.errors, env=env or environment(), pass_fds=pass_fds, cwd=cwd)
+        self.looked_at = {}
         self.clients = []  # those that close() has to close, whatever became of the peer
         self.facts = self._await_ready()
 
@@ -129,6 +131,17 @@ class Peer:
 
     def stderr(self):
         return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
+
+    def new_complaints(self):
+        """Those in the whole lines that have come since the last call."""
+        found = []
+        for file in (self.output, self.errors):
+            with open(file.name, "rb") as written:  # the file's own position is the peer's
+                written.seek(self.looked_at.get(file.name, 0))
+                lines = written.read().rpartition(b"\n")[0]
+            self.looked_at[file.name] = self.looked_at.get(file.name, 0) + len(lines)
+            found += complaints_in(lines.decode(errors="replace"))
+        return found
 
     def await_stdout(self, text):
         self._await(text, self.stdout)

@@ -21,7 +21,7 @@
 
 /* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also where
  * the thread came to hold more local references than it had made room for
- * (tests/unit/jni/reference_ledger.h). */
+ * (tests/ledger/reference_ledger.h). */
 int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
 /* The same without the count of references, which costs each JNI call a few nanoseconds: for measurements. */
 int with_jvm_uncounted(int (*run)(struct jvm *jvm, struct jvm_thread *thread));

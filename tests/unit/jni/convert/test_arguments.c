@@ -1,5 +1,5 @@
+#include "tests/ledger/reference_ledger.h"
 #include "tests/unit/jni/members_cases.h"
-#include "tests/unit/jni/reference_ledger.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <stdio.h>
