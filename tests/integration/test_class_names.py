@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from support.callback_client import CallbackClient
-from support.clients import WebSocketClient, typed
+from support.clients import RpcError, WebSocketClient, ref, typed
 from support.peer import FIXTURES, Peer
 from support.peer_case import PeerCase
 
@@ -94,6 +94,16 @@ class Present(PeerCase):
         self.assert_absent(client, "fixtures.Made")
         client.call("fixtures.Loading", "makeNeighbour")
         self.assertEqual(client.call("java.util.Objects", "isNull", typed("Class", "fixtures.Made")), "false")
+
+    def test_a_final_field_of_a_hidden_class_is_not_written(self):
+        """Nothing finds the class by its name: its object is the only way to it."""
+        client = self.serve()
+        made = client.value("call", {"type": "fixtures.members.Finals", "method": "hidden", "args": [5]})
+        self.assertTrue(made["type"].startswith("fixtures.members.Finals$$Lambda"), made)
+        field = client.call("fixtures.members.Finals", "fieldOf", ref(made["ref"]))
+        with self.assertRaises(RpcError):
+            client.put(made["type"], field, 6, on=made["ref"])
+        self.assertEqual(client.call("java.util.function.IntSupplier", "getAsInt", on=made["ref"]), "5")
 
     def test_modules_are_searched(self):
         client = self.serve()

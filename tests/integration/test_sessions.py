@@ -64,6 +64,18 @@ class Sessions(SessionCase):
         self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
         self.assertEqual(client.call(LIST, "size", on=number), "0")
 
+    def test_a_result_goes_with_a_session_that_is_deleted_during_the_call(self):
+        name = {"peer-id": str(uuid.uuid4())}
+        with WebSocketClient(self.peer, name) as one, WebSocketClient(self.peer, name) as other, ThreadPoolExecutor(1) as pool:
+            before = other.call("fixtures.Blockers", "running")
+            call = pool.submit(one.call, "fixtures.Blockers", "passWithObject")
+            deadline = time.monotonic() + 60
+            while other.call("fixtures.Blockers", "running") == before:
+                self.assertLess(time.monotonic(), deadline, "the call never began")
+            other.control("delete_session")
+            other.call("fixtures.Blockers", "open")
+            self.assertEqual(call.exception(60).detail, "the session was deleted during the call; its result was dropped")
+
     def test_zeromq_keeps_the_session_of_an_identity(self):
         with ZmqClient(self.peer, b"one identity") as client:
             number = client.new(LIST)

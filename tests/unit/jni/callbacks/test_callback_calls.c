@@ -12,7 +12,7 @@ static struct jvm *the_jvm;
 static struct members_session session;
 static struct jvm_callbacks client;
 
-#define ON       "'type':'jpeer.members.Callbacks'"
+#define ON       "'type':'fixtures.members.Callbacks'"
 #define SEVEN    "{'ref':{'callback':7}}"
 #define AS(type) "{'type':'" type "','ref':{'callback':7}}"
 
@@ -70,7 +70,7 @@ static void tells_what_is_called(void **state)
   check("{" ON ",'method':'greet','args':[" SEVEN ",'x']}",
         "-32602 argument 0: callback 7: Java has this object as a "
         "java.util.Comparator, which is no "
-        "jpeer.members.Callbacks$Secret");
+        "fixtures.members.Callbacks$Secret");
 }
 
 static void answer_sorted(struct jvm_callback_call *call)
@@ -196,7 +196,7 @@ static void resolves_type_variables(void **state)
   check("{" ON ",'method':'length','args':[" SEVEN "]}", "int 4");
   check_last("java.util.function.Function.apply(java.lang.String four)");
   check("{" ON ",'method':'count','args':[{'ref':{'callback':8}}]}", "int 44");
-  check_last("jpeer.members.Callbacks$Counts.apply(java.lang.String two)"); /* by the bridge of javac */
+  check_last("fixtures.members.Callbacks$Counts.apply(java.lang.String two)"); /* by the bridge of javac */
   client.answer = answer_bottom;
   check("{" ON ",'method':'bottom','args':[{'ref':{'callback':9}}]}",
         "-32000 jpeer.peer.CallbackException: value: \"x\": java.lang.String does not become "
@@ -308,17 +308,19 @@ static void default_methods_run_in_java(void **state)
   check("{" ON ",'method':'greeter','args':[" SEVEN "]}", "java.lang.String hello me");
   check("{" ON ",'method':'repeat','args':[" SEVEN "]}", "java.lang.String ABABme");
   check("{" ON ",'method':'fail','args':[" SEVEN "]}", "java.lang.String me");
-  check_last("jpeer.members.Callbacks$Greeter.name()");
+  check_last("fixtures.members.Callbacks$Greeter.name()");
   check("{" ON ",'method':'greetTwice','args':[{'ref':{'callback':8}}]}", "java.lang.String me, me");
-  check("{" ON ",'method':'greeter','args':[{'type':'jpeer.members.Callbacks$Loud','ref':{'callback':9}}]}",
+  check("{" ON
+        ",'method':'greeter','args':[{'type':'fixtures.members.Callbacks$Loud','ref':{'callback':9}}]}",
         "java.lang.String HELLO me");
   size_t calls = client.calls;
-  check("{" ON ",'method':'greeter','args':[{'type':'jpeer.members.Callbacks$Mute','ref':{'callback':10}}]}",
+  check("{" ON
+        ",'method':'greeter','args':[{'type':'fixtures.members.Callbacks$Mute','ref':{'callback':10}}]}",
         "java.lang.String me");
-  check_last("jpeer.members.Callbacks$Mute.greet()");
+  check_last("fixtures.members.Callbacks$Mute.greet()");
   check("{" ON ",'method':'greeter','args':[{'ref':{'callback':11},'overrides':['greet']}]}",
         "java.lang.String me");
-  check_last("jpeer.members.Callbacks$Greeter.greet()");
+  check_last("fixtures.members.Callbacks$Greeter.greet()");
   check("{" ON ",'method':'repeat','args':[{'ref':{'callback':11},'overrides':['greet']}]}",
         "java.lang.String ABABme");
   assert_int_equal(client.calls, calls + 3);
@@ -330,9 +332,9 @@ static void of_several_interfaces_the_lowest_method_counts(void **state)
   (void)state;
   client.answer = answer_usual;
 #define SEVERAL(id, names) "{'ref':{'callback':" id "},'interfaces':[" names "]}"
-#define GREETER            "'jpeer.members.Callbacks$Greeter'"
-#define LOUD               "'jpeer.members.Callbacks$Loud'"
-#define OTHER              "'jpeer.members.Callbacks$Other'"
+#define GREETER            "'fixtures.members.Callbacks$Greeter'"
+#define LOUD               "'fixtures.members.Callbacks$Loud'"
+#define OTHER              "'fixtures.members.Callbacks$Other'"
   check("{" ON ",'method':'greeter','args':[" SEVERAL("1", GREETER "," LOUD) "]}",
         "java.lang.String HELLO me");
   check("{" ON ",'method':'greeter','args':[" SEVERAL("2", LOUD "," GREETER) "]}",
@@ -394,8 +396,8 @@ static void what_can_be_no_proxy_is_refused(void **state)
       {"java.lang.Object",
        "-32602 argument 0: callback 7: a callback is seen as an interface, and java.lang.Object is none"},
       {"int", "-32602 argument 0: callback 7:"},
-      {"jpeer.members.Callbacks$Closed",
-       "-32602 argument 0: callback 7: jpeer.members.Callbacks$Closed is sealed"},
+      {"fixtures.members.Callbacks$Closed",
+       "-32602 argument 0: callback 7: fixtures.members.Callbacks$Closed is sealed"},
       {"no.such.Interface", "-32601 java.lang.ClassNotFoundException: no.such.Interface"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -404,7 +406,7 @@ static void what_can_be_no_proxy_is_refused(void **state)
     check(params, cases[i].wanted);
   }
   check("{" ON ",'method':'closed','args':[" SEVEN "]}",
-        "-32602 argument 0: callback 7: jpeer.members.Callbacks$Closed is sealed");
+        "-32602 argument 0: callback 7: fixtures.members.Callbacks$Closed is sealed");
   check("{" ON ",'method':'both','args':[" SEVERAL("1", "'java.lang.Runnable','java.lang.Runnable'") "]}",
         "-32602 argument 0: callback 1: repeated interface: java.lang.Runnable");
   check("{" ON ",'method':'both','args':[" SEVERAL("1", "'java.lang.Runnable','java.lang.String'") "]}",
@@ -421,7 +423,7 @@ static void non_public_interfaces_work(void **state)
   (void)state;
   client.answer = answer_usual;
   check("{" ON ",'method':'greet','args':[" SEVEN ",'you']}", "java.lang.String me");
-  check_last("jpeer.members.Callbacks$Secret.greet(java.lang.String you)");
+  check_last("fixtures.members.Callbacks$Secret.greet(java.lang.String you)");
   check("{" ON ",'method':'inner','args':[{'ref':{'callback':8}}]}", "int 1");
 }
 

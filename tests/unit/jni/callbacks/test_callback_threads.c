@@ -13,8 +13,8 @@ static struct jvm *the_jvm;
 static struct members_session session;
 static struct jvm_callbacks client;
 
-#define ON    "'type':'jpeer.members.CallbackThreads'"
-#define CALLS "'type':'jpeer.members.Callbacks'"
+#define ON    "'type':'fixtures.members.CallbackThreads'"
+#define CALLS "'type':'fixtures.members.Callbacks'"
 #define SEVEN "{'ref':{'callback':7}}"
 
 static int set_up(void **state)
@@ -379,7 +379,7 @@ static void reading_a_result_calls_back(void **state)
   (void)state;
   client.answer = answer_with_nesting;
   const struct members_case lazy = {"call", "{" CALLS ",'method':'lazy','args':[" SEVEN "]}",
-                                    "jpeer.members.Callbacks$1 ref", "lazy"};
+                                    "fixtures.members.Callbacks$1 ref", "lazy"};
   members_check(&session, &lazy);
   session.by_value = true;
   check("{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$lazy}]}", "[2,2]");
@@ -391,13 +391,13 @@ static void making_an_argument_calls_back(void **state)
   (void)state;
   client.answer = answer_with_nesting;
   check("{" CALLS ",'method':'ask','args':[" SEVEN "]}", "void");
-  check("{" CALLS ",'method':'asked','args':[{'type':'jpeer.members.Callbacks$Asked','value':['a','b']}]}",
+  check("{" CALLS ",'method':'asked','args':[{'type':'fixtures.members.Callbacks$Asked','value':['a','b']}]}",
         "java.lang.String [a-2, b-2]");
 }
 
 static void answer_with_name(struct jvm_callback_call *call)
 {
-  fake_answer_text(call, "jpeer.members.Twin");
+  fake_answer_text(call, "fixtures.members.Twin");
 }
 
 static void loading_a_class_calls_back(void **state)
@@ -405,11 +405,12 @@ static void loading_a_class_calls_back(void **state)
   (void)state;
   client.answer = answer_with_name;
   const struct members_case asking = {"call", "{" CALLS ",'method':'asking','args':[" SEVEN "]}",
-                                      "jpeer.members.Callbacks$2 ref", "asking"};
+                                      "fixtures.members.Callbacks$2 ref", "asking"};
   members_check(&session, &asking);
   session.loader = members_ref(&session, "asking");
   size_t calls = client.calls;
-  const struct members_case twin = {"new", "{'type':'jpeer.members.Twin'}", "jpeer.members.Twin ref", NULL};
+  const struct members_case twin = {"new", "{'type':'fixtures.members.Twin'}", "fixtures.members.Twin ref",
+                                    NULL};
   members_check(&session, &twin);
   assert_true(client.calls > calls);
   session.loader = 0;

@@ -169,8 +169,8 @@ static const struct path_case cases[] = {
     {{STATIC("1", "java.lang.String", "valueOf", "{'type':'int','value':1}"),
       STATIC("1", "java.lang.String", "valueOf", "{'type':'int','value':2}")},
      false},
-    {{STATIC("1", "jpeer.members.Statics", "plus", "{'type':'byte','value':-2}"),
-      STATIC("1", "jpeer.members.Statics", "plus", "{'type':'byte','value':-2}")},
+    {{STATIC("1", "fixtures.members.Statics", "plus", "{'type':'byte','value':-2}"),
+      STATIC("1", "fixtures.members.Statics", "plus", "{'type':'byte','value':-2}")},
      false},
     /* exceptions, and what comes after them */
     {{STATIC("1", "com.example.Calculator", "divide", "6,3"),

@@ -14,8 +14,8 @@ static struct jvm *the_jvm;
 static struct members_session session;
 static struct jvm_callbacks client;
 
-#define ON      "'type':'jpeer.members.Callbacks'"
-#define THREADS "'type':'jpeer.members.CallbackThreads'"
+#define ON      "'type':'fixtures.members.Callbacks'"
+#define THREADS "'type':'fixtures.members.CallbackThreads'"
 #define SEVEN   "{'ref':{'callback':7}}"
 
 static int set_up(void **state)
@@ -97,7 +97,7 @@ static void other_options_are_refused(void **state)
   check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'arity':2}]}", "void");
   check("{" ON ",'method':'inner','args':[" SEVEN "]}",
         "-32602 argument 0: callback 7: Java has this object as a java.util.Comparator, which is no "
-        "jpeer.members.Callbacks$Inner");
+        "fixtures.members.Callbacks$Inner");
 }
 
 /* ---- its end ---- */
@@ -199,7 +199,7 @@ static void many_come_and_go(void **state)
 
 /* ---- loaders ---- */
 
-#define FACES "'type':'jpeer.members.Faces'"
+#define FACES "'type':'fixtures.members.Faces'"
 
 static void answer_text(struct jvm_callback_call *call)
 {
@@ -212,22 +212,26 @@ static void a_proxy_lives_in_the_loader_of_its_interface(void **state)
   client.answer = answer_text;
 #define AS(id, type)       "{'type':'" type "','ref':{'callback':" id "}}"
 #define BOTH(id, one, two) "{'ref':{'callback':" id "},'interfaces':['" one "','" two "']}"
-  check("{" FACES ",'method':'make','args':['FacA']}", "java.lang.Class jpeer.members.FacA ref");
-  check("{" FACES ",'method':'make','args':['FacB']}", "java.lang.Class jpeer.members.FacB ref");
-  check("{" FACES ",'method':'call','args':[" AS("1", "jpeer.members.FacA") ",'face']}",
+  check("{" FACES ",'method':'make','args':['FacA']}", "java.lang.Class fixtures.members.FacA ref");
+  check("{" FACES ",'method':'make','args':['FacB']}", "java.lang.Class fixtures.members.FacB ref");
+  check("{" FACES ",'method':'call','args':[" AS("1", "fixtures.members.FacA") ",'face']}",
         "java.lang.String x of FacA");
-  check("{" FACES ",'method':'call','args':[" AS("2", "jpeer.members.FacB") ",'twice']}",
+  check("{" FACES ",'method':'call','args':[" AS("2", "fixtures.members.FacB") ",'twice']}",
         "java.lang.String xx of FacB");
-  check("{" FACES ",'method':'loaderOf','args':[" AS("1", "jpeer.members.FacA") "]}",
+  check("{" FACES ",'method':'loaderOf','args':[" AS("1", "fixtures.members.FacA") "]}",
         "java.lang.String FacA");
-  check("{" FACES ",'method':'loaderOf','args':[" AS("3", "jpeer.members.Face") "]}", "java.lang.String app");
+  check("{" FACES ",'method':'loaderOf','args':[" AS("3", "fixtures.members.Face") "]}",
+        "java.lang.String app");
   check("{" FACES ",'method':'loaderOf','args':[" AS("4", "java.lang.Runnable") "]}",
         "java.lang.String boot");
-  check("{" FACES ",'method':'loaderOf','args':[" BOTH("5", "java.lang.Runnable", "jpeer.members.FacA") "]}",
+  check("{" FACES
+        ",'method':'loaderOf','args':[" BOTH("5", "java.lang.Runnable", "fixtures.members.FacA") "]}",
         "java.lang.String FacA");
-  check("{" FACES ",'method':'loaderOf','args':[" BOTH("6", "jpeer.members.FacB", "jpeer.members.Face") "]}",
+  check("{" FACES
+        ",'method':'loaderOf','args':[" BOTH("6", "fixtures.members.FacB", "fixtures.members.Face") "]}",
         "java.lang.String FacB");
-  check("{" FACES ",'method':'loaderOf','args':[" BOTH("7", "jpeer.members.FacA", "jpeer.members.FacB") "]}",
+  check("{" FACES
+        ",'method':'loaderOf','args':[" BOTH("7", "fixtures.members.FacA", "fixtures.members.FacB") "]}",
         "-32602 argument 0: callback 7: no class loader of these interfaces sees all of them");
 }
 
@@ -247,7 +251,7 @@ static void interfaces_of_closed_packages_work(void **state)
   check("{" FACES ",'method':'loaderOf','args':[" AS("3", "jdk.internal.access.JavaUtilJarAccess") "]}",
         "java.lang.String boot");
   check("{" FACES ",'method':'loaderOf','args':[" BOTH("4", "java.util.stream.Sink",
-                                                       "jpeer.members.Callbacks$Secret") "]}",
+                                                       "fixtures.members.Callbacks$Secret") "]}",
         "-32602 argument 0: callback 4: ");
 }
 
@@ -257,7 +261,7 @@ static void a_hidden_interface_is_refused(void **state)
   (void)state;
   JNIEnv *env = session.thread->env;
   assert_int_equal((*env)->PushLocalFrame(env, 16), 0);
-  jclass callbacks = (*env)->FindClass(env, "jpeer/members/Callbacks");
+  jclass callbacks = (*env)->FindClass(env, "fixtures/members/Callbacks");
   jmethodID hide = (*env)->GetStaticMethodID(env, callbacks, "hide", "()Ljava/lang/Class;");
   assert_false((*env)->ExceptionCheck(env));
   jobject hidden = (*env)->CallStaticObjectMethod(env, callbacks, hide);
@@ -346,19 +350,21 @@ static void each_method_that_would_be_sent_is_judged(void **state)
   client.answer = answer_text;
   begin_guarding();
   check_asked(
-      "{" ON ",'method':'object','args':[{'type':'jpeer.members.Callbacks$Lengths','ref':{'callback':1}}]}",
+      "{" ON
+      ",'method':'object','args':[{'type':'fixtures.members.Callbacks$Lengths','ref':{'callback':1}}]}",
       "java.lang.String object",
-      "jpeer.members.Callbacks$Lengths jpeer.members.Callbacks$Lengths:java.util.function.Function.apply ");
+      "fixtures.members.Callbacks$Lengths "
+      "fixtures.members.Callbacks$Lengths:java.util.function.Function.apply ");
   check_asked("{" ON ",'method':'length','args':[{'ref':{'callback':2}}]}", "-32000",
-              "jpeer.members.Callbacks$Lengths:java.util.function.Function.apply ");
+              "fixtures.members.Callbacks$Lengths:java.util.function.Function.apply ");
   check_asked("{" ON ",'method':'greetTwice','args':[{'ref':{'callback':3},'overrides':['greetTwice']}]}",
               "java.lang.String x",
-              "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greet "
-              "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greetTwice ");
-  check_asked("{" ON
-              ",'method':'object','args':[{'type':'jpeer.members.Callbacks$Odd','ref':{'callback':4}}]}",
-              "java.lang.String object",
-              "jpeer.members.Callbacks$Odd jpeer.members.Callbacks$Odd:jpeer.members.Callbacks$Odd.one ");
+              "fixtures.members.Callbacks$Secret:fixtures.members.Callbacks$Secret.greet "
+              "fixtures.members.Callbacks$Secret:fixtures.members.Callbacks$Secret.greetTwice ");
+  check_asked(
+      "{" ON ",'method':'object','args':[{'type':'fixtures.members.Callbacks$Odd','ref':{'callback':4}}]}",
+      "java.lang.String object",
+      "fixtures.members.Callbacks$Odd fixtures.members.Callbacks$Odd:fixtures.members.Callbacks$Odd.one ");
   end_guarding();
 }
 

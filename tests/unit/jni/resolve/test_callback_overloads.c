@@ -10,7 +10,7 @@ static struct jvm *the_jvm;
 static struct members_session session;
 static struct jvm_callbacks client;
 
-#define ON               "'type':'jpeer.members.Callbacks'"
+#define ON               "'type':'fixtures.members.Callbacks'"
 #define ANY              "{'ref':{'callback':@}}"
 #define OF(arity)        "{'ref':{'callback':@},'arity':" #arity "}"
 #define AS(type)         "{'type':'" type "','ref':{'callback':@}}"
@@ -49,7 +49,7 @@ static void check(const char *params, const char *wanted)
   memset(client.records, 0, sizeof client.records);
 }
 
-#define MAP      "jpeer.members.Callbacks.map"
+#define MAP      "fixtures.members.Callbacks.map"
 #define FUNCTION "(java.util.function.Function)"
 #define AMBIGUOUS(name)                                                                                      \
   "-32601 java.lang.NoSuchMethodException: No matching method '" name "' found: ambiguous for (callback): "
@@ -64,12 +64,12 @@ static void chooses_as_for_a_lambda(void **state)
       {CALL("map", OF(1)), "java.lang.String function"},
       {CALL("map", OF(2)), "java.lang.String bifunction"},
       {CALL("map", OF(3)), "-32601 java.lang.NoSuchMethodException: No matching method 'map' found: "
-                           "jpeer.members.Callbacks.map(callback); candidates: "},
-      {CALL("map", ANY), AMBIGUOUS("map") "jpeer.members.Callbacks.map"},
+                           "fixtures.members.Callbacks.map(callback); candidates: "},
+      {CALL("map", ANY), AMBIGUOUS("map") "fixtures.members.Callbacks.map"},
       {CALL("map", AS("java.util.function.Function")), "java.lang.String function"},
       {CALL("map", AS("java.util.function.BiFunction")), "java.lang.String bifunction"},
       {CALL("map", AS("java.lang.Runnable")), "java.lang.String object"},
-      {CALL("either", OF(1)), AMBIGUOUS("either") "jpeer.members.Callbacks.either"},
+      {CALL("either", OF(1)), AMBIGUOUS("either") "fixtures.members.Callbacks.either"},
       {CALL("either", AS("java.lang.Comparable")), "java.lang.String comparable"},
       {CALL("special", OF(1)), "java.lang.String lengths"},
       {CALL("special", ANY), "java.lang.String lengths"},
@@ -109,8 +109,8 @@ static void errors_say_what_is_wrong(void **state)
   uint32_t ref;
   struct text told =
       members_run(&session, "call", "{" ON ",'method':'either','args':[{'ref':{'callback':1}}]}", &ref);
-  assert_has(told, "jpeer.members.Callbacks.either(java.util.function.Function)");
-  assert_has(told, "jpeer.members.Callbacks.either(java.lang.Comparable)");
+  assert_has(told, "fixtures.members.Callbacks.either(java.util.function.Function)");
+  assert_has(told, "fixtures.members.Callbacks.either(java.lang.Comparable)");
   told = members_run(&session, "call", "{" ON ",'method':'only','args':[{'ref':{'callback':1},'arity':1}]}",
                      &ref);
   assert_has(told, "callback 1: the function of java.lang.Runnable has 0 parameters, not 1");
@@ -143,15 +143,15 @@ static void functions_are_found_by_javas_rules(void **state)
       {"java.util.concurrent.Callable", 0, false},
       {"java.util.Comparator", 2, false}, /* equals is Object's */
       {"java.util.function.BiConsumer", 2, true},
-      {"jpeer.members.Callbacks$Lengths", 1, false},
-      {"jpeer.members.Callbacks$Counts", 1, false},
-      {"jpeer.members.Callbacks$Secret", 1, false},
-      {"jpeer.members.Callbacks$Greeter", 0, false},
-      {"jpeer.members.Callbacks$Mute", CALLBACK_NO_FUNCTION, false},
-      {"jpeer.members.Callbacks$Listener", CALLBACK_NO_FUNCTION, false},
-      {"jpeer.members.Callbacks$Primitives", CALLBACK_NO_FUNCTION, false},
-      {"jpeer.members.Callbacks$Marker", CALLBACK_NO_FUNCTION, false},
-      {"jpeer.members.Callbacks$Closed", CALLBACK_NO_FUNCTION, false},
+      {"fixtures.members.Callbacks$Lengths", 1, false},
+      {"fixtures.members.Callbacks$Counts", 1, false},
+      {"fixtures.members.Callbacks$Secret", 1, false},
+      {"fixtures.members.Callbacks$Greeter", 0, false},
+      {"fixtures.members.Callbacks$Mute", CALLBACK_NO_FUNCTION, false},
+      {"fixtures.members.Callbacks$Listener", CALLBACK_NO_FUNCTION, false},
+      {"fixtures.members.Callbacks$Primitives", CALLBACK_NO_FUNCTION, false},
+      {"fixtures.members.Callbacks$Marker", CALLBACK_NO_FUNCTION, false},
+      {"fixtures.members.Callbacks$Closed", CALLBACK_NO_FUNCTION, false},
       {"java.lang.Object", CALLBACK_NO_FUNCTION, false},
       {"java.util.ArrayList", CALLBACK_NO_FUNCTION, false},
       {"[Ljava.lang.Runnable;", CALLBACK_NO_FUNCTION, false},

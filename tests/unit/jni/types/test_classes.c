@@ -15,16 +15,16 @@
 static struct jvm *the_jvm;
 static struct members_session session;
 
-#define TWIN "'type':'jpeer.members.Twin'"
+#define TWIN "'type':'fixtures.members.Twin'"
 
 /* Names are not unique: the receiver's own class is meant where it has the name. */
 static void the_receivers_own_class_is_meant(void **state)
 {
   (void)state;
   static const struct members_case cases[] = {
-      {"new", "{" TWIN "}", "jpeer.members.Twin ref", "mine"},
-      {"call", "{'type':'jpeer.members.Loaders','method':'twin'}", "jpeer.members.Twin ref", "one"},
-      {"call", "{'type':'jpeer.members.Loaders','method':'twin'}", "jpeer.members.Twin ref", "two"},
+      {"new", "{" TWIN "}", "fixtures.members.Twin ref", "mine"},
+      {"call", "{'type':'fixtures.members.Loaders','method':'twin'}", "fixtures.members.Twin ref", "one"},
+      {"call", "{'type':'fixtures.members.Loaders','method':'twin'}", "fixtures.members.Twin ref", "two"},
       {"call", "{" TWIN ",'method':'hello','instance':$one}", "java.lang.String hello 1", NULL},
       {"call", "{" TWIN ",'method':'hello','instance':$two}", "java.lang.String hello 1", NULL},
       {"get", "{" TWIN ",'field':'made','instance':$one}", "int 1", NULL},
@@ -46,11 +46,12 @@ static void classes_are_found_beside_the_receivers(void **state)
 {
   (void)state;
   static const struct members_case cases[] = {
-      {"call", "{'type':'jpeer.members.Loaders','method':'only'}", "jpeer.members.Only ref", "only"},
-      {"call", "{'type':'jpeer.members.Only','method':'hello','instance':$only}", "java.lang.String hello 1",
-       NULL},
+      {"call", "{'type':'fixtures.members.Loaders','method':'only'}", "fixtures.members.Only ref", "only"},
+      {"call", "{'type':'fixtures.members.Only','method':'hello','instance':$only}",
+       "java.lang.String hello 1", NULL},
       {"call",
-       "{'type':'jpeer.members.Only','method':'sameAs','instance':$only,'args':[{'type':'jpeer.members.Only',"
+       "{'type':'fixtures.members.Only','method':'sameAs','instance':$only,'args':[{'type':'fixtures.members."
+       "Only',"
        "'value':null}]}",
        "boolean false", NULL},
   };
@@ -63,7 +64,7 @@ static void classes_can_be_unloaded(void **state)
   (void)state;
   jvm_objects_clear(session.thread, session.objects);
   char params[128];
-  static const struct members_case gone = {"call", "{'type':'jpeer.members.Loaders','method':'alive'}",
+  static const struct members_case gone = {"call", "{'type':'fixtures.members.Loaders','method':'alive'}",
                                            "int 0", NULL};
   /* More than the class table's first buckets, so that it drops what has been unloaded. */
   for (int i = 0; i < 1200; i++) {
@@ -71,7 +72,7 @@ static void classes_can_be_unloaded(void **state)
       members_check(&session, &gone);
     uint32_t ref;
     uint32_t other;
-    (void)members_run(&session, "call", "{'type':'jpeer.members.Loaders','method':'twin'}", &ref);
+    (void)members_run(&session, "call", "{'type':'fixtures.members.Loaders','method':'twin'}", &ref);
     assert_int_not_equal(ref, 0);
     snprintf(params, sizeof params, "{" TWIN ",'method':'another','instance':%u}", ref);
     (void)members_run(&session, "call", params, &other);

@@ -1,0 +1,126 @@
+"""Arguments of thousands of elements, of great depth, with long names, and with a text for each class that has one, and what
+the errors quote of them."""
+
+import json
+import os
+import unittest
+import uuid
+
+from support.clients import RpcError, WebSocketClient, typed
+from support.peer import Peer
+
+MOST = 65535  # arguments of a request, and bytes of a name
+# -Xcheck:jni looks through all local references for each that is made.
+MANY = 3000 if os.environ.get("JPEER_CHECK_JNI") == "1" else MOST
+ENTRIES = 1200  # more than one chunk of what crosses to Java at once
+CONVERSIONS = "fixtures.members.Conversions"
+
+
+class LongValues(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer()
+        cls.client = WebSocketClient(cls.peer)
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            cls.client.close()
+
+    def call(self, *words, **more):
+        return self.client.call(*words, **more)
+
+    def refusal(self, verb, **params):
+        """What an error says, which is never long."""
+        with self.assertRaises(RpcError) as raised:
+            self.client.value(verb, params)
+        detail = raised.exception.detail
+        self.assertLess(len(detail), 9000)
+        return f"{raised.exception.throwable}: {detail}" if raised.exception.throwable else detail
+
+    def test_elements_keep_their_order(self):
+        self.assertEqual(self.call("fixtures.Arguments", "sum", typed("List", [typed("Integer", 1000)] * 10000)), "10000000")
+        elements = [str(i) if i % 5 == 0 and i < ENTRIES / 2 else i for i in range(ENTRIES)]
+        told = "".join(f"{'String' if isinstance(one, str) else 'Integer'}:{one} " for one in elements)
+        self.assertEqual(self.call(CONVERSIONS, "any", typed("List", elements)), f"ArrayList[{told}]")
+        for length in range(1020, 1030):  # around the end of a chunk of text
+            text = "x" * length
+            told = f"ArrayList[String:a String:{text} String:{text[1:]} String:5 String: ]"
+            self.assertEqual(self.call(CONVERSIONS, "any", ["a", text, typed("String", text[1:]), typed("String", 5), ""]), told)
+
+    def test_maps_keep_their_entries(self):
+        entries = {f"é{i:04}": f"{i}€" if i % 3 == 0 else i for i in range(ENTRIES)}
+        told = "".join(f"{key}={'String' if isinstance(one, str) else 'Integer'}:{one} " for key, one in entries.items())
+        self.assertEqual(self.call(CONVERSIONS, "any", typed("Map", entries)), "HashMap{" + told + "}")
+
+    def test_maps_have_the_keys_that_are_declared(self):
+        for method, key, wrong, again in (("count", str, "x", "-0"),
+                                          ("countUuids", lambda i: str(uuid.UUID(int=i)), "x", "0-0-0-0-5")):
+            keys = [key(i) for i in range(ENTRIES)]
+            self.assertEqual(self.call("fixtures.Keyed", method, typed("Map", {key: i for i, key in enumerate(keys)})), str(ENTRIES))
+            for place, other, why in ((1100, wrong, f'argument 0[1100]: the key "{wrong}"'),
+                                      (700, again, f'argument 0[700]: the key "{again}": an earlier key is the same')):
+                changed = {other if i == place else key: i for i, key in enumerate(keys)}
+                said = self.refusal("call", type="fixtures.Keyed", method=method, args=[typed("Map", changed)])
+                self.assertTrue(said.startswith(why), said)
+
+    def test_as_many_arguments_of_each_kind_as_there_may_be(self):
+        user = {"ref": self.client.new("fixtures.User", "u", 1)}
+        for element in (1, None, [1], user, typed("String", "x")):
+            self.assertEqual(self.call("fixtures.Overloads", "objects", *[element] * MANY), str(MANY))
+        mixed = [user if i % 3 == 0 else i for i in range(300)]
+        self.assertEqual([self.call("fixtures.Overloads", "objects", "x", *mixed) for _ in range(2)], ["301", "301"])
+        for type_name in ("long[]", "java.lang.Object[]", "java.lang.Integer[]"):
+            self.assertGreater(self.client.new(type_name, *[1] * MOST), 0)
+        self.assertEqual(self.refusal("new", type="java.lang.Object[]", args=[1] * (MOST + 1)),
+                         f"'args' has more elements than the limit of {MOST}")
+
+    def test_values_may_be_deep(self):
+        for begin, inside, end in (("[", "", "]"), ('{"k":', "1", "}")):
+            value = json.loads(begin * 100 + inside + end * 100)
+            self.assertEqual(self.call("java.util.Objects", "isNull", typed("Object", value)), "false")
+        deep = json.loads("[" * 100 + '{"type":"int","value":"x"}' + "]" * 100)
+        said = self.refusal("call", type="java.util.Objects", method="isNull", args=[typed("Object", deep)])
+        self.assertTrue(said.startswith("argument 0" + "[0]" * 8 + '...: "x": '), said)
+
+    def test_errors_quote_a_few_words(self):
+        most = {"type": "java.lang.Math", "method": "max"}
+        for count, told in ((10000, ", int, and 9984 more); candidates: java.lang.Math.max("), (17, "int, and 1 more)"),
+                            (16, "int, int); candidates: ")):
+            self.assertIn(told, self.refusal("call", **most, args=[1] * count))
+        self.assertIn("java.util.ArrayList(boolean, ", self.refusal("new", type="java.util.ArrayList", args=[True] * 10000))
+        long_type = typed("java.util.concurrent.atomic.AtomicReferenceFieldUpdater" + "[]" * 8, None)
+        self.assertIn(" more); candidates: ", self.refusal("call", **most, args=[long_type] * 400))
+        for before in range(3):  # a character of three bytes is not cut
+            said = self.refusal("call", type="java.lang.Math", method="x" * before + "€" * 150)
+            self.assertIn("€...", said)
+
+    def test_long_names_are_cut(self):
+        name = "m" * 60000
+        for method, params, told in (
+                ("call", {"type": "java.lang.Math", "method": name}, "mmm...' found: java.lang.Math."),
+                ("call", {"type": "java.lang.Math", "method": "m" * MOST}, "mmm...' found: java.lang.Math."),
+                ("call", {"type": "java.lang.Math", "method": "m" * (MOST + 1)}, f"'method' is longer than the limit of {MOST} bytes"),
+                ("get", {"type": "java.lang.Math", "field": name}, "mmm...' found in java.lang.Math"),
+                ("new", {"type": name}, "java.lang.ClassNotFoundException: mmm"),
+                ("new", {"type": "a-" + name}, "Invalid characters in type: a-mmm"),
+                ("call", {"type": "java.lang.Math", "method": "max", "args": [typed(name, 1)]}, "ClassNotFoundException: mmm"),
+                ("call", {"type": "java.lang.Math", "method": "max", "args": [typed("m" * (MOST + 1), 1)]},
+                 f"Type name is longer than the limit of {MOST} bytes"),
+                ("call", {"type": "java.util.Objects", "method": "isNull", "args": [typed("java.time.DayOfWeek", name)]},
+                 'mmm"...: java.time.DayOfWeek has no such constant')):
+            self.assertIn(told, self.refusal(method, **params))
+
+    def test_an_argument_takes_the_text_of_a_result(self):
+        samples = int(self.call("fixtures.members.Texts", "count"))
+        self.assertGreater(samples, 50)
+        for i in range(samples):
+            type_name = self.call("fixtures.members.Texts", "type", i)
+            text = self.client.request("fixtures.members.Texts.sample", [i])["result"]
+            self.assertIsInstance(text, str)
+            same = self.call("fixtures.members.Texts", "isSample", i, typed(type_name, text))
+            self.assertEqual(same, "true", f"{type_name}: {text}")
+
+
+if __name__ == "__main__":
+    unittest.main()
