@@ -56,30 +56,6 @@ static int let_all_go(void **state)
   return 0;
 }
 
-static void a_class_that_nobody_has_loaded_is_not_found(void **state)
-{
-  (void)state;
-  CHECK_EACH(LOADER_NAME(NO_BEAN), MAKE_OWN("one"), LOADER_NAME(NO_BEAN),
-             {"new", "{'type':'beyond.Bean[]','args':[1]}",
-              "-32601 java.lang.ClassNotFoundException: [Lbeyond.Bean;", NULL});
-}
-
-static void the_only_loaded_class_is_found(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
-             LOADER_NAME("java.lang.String one"),
-             {"new", "{" BEAN ",'args':['x']}", "beyond.Bean ref", "other"},
-             {"call", "{" BEAN ",'method':'help','instance':$other}", "java.lang.String helped x", NULL},
-             {"get", "{" BEAN ",'field':'made'}", "int 2", NULL},
-             {"put", "{" BEAN ",'field':'made','value':7}", "void", NULL},
-             {"get", "{" BEAN ",'field':'made'}", "int 7", NULL},
-             {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL},
-             {"call", "{" BEAN ",'method':'add','args':[6,3]}", "int 9", NULL},
-             {"new", "{'type':'beyond.Bean[]','args':[2]}", "[Lbeyond.Bean; ref", NULL},
-             {"new", "{'type':'[[Lbeyond.Bean;','args':[2]}", "[[Lbeyond.Bean; ref", NULL});
-}
-
 /* loadClass and defineClass link nothing. */
 static void a_class_counts_before_it_is_linked(void **state)
 {
@@ -88,91 +64,6 @@ static void a_class_counts_before_it_is_linked(void **state)
              {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
              {"new", "{'type':'some.Empty2[]','args':[1]}", "[Lsome.Empty2; ref", NULL},
              {"new", "{'type':'some.Empty3'}", "-32601 java.lang.ClassNotFoundException: some.Empty3", NULL});
-}
-
-static void several_classes_of_a_name_are_told(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
-             MAKE_BEAN("two"), LOADER_NAME(TWO_BEANS), LOADER_NAME(TWO_BEANS));
-  const uint32_t told[] = {session.told[0], session.told[1]};
-  assert_int_equal(told[0], members_ref(&session, "one"));
-  assert_int_equal(told[1], members_ref(&session, "two"));
-  session.loader = told[1];
-  CHECK_EACH(LOADER_NAME("java.lang.String two"));
-  session.loader = told[0];
-  CHECK_EACH(LOADER_NAME("java.lang.String one"));
-}
-
-static void a_receivers_own_class_is_meant(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("one"), MAKE_BEAN("two"),
-             {"call", "{" BEAN ",'method':'getName','instance':$bean}", "java.lang.String bean", NULL},
-             {"call", "{" BEAN ",'method':'isLike','instance':$bean,'args':[{" BEAN ",'ref':$bean}]}",
-              "boolean true", NULL},
-             {"call", "{" BEAN ",'method':'isLike','instance':$bean,'args':[{" BEAN ",'value':null}]}",
-              "-32000 java.lang.NullPointerException", NULL},
-             {"call",
-              "{" BEAN ",'method':'paint','instance':$bean,'args':[{'type':'beyond.Bean$Color','value':"
-              "'RED'}]}",
-              "java.lang.String RED of two", NULL});
-}
-
-/* The types of arguments, where the named class is one that all loaders share. */
-static void types_of_arguments_are_found_by_name(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"),
-             {"call",
-              "{'type':'java.util.Objects','method':'toString','args':[{'type':'beyond.Bean$Color','value':"
-              "'GREEN'}]}",
-              "java.lang.String GREEN", NULL},
-             {"call",
-              "{'type':'java.util.Objects','method':'toString','args':[{'type':'java.lang.Class','value':"
-              "'beyond.Bean'}]}",
-              "java.lang.String class beyond.Bean", NULL},
-             {"new",
-              "{'type':'java.util.ArrayList','args':[{'type':'java.util.List','value':[{'type':'beyond.Bean$"
-              "Color','value':'RED'},{'type':'beyond.Bean$Color','value':'GREEN'}]}]}",
-              "java.util.ArrayList ref", "list"},
-             {"call", "{'type':'java.util.ArrayList','method':'toString','instance':$list}",
-              "java.lang.String [RED, GREEN]", NULL},
-             {"call", "{'type':'java.util.Objects','method':'isNull','args':[{" BEAN ",'value':null}]}",
-              "boolean true", NULL});
-}
-
-static void a_nested_class_is_found_where_its_owner_is(void **state)
-{
-  (void)state;
-  CHECK_EACH(
-      MAKE_OWN("one"), MAKE_BEAN("one"),
-      {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of one", NULL},
-      {"call", "{'type':'beyond.Bean$None','method':'whole'}",
-       "-32601 java.lang.ClassNotFoundException: beyond.Bean$None", NULL},
-      {"call", "{'type':'beyond.Bean$Part$None','method':'whole'}",
-       "-32601 java.lang.ClassNotFoundException: beyond.Bean$Part$None", NULL},
-      MAKE_OWN("two"), MAKE_BEAN("two"),
-      {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of one", NULL},
-      {"call", "{'type':'beyond.Bean$Color','method':'values'}",
-       "-32601 java.lang.ClassNotFoundException: beyond.Bean$Color: 2 class loaders have a class of this "
-       "name; name one of them in options.loader [one, two]",
-       NULL});
-}
-
-static void the_loader_of_main_goes_before_loaded_classes(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_OWN("three"), MAKE_BEAN("one"),
-             LOADER_NAME("java.lang.String one"),
-             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$two}]}", "void", NULL},
-             /* found before, and still the only one that is loaded */
-             LOADER_NAME("java.lang.String one"),
-             {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of two", NULL},
-             LOADER_NAME("java.lang.String two"), LOADER_NAME("java.lang.String two"),
-             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$three}]}", "void", NULL},
-             LOADER_NAME("java.lang.String three"),
-             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[null]}", "void", NULL});
 }
 
 static void a_class_that_is_unloaded_is_not_found_again(void **state)
@@ -212,59 +103,10 @@ static void what_was_noted_of_dead_loaders_is_forgotten(void **state)
       {"new", "{'type':'some.Deployed0[]','args':[1]}", "[Lsome.Deployed0; ref", NULL});
 }
 
-static void the_loader_of_the_operation_is_the_only_one(void **state)
-{
-  (void)state;
-  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("two"), LOADER_NAME("java.lang.String two"),
-             {"call", "{'type':'java.lang.ClassLoader','method':'getPlatformClassLoader'}",
-              "jdk.internal.loader.ClassLoaders$PlatformClassLoader ref", "platform"},
-             {"new", "{'type':'java.lang.Object'}", "java.lang.Object ref", "object"});
-  session.loader = members_ref(&session, "one");
-  CHECK_EACH(
-      LOADER_NAME("java.lang.String one"), LOADER_NAME("java.lang.String one"),
-      {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL},
-      {"call", "{" BEAN ",'method':'paint','args':[{'type':'beyond.Bean$Color','value':'RED'}]}",
-       "java.lang.String RED of one", NULL},
-      /* the object is of another class of the name */
-      {"call", "{" BEAN ",'method':'getName','instance':$bean}", "-32602 The object with objRef ", NULL},
-      {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}", "int 8", NULL},
-      {"call", "{'type':'java.lang.Math','method':'abs','args':[-5]}", "int 5", NULL});
-  session.loader = members_ref(&session, "platform");
-  CHECK_EACH(LOADER_NAME(NO_BEAN),
-             {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}",
-              "-32601 java.lang.ClassNotFoundException: fixtures.Calculator", NULL},
-             {"call", "{'type':'java.lang.Math','method':'abs','args':[-5]}", "int 5", NULL});
-  session.loader = members_ref(&session, "object");
-  CHECK_EACH(LOADER_NAME("-32602 The object with objRef "));
-  session.loader = 1000000;
-  CHECK_EACH(LOADER_NAME("-32000 java.lang.NullPointerException: No object found with objRef: 1000000"));
-}
-
 #define MAKE_HOSTILE(call)                                                                                   \
   {                                                                                                          \
     "call", "{" LOADING "," call "}", "fixtures.Loading$" HOSTILE " ref", "hostile"                          \
   }
-
-static void a_hostile_loader_gives_its_own_error(void **state)
-{
-  (void)state;
-#define HOSTILE "1"
-  CHECK_EACH(MAKE_HOSTILE("'method':'throwing'"));
-#undef HOSTILE
-  const struct members_case throws =
-      LOADER_NAME("-32000 java.lang.IllegalStateException: no beyond.Bean today");
-  session.loader = members_ref(&session, "hostile");
-  members_check(&session, &throws);
-  session.loader = 0;
-  CHECK_EACH({"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL});
-  members_check(&session, &throws);
-  members_check(&session, &throws);
-#define HOSTILE "2"
-  CHECK_EACH(MAKE_HOSTILE("'method':'lying'"),
-             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL},
-             LOADER_NAME(NO_BEAN));
-#undef HOSTILE
-}
 
 static void a_loader_may_load_others_meanwhile(void **state)
 {
@@ -379,23 +221,10 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   members_session_init(&session, thread);
 #define TEST(function) cmocka_unit_test_teardown(function, let_all_go)
   const struct CMUnitTest tests[] = {
-      TEST(a_class_that_nobody_has_loaded_is_not_found),
-      TEST(the_only_loaded_class_is_found),
-      TEST(a_class_counts_before_it_is_linked),
-      TEST(several_classes_of_a_name_are_told),
-      TEST(a_receivers_own_class_is_meant),
-      TEST(types_of_arguments_are_found_by_name),
-      TEST(a_nested_class_is_found_where_its_owner_is),
-      TEST(the_loader_of_main_goes_before_loaded_classes),
-      TEST(a_class_that_is_unloaded_is_not_found_again),
-      TEST(a_redeployed_class_is_the_new_one),
-      TEST(what_was_noted_of_dead_loaders_is_forgotten),
-      TEST(the_loader_of_the_operation_is_the_only_one),
-      TEST(a_hostile_loader_gives_its_own_error),
-      TEST(a_loader_may_load_others_meanwhile),
-      TEST(a_blocking_loader_blocks_its_own_classes),
-      TEST(a_repeated_call_comes_from_the_cache),
-      TEST(a_miss_walks_over_no_classes),
+      TEST(a_class_counts_before_it_is_linked),   TEST(a_class_that_is_unloaded_is_not_found_again),
+      TEST(a_redeployed_class_is_the_new_one),    TEST(what_was_noted_of_dead_loaders_is_forgotten),
+      TEST(a_loader_may_load_others_meanwhile),   TEST(a_blocking_loader_blocks_its_own_classes),
+      TEST(a_repeated_call_comes_from_the_cache), TEST(a_miss_walks_over_no_classes),
   };
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
   members_session_fini(&session);

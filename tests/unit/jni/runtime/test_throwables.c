@@ -146,36 +146,6 @@ static void errors_of_the_machine_are_described(void **state)
   }
 }
 
-static void a_plain_one_is_told_whole(void **state)
-{
-  (void)state;
-  call("plain");
-  struct outcome_and_arena taken;
-  const struct outcome *outcome = take(&taken, 100);
-  assert_text(outcome->throwable_type, "java.lang.IllegalArgumentException");
-  assert_text(outcome->message, "plain \0 \xF0\x9F\x98\x80 \xED\xA0\x80 text");
-  const struct outcome_throwable *told = outcome->throwable;
-  /* The peer's own frames stand under this one and are not told of. */
-  assert_int_equal(told->frame_count, 1);
-  assert_true(text_starts_with(told->frames[0], TEXT("jpeer.test.Hostile.plain(Hostile.java:")));
-  assert_text(told->cause->type, "java.lang.RuntimeException");
-  assert_text(told->cause->message, "cause");
-  assert_null(told->cause->cause);
-  arena_fini(&taken.arena);
-}
-
-static void frames_are_limited(void **state)
-{
-  (void)state;
-  static const size_t limits[] = {0, 1, 3};
-  for (size_t i = 0; i < COUNT_OF(limits); i++) {
-    throw_new("ThrowsInToString");
-    struct outcome_and_arena taken;
-    assert_int_equal(take(&taken, limits[i])->throwable->frame_count, limits[i]);
-    arena_fini(&taken.arena);
-  }
-}
-
 static void an_error_gets_one_line(void **state)
 {
   (void)state;
@@ -271,8 +241,6 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(a_long_message_is_cut),
       cmocka_unit_test(a_loop_of_causes_is_cut),
       cmocka_unit_test(errors_of_the_machine_are_described),
-      cmocka_unit_test(a_plain_one_is_told_whole),
-      cmocka_unit_test(frames_are_limited),
       cmocka_unit_test(an_error_gets_one_line),
       cmocka_unit_test(strings_come_back_as_they_went),
       cmocka_unit_test(long_strings_come_back_as_they_went),

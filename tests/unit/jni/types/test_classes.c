@@ -17,47 +17,6 @@ static struct members_session session;
 
 #define TWIN "'type':'fixtures.members.Twin'"
 
-/* Names are not unique: the receiver's own class is meant where it has the name. */
-static void the_receivers_own_class_is_meant(void **state)
-{
-  (void)state;
-  static const struct members_case cases[] = {
-      {"new", "{" TWIN "}", "fixtures.members.Twin ref", "mine"},
-      {"call", "{'type':'fixtures.members.Loaders','method':'twin'}", "fixtures.members.Twin ref", "one"},
-      {"call", "{'type':'fixtures.members.Loaders','method':'twin'}", "fixtures.members.Twin ref", "two"},
-      {"call", "{" TWIN ",'method':'hello','instance':$one}", "java.lang.String hello 1", NULL},
-      {"call", "{" TWIN ",'method':'hello','instance':$two}", "java.lang.String hello 1", NULL},
-      {"get", "{" TWIN ",'field':'made','instance':$one}", "int 1", NULL},
-      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{'ref':$one}]}", "boolean true", NULL},
-      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{" TWIN ",'ref':$one}]}", "boolean true",
-       NULL},
-      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{'ref':$two}]}",
-       "-32601 java.lang.NoSuchMethodException: No matching method 'sameAs' found", NULL},
-      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{" TWIN ",'ref':$mine}]}",
-       "-32601 java.lang.NoSuchMethodException: No matching method 'sameAs' found", NULL},
-      {"call",
-       "{'type':'java.lang.Object','method':'equals','instance':$one,'args':[{" TWIN ",'ref':$mine}]}",
-       "boolean false", NULL},
-  };
-  MEMBERS_CHECK(&session, cases);
-}
-
-static void classes_are_found_beside_the_receivers(void **state)
-{
-  (void)state;
-  static const struct members_case cases[] = {
-      {"call", "{'type':'fixtures.members.Loaders','method':'only'}", "fixtures.members.Only ref", "only"},
-      {"call", "{'type':'fixtures.members.Only','method':'hello','instance':$only}",
-       "java.lang.String hello 1", NULL},
-      {"call",
-       "{'type':'fixtures.members.Only','method':'sameAs','instance':$only,'args':[{'type':'fixtures.members."
-       "Only',"
-       "'value':null}]}",
-       "boolean false", NULL},
-  };
-  MEMBERS_CHECK(&session, cases);
-}
-
 /* What the peer knows of classes does not keep them from being unloaded. */
 static void classes_can_be_unloaded(void **state)
 {
@@ -254,8 +213,6 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   the_jvm = jvm;
   members_session_init(&session, thread);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_receivers_own_class_is_meant),
-      cmocka_unit_test(classes_are_found_beside_the_receivers),
       cmocka_unit_test(classes_can_be_unloaded),
       cmocka_unit_test(the_cache_starts_anew_when_full),
       cmocka_unit_test(a_record_is_found_by_the_kinds_of_values),
