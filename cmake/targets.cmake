@@ -6,6 +6,18 @@ target_compile_options(jpeer_flags INTERFACE $<$<C_COMPILER_ID:Clang>:-Wno-missi
 target_compile_definitions(jpeer_flags INTERFACE _GNU_SOURCE)
 target_link_libraries(jpeer_flags INTERFACE Threads::Threads)
 include(CheckCCompilerFlag)
+# The tests' own code, not what they test: ON in tests/CMakeLists.txt for all folders below.
+define_property(TARGET PROPERTY JPEER_TEST_CODE INHERITED)
+set(is_test_code $<BOOL:$<TARGET_PROPERTY:JPEER_TEST_CODE>>)
+# Nothing depends on its speed, and optimised it would take as long to compile as the peer.
+target_compile_options(jpeer_flags INTERFACE "$<$<AND:$<CONFIG:RelWithDebInfo>,${is_test_code}>:-O0;-g1>")
+# Three hundred programs are linked, in half the time by gold, which is a part of Debian's binutils. What is installed or
+# measured is linked as ever.
+include(CheckLinkerFlag)
+check_linker_flag(C -fuse-ld=gold JPEER_HAS_GOLD)
+if(JPEER_HAS_GOLD AND NOT JPEER_FUZZ)
+  target_link_options(jpeer_flags INTERFACE $<${is_test_code}:-fuse-ld=gold>)
+endif()
 # Hardening, for builds that optimise and are not instrumented: FORTIFY_SOURCE needs optimisation, and hides from the
 # sanitizers what it checks itself. No -z ibt or shstk: HotSpot's code keeps to neither, and so the process cannot.
 include(CheckPIESupported)
@@ -14,12 +26,12 @@ add_library(jpeer_hardening INTERFACE)
 set(JPEER_HARDENED OFF)
 if(JPEER_HARDEN AND NOT JPEER_SANITIZE AND NOT JPEER_FUZZ AND NOT JPEER_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
   set(JPEER_HARDENED ON)
-  target_compile_options(jpeer_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  target_compile_options(jpeer_hardening INTERFACE "$<$<NOT:${is_test_code}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
   foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
     string(MAKE_C_IDENTIFIER JPEER_HAS${flag} has)
     check_c_compiler_flag(${flag} ${has})
     if(${has})
-      target_compile_options(jpeer_hardening INTERFACE ${flag})
+      target_compile_options(jpeer_hardening INTERFACE $<$<NOT:${is_test_code}>:${flag}>)
     endif()
   endforeach()
   target_link_options(jpeer_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
@@ -89,6 +101,11 @@ function(jpeer_test_program name source)
   set_property(GLOBAL APPEND PROPERTY JPEER_TEST_FILES ${CMAKE_CURRENT_SOURCE_DIR}/${source})
 endfunction()
 
+# jpeer_compile_as_product(NAME): a test program with sources of the product, compiled another way than in the product.
+function(jpeer_compile_as_product name)
+  set_target_properties(${name} PROPERTIES JPEER_TEST_CODE OFF)
+endfunction()
+
 # jpeer_check_test_files(FOLDER): each test_*.c in it is built; one that is not would go unnoticed.
 function(jpeer_check_test_files folder)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/test_*.c)
@@ -114,7 +131,7 @@ function(jpeer_fuzz_target name source corpus)
   if(JPEER_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   else()
-    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
+    target_link_libraries(${name} PRIVATE fuzz_replay)
     add_test(NAME ${name} COMMAND ${name} ${corpus})
     set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 600)
   endif()

@@ -8,7 +8,7 @@ import mmap
 import os
 import socket
 
-from release import shm_hostile, shm_kills
+from release import shm_hostile
 from support import shm
 from support.clients import ShmClient, UnixHttpClient, UnixWebSocketClient
 from support.peer_case import PeerCase
@@ -173,7 +173,3 @@ class Attacks(PeerCase):
         self.assertEqual(0, counts.torn)
         self.assertGreater(counts.ended, 0)
         self.assertGreater(counts.honest, 0)
-
-    def test_nothing_is_left_of_what_was_killed(self):
-        """Of their memory, a long run tells more, and without a sanitizer."""
-        self.assertEqual([], shm_kills.run(kills=50, seed="short", growth_kib=1 << 20))

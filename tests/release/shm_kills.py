@@ -1,6 +1,6 @@
 """Kills either side of shared memory at any point (SIGKILL): what the other has open, mapped and resident is as before.
 
-usage: shm_kills.py [--kills N] [--seed N]
+usage: shm_kills.py [--kills N] [--seed N] [--growth KIB]
 
 Half of the kills are of clients that call a peer, alone or beside others; the other half are of a peer whose client
 opens the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports,
@@ -148,8 +148,8 @@ def judge_peers(kills, growth_kib, dice, folder):
 
 # ---- the run ----
 
-def run(kills, seed, growth_kib=GROWTH_KIB):
-    """What was not as it should be. growth_kib: of either side, which a sanitizer makes much larger."""
+def run(kills, seed, growth_kib):
+    """What was not as it should be."""
     dice = random.Random(seed)
     faults = judge_clients(kills - kills // 2, growth_kib, dice)
     with tempfile.TemporaryDirectory(prefix="jpeer-kills-") as folder:
@@ -160,9 +160,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--kills", type=int, default=10000)
     parser.add_argument("--seed", default=str(int(time.time())))
+    parser.add_argument("--growth", type=int, default=GROWTH_KIB, metavar="KIB",
+                        help="of either side's memory, which a sanitizer makes much larger")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    faults = run(options.kills, options.seed)
+    faults = run(options.kills, options.seed, options.growth)
     for fault in faults[:20]:
         print(f"FAIL {fault}")
     print(f"{int(not faults)} passed, {int(bool(faults))} failed")

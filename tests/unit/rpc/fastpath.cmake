@@ -1,14 +1,13 @@
 # rpc/fastpath over the stub of jni.
 foreach(name test_shape_cache test_whole_number_path)
-  jpeer_unit_test(${name} fastpath/${name}.c jpeer_rpc)
-  target_sources(${name} PRIVATE stub_callbacks.c stub_jni.c)
-  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  jpeer_unit_test(${name} fastpath/${name}.c rpc_stubs)
 endforeach()
-target_sources(test_shape_cache PRIVATE fastpath/read_twice.c show_operation.c)
-target_sources(test_whole_number_path PRIVATE lent_worker.c service_bench.c)
+add_shared_objects(rpc_read_twice fastpath/read_twice.c)
+target_link_libraries(test_shape_cache PRIVATE rpc_read_twice rpc_show_operation)
+target_link_libraries(test_whole_number_path PRIVATE rpc_service_bench)
 
 # Known binary messages.
-jpeer_unit_test(test_known_messages colfer/test_known_messages.c jpeer_rpc)
-target_sources(test_known_messages PRIVATE colfer/known_bench.c colfer/sample_request.c lent_worker.c service_bench.c stub_callbacks.c
-  stub_jni.c)
-target_include_directories(test_known_messages PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/colfer)
+add_shared_objects(rpc_sample_request colfer/sample_request.c)
+target_include_directories(rpc_sample_request PUBLIC colfer)
+add_shared_objects(rpc_known_bench colfer/known_bench.c)
+jpeer_unit_test(test_known_messages colfer/test_known_messages.c rpc_sample_request rpc_known_bench rpc_service_bench rpc_stubs)
