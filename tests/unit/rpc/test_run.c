@@ -164,9 +164,63 @@ static void stores_nothing_that_nobody_reads(void **state)
   check_on_plain_thread(drop_result);
 }
 
+static void use_guest(struct rpc_run *run)
+{
+  struct uuid session;
+  struct outcome outcome;
+  uuid_random(&session);
+  for (uint32_t ref = 1; ref <= 2; ref++) {
+    rpc_run_begin(run, &session, false);
+    rpc_run_operation(run, &make, &outcome);
+    assert_int_equal(outcome.ref, ref);
+    rpc_run_end(run);
+    assert_null(run->guest);
+  }
+  assert_null(run->client->session);
+  assert_int_equal(run_one(run, &make).ref, 1);
+}
+
+static void runs_in_the_session_that_a_request_names(void **state)
+{
+  (void)state;
+  check_on_plain_thread(use_guest);
+}
+
+static struct outcome control(struct rpc_run *run, enum op_command command, uint32_t ref)
+{
+  struct op_value argument = {.kind = OP_REF, .ref = ref};
+  const struct operation operation = {
+      .kind = OP_CONTROL, .command = command, .args = &argument, .arg_count = ref != 0};
+  return run_one(run, &operation);
+}
+
+static void run_controls(struct rpc_run *run)
+{
+  assert_int_equal(control(run, OP_PING, 0).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
+  assert_null(run->client->session);
+  run_one(run, &make);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
+  run_one(run, &make);
+  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
+  assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
+  assert_int_equal(control(run, OP_GC, 0).kind, OUTCOME_VOID);
+  assert_int_equal(stub.collected, 1);
+}
+
+static void runs_every_control_method(void **state)
+{
+  (void)state;
+  check_on_plain_thread(run_controls);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_in_the_session_that_a_request_names),
+      cmocka_unit_test(runs_every_control_method),
       cmocka_unit_test(runs_where_the_affinity_says),
       cmocka_unit_test(keeps_the_objects_of_executors_in_the_session),
       cmocka_unit_test(the_peers_own_methods_have_no_affinity),

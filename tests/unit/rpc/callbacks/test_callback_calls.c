@@ -343,6 +343,32 @@ static void test_borrowed_objects_end_with_the_call(void **state)
 
 /* ---- nested requests ---- */
 
+static void test_nested_requests_run_on_the_thread(void **state)
+{
+  struct fixture *f = *state;
+  begin_call(&f->caller);
+  expect_sent(f->duplex, CALLED("1", "7"));
+  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
+  expect_sent(f->duplex, PONG);
+  assert_int_equal(bench_come(f->duplex, WITHIN("1", "new", "\"type\":\"C\"")), RPC_TAKEN);
+  expect_sent(f->duplex,
+              "A{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"void\":false,\"value\":{\"type\":\"C\","
+              "\"null\":false,\"ref\":1}}}");
+  assert_int_equal(bench_come(f->duplex, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":"
+                                         "\"ping\"},\"options\":{\"within\":\"cb-1\"}}"),
+                   RPC_TAKEN);
+  assert_int_equal(bench_come(f->duplex, WITHIN("1", "call",
+                                                "\"type\":\"C\",\"method\":\"keep\",\"args\":[{"
+                                                "\"ref\":{\"callback\":7}}]")),
+                   RPC_TAKEN);
+  expect_sent(f->duplex, PONG);
+  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+  end_call(&f->caller);
+  assert_int_equal(f->caller.call.nested, 4);
+  assert_int_equal(count_objects(f), 1);
+  assert_nothing_sent(f->duplex);
+}
+
 /* What was sent before the answer is served before it is taken. */
 static void test_nested_requests_come_before_the_answer(void **state)
 {
@@ -533,6 +559,7 @@ int main(void)
       TEST(test_calls_wait_for_room),
       TEST(test_calls_that_cannot_be_sent),
       TEST(test_borrowed_objects_end_with_the_call),
+      TEST(test_nested_requests_run_on_the_thread),
       TEST(test_nested_requests_come_before_the_answer),
       TEST(test_requests_of_a_call_that_ends),
       TEST(test_a_nested_answer_may_find_no_room),
