@@ -47,12 +47,17 @@ static bool is_readable(struct jp_client *client, int timeout_ms)
   return poll(&polled, 1, timeout_ms) == 1;
 }
 
-static void process_until(struct tally *tally, unsigned done)
+static void process_at_least(struct tally *tally, unsigned done)
 {
   while (tally->done < done) {
     assert_true(is_readable(tally->client, 5000));
     assert_int_equal(jp_client_process(tally->client, NULL), JP_CLIENT_OK);
   }
+}
+
+static void process_until(struct tally *tally, unsigned done)
+{
+  process_at_least(tally, done);
   assert_int_equal(tally->done, done);
 }
 
@@ -98,7 +103,7 @@ UNIT_TEST(test_timeouts)
   send_one(&tally, 100);
   send_one(&tally, 50);
   send_one(&tally, JP_FOREVER);
-  process_until(&tally, 1);
+  process_at_least(&tally, 1); /* or both, on a slow machine */
   assert_in_range(clock_now_ms() - before, 49, 60000);
   process_until(&tally, 2);
   assert_in_range(clock_now_ms() - before, 99, 60000);

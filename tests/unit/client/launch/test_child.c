@@ -1,5 +1,6 @@
 #include "client/launch/child.h"
 
+#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
@@ -53,7 +54,7 @@ UNIT_TEST(ends_though_somebody_else_has_waited)
   struct child child;
   char text[40];
   start(&child, "exit 0");
-  assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+  (void)AWAIT_CHILD(child.pid);
   assert_true(child_await(&child, 10000));
   child_describe_end(&child, text, sizeof text);
   assert_string_equal(text, "an unknown status");
