@@ -3,6 +3,38 @@
 #include "net/websocket/ws_frames.h"
 #include "tests/unit/unit.h"
 
+/* What a client writes, the peer's own reader reads. */
+static void check_round_trip(size_t length)
+{
+  struct client_ws_keys keys;
+  struct buffer out = {0};
+  struct buffer message = {0};
+  struct ws_reader reader = {0};
+  struct ws_decoder *decoder = ws_decoder_create();
+  client_ws_keys_init(&keys);
+  BUFFER_LITERAL(&out, "before");
+  size_t begin = client_ws_begin(&out);
+  for (size_t i = 0; i < length; i++)
+    buffer_append_char(&out, (char)('a' + i % 26));
+  client_ws_end(&out, begin, CLIENT_WS_TEXT, &keys);
+  struct ws_input input = {.bytes = text_slice(buffer_text(&out), 6, out.len)};
+  assert_int_equal(ws_read(&reader, decoder, &input, &message, length), WS_EVENT_MESSAGE);
+  assert_int_equal(input.used, input.bytes.len);
+  assert_int_equal(message.len, length);
+  for (size_t i = 0; i < length; i++)
+    assert_int_equal(message.data[i], 'a' + i % 26);
+  ws_decoder_destroy(decoder);
+  buffer_fini(&message);
+  buffer_fini(&out);
+}
+
+UNIT_TEST(test_frames_that_leave)
+{
+  static const size_t lengths[] = {0, 1, 3, 31, 32, 33, 125, 126, 127, 65535, 65536, 100001};
+  for (size_t i = 0; i < COUNT_OF(lengths); i++)
+    check_round_trip(lengths[i]);
+}
+
 UNIT_TEST(test_keys_differ)
 {
   struct client_ws_keys keys;

@@ -32,6 +32,8 @@ UNIT_TEST(test_refused)
       {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "404 Not Found"},
       {"SSH-2.0-OpenSSH\r\n", JP_CLIENT_PROTOCOL, "no HTTP/1.1 server"},
       {"HTTP/1.0 101 Switching\r\n\r\n", JP_CLIENT_PROTOCOL, "no HTTP/1.1 server"},
+      {"HTTP/1.1 1O1 X\r\n" FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n", JP_CLIENT_REFUSED, "1O1 X"},
+      {"HTTP/1.1 1011 X\r\n" FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n", JP_CLIENT_REFUSED, "1011 X"},
       {HEAD "\r\n", JP_CLIENT_PROTOCOL, "none of a WebSocket"},
       {HEAD FIELDS "\r\n", JP_CLIENT_PROTOCOL, "none of a WebSocket"},
       {HEAD FIELDS "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOO=\r\n\r\n", JP_CLIENT_PROTOCOL,

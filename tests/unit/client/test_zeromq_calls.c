@@ -432,6 +432,37 @@ UNIT_TEST(test_loop_and_threads)
   router_stop(&router);
 }
 
+/* Reads after a while, counts what came, and answers the last one. */
+static void read_late(struct router *router)
+{
+  size_t count = 0;
+  usleep(300000);
+  while (router_read(router)) {
+    count++;
+    if (router_id(router) == 0)
+      continue;
+    check(count == 4001, "all notifications, before the call");
+    router_answer(router);
+  }
+}
+
+/* More than libzmq takes at once: the rest waits for room. */
+UNIT_TEST(test_full_pipe)
+{
+  char large[4096];
+  memset(large, 'x', sizeof large);
+  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, sizeof large})};
+  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
+  struct router router;
+  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, read_late);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
+  for (int i = 0; i < 4000; i++)
+    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+  fixture_assert_call(client);
+  jp_client_close(client);
+  router_stop(&router);
+}
+
 /* The last words of a client arrive, although it closes at once. */
 static void count_notifications(struct router *router)
 {

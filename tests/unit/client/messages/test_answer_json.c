@@ -62,6 +62,56 @@ static struct jp_answer *read_result(struct reading *reading, const char *value)
   return reading->answers[0];
 }
 
+UNIT_TEST(reads_integers)
+{
+  struct reading reading;
+  int64_t integer = 0;
+  double number = 0;
+  bool boolean;
+  struct jp_answer *answer =
+      read_result(&reading, "{\"type\":\"int\",\"null\":false,\"value\":\"-2147483648\"}");
+  assert_string_equal(reading.ids[0], "1");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_INTEGER);
+  assert_string_equal(jp_answer_type(answer), "int");
+  assert_string_equal(jp_answer_text(answer).data, "-2147483648");
+  assert_true(jp_answer_integer(answer, &integer) && integer == INT32_MIN);
+  assert_true(jp_answer_number(answer, &number) && number == INT32_MIN);
+  assert_false(jp_answer_boolean(answer, &boolean));
+  leave(&reading);
+  answer =
+      read_result(&reading, "{\"type\":\"java.lang.Long\",\"null\":false,\"value\":\"9223372036854775807\"}");
+  assert_true(jp_answer_integer(answer, &integer) && integer == INT64_MAX);
+  leave(&reading);
+}
+
+UNIT_TEST(reads_other_scalars)
+{
+  struct reading reading;
+  double number = 0;
+  bool boolean = false;
+  struct jp_answer *answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"-1.0E10\"}");
+  assert_true(jp_answer_number(answer, &number) && number == -1e10);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"NaN\"}");
+  assert_true(jp_answer_number(answer, &number) && isnan(number));
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"float\",\"value\":\"0.1\"}");
+  assert_true(jp_answer_number(answer, &number) && number == (double)0.1F);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.Boolean\",\"value\":\"true\"}");
+  assert_true(jp_answer_boolean(answer, &boolean) && boolean);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\\ud83d\"}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_STRING);
+  struct jp_text text = jp_answer_text(answer);
+  assert_text(((struct text){text.data, text.len}), "a\0b\xED\xA0\xBD");
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"null\":true}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_NULL);
+  assert_null(jp_answer_text(answer).data);
+  leave(&reading);
+}
+
 UNIT_TEST(reads_plain_json_with_its_refs)
 {
   struct reading reading;

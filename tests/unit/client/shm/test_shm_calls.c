@@ -102,6 +102,15 @@ static void send_parts(struct fake_connection *connection, void *context)
   }
 }
 
+UNIT_TEST(test_a_message_in_parts)
+{
+  struct fake_peer *peer = fake_peer_start(send_parts, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  for (int i = 0; i < 100; i++)
+    expect_call(client);
+  fixture_close(client, peer);
+}
+
 UNIT_TEST(test_answers_over_message_max)
 {
   static fake_script *const scripts[] = {fake_serve, send_parts};
