@@ -226,7 +226,6 @@ class TheOrder(ShareCase):
                         self.assertIn("busy", answers[number]["error"]["data"]["message"])
                     else:
                         self.assertEqual(str(1 + number), plain(answers[number]["result"]["value"]))
-                client.close()
                 peer.process.kill()
                 peer.process.wait()
 
@@ -244,7 +243,6 @@ class TheOrder(ShareCase):
                 answers = [json.loads(client.receive()) for _ in range(10)]
                 self.assertEqual(list(range(10, 20)), [answer["id"] for answer in answers])
                 self.assertEqual([number % 2 == 1 for number in range(10)], ["error" in answer for answer in answers])
-                client.close()
                 peer.process.kill()
                 peer.process.wait()
 

@@ -1,14 +1,12 @@
 """A client that Java calls. One thread: messages are taken in the order in which they come, while something is awaited."""
 
 import collections
-import contextlib
 import itertools
 import json
 import socket
 import struct
 import time
 
-import websockets
 
 from support.clients import SECONDS, RpcError, ShmClient, WebSocketClient, plain
 
@@ -172,9 +170,3 @@ class CallbackClient(Callable, WebSocketClient):
         self.raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.transport.abort()
         self.close()
-
-    def close(self):
-        """Also a connection that has ended otherwise."""
-        with contextlib.suppress(websockets.ConnectionClosed):
-            super().close()
-        self.loop.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import gzip
 import http.client
 import itertools
@@ -184,7 +185,8 @@ class WebSocketClient(Client):
         if self.loop.is_closed():
             return
         if self.socket is not None:
-            self._run(self.socket.close())
+            with contextlib.suppress(websockets.ConnectionClosed):  # where the peer ends it at the same time
+                self._run(self.socket.close())
         self.loop.close()
 
 
