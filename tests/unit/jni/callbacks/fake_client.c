@@ -420,24 +420,24 @@ static void set_answer(struct jvm_callback_call *call, struct jvm_callback_answe
   end_change(call, waiter);
 }
 
-void fake_answer_value(struct jvm_callback_call *call, struct op_value value)
+static void answer_value(struct jvm_callback_call *call, struct op_value value)
 {
   set_answer(call, (struct jvm_callback_answer){.value = value});
 }
 
 void fake_answer_int(struct jvm_callback_call *call, int64_t value)
 {
-  fake_answer_value(call, (struct op_value){.kind = OP_INTEGER, .integer = value});
+  answer_value(call, (struct op_value){.kind = OP_INTEGER, .integer = value});
 }
 
 void fake_answer_text(struct jvm_callback_call *call, const char *text)
 {
-  fake_answer_value(call, (struct op_value){.kind = OP_TEXT, .text = text_of(text)});
+  answer_value(call, (struct op_value){.kind = OP_TEXT, .text = text_of(text)});
 }
 
 void fake_answer_null(struct jvm_callback_call *call)
 {
-  fake_answer_value(call, (struct op_value){.kind = OP_NULL});
+  answer_value(call, (struct op_value){.kind = OP_NULL});
 }
 
 void fake_answer_error(struct jvm_callback_call *call, int code, const char *message, uint32_t ref,

@@ -76,7 +76,6 @@ void fake_client_start(struct jvm *jvm);
 void fake_client_wait_natively(bool natively);
 
 /* For answers; any thread. Each wakes the thread that waits. */
-void fake_answer_value(struct jvm_callback_call *call, struct op_value value);
 void fake_answer_int(struct jvm_callback_call *call, int64_t value);
 void fake_answer_text(struct jvm_callback_call *call, const char *text);
 void fake_answer_null(struct jvm_callback_call *call);
