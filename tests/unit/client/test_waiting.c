@@ -153,7 +153,8 @@ static void check_all_end(unsigned requests, bool ends_first)
   if (ends_first)
     fixture_assert_fails(crowd.client, JP_CLIENT_CLOSED, "closed");
   if (ends_first || requests <= THREADS)
-    fixture_close(crowd.client, peer);
+    jp_client_close(crowd.client);
+  fake_peer_stop(peer);
 }
 
 UNIT_TEST(test_close_while_they_wait)
