@@ -3,13 +3,12 @@
 import contextlib
 import json
 import signal
-import time
 
 from support import colfer
 from support.binary_client import (BinaryClient, Raised, call_message, control_message, meta_message, new_message, obj,
                                    part_of)
 from support.clients import WebSocketClient
-from support.peer import START_SECONDS, Peer
+from support.peer import Peer, eventually
 from support.peer_case import BinaryCase, PeerCase
 
 PASS = call_message("fixtures.Blockers", "pass")
@@ -17,9 +16,7 @@ REFUSED = "java.util.concurrent.RejectedExecutionException"
 
 
 def await_running(client, count):
-    deadline = time.monotonic() + START_SECONDS
-    while client.call("fixtures.Blockers", "running") != count:
-        assert time.monotonic() < deadline
+    eventually(lambda: client.call("fixtures.Blockers", "running") == count, f"{count} calls run")
 
 
 def add(left, right):
@@ -156,9 +153,7 @@ class Ending(PeerCase):
     def start_slow_call(self, peer, client, method, *args):
         with WebSocketClient(peer) as other:
             client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))
-            deadline = time.monotonic() + START_SECONDS
-            while other.call("fixtures.Blockers", "running") != "1":
-                self.assertLess(time.monotonic(), deadline)
+            eventually(lambda: other.call("fixtures.Blockers", "running") == "1", "the call runs")
 
     def test_a_running_call_is_answered(self):
         for shape in BinaryClient.SHAPES:

@@ -1,6 +1,5 @@
 """Libraries that nobody here wrote, scripted over WebSocket and ZeroMQ."""
 
-import math
 import subprocess
 
 from support.clients import WebSocketClient, ZmqClient, typed
@@ -45,13 +44,3 @@ class Libraries(PeerCase):
             self.assertAlmostEqual(float(client.call(statistics, "getStandardDeviation", on=numbers)), 2.8577380332470)
             result = client.value("call", {"type": statistics, "method": "getValues", "instance": numbers})
             self.assertEqual(result["value"], "[1.5,2.5,4.0,8.0]")
-
-    def test_commons_math_functions_and_errors(self):
-        for client in self.each_transport():
-            gamma = client.call("org.apache.commons.math3.special.Gamma", "gamma", 5.0)
-            self.assertAlmostEqual(float(gamma), math.gamma(5))
-            self.assertEqual(client.call("org.apache.commons.math3.util.ArithmeticUtils", "gcd", 84, 36), "12")
-            reply = client.request("call", {"type": "org.apache.commons.math3.util.CombinatoricsUtils",
-                                            "method": "factorial", "args": [{"type": "int", "value": -1}]})
-            self.assertEqual(reply["error"]["data"]["throwable_type"],
-                             "org.apache.commons.math3.exception.NotPositiveException")

@@ -164,10 +164,10 @@ class Redeployment(PeerCase):
         peer = self.start("-J", "-Xms96m", "-J", "-Xmx96m", "-J", "-XX:+AlwaysPreTouch", "-J",
                           "-XX:MaxMetaspaceSize=48m", *options, env=env)
         client = self.connect()
-        client.call(LOADING, "redeploy", "some.Deployed", 5000)
-        before = peer.resident_kib()
-        for _ in range(5):
-            client.call(LOADING, "redeploy", "some.Deployed", 5000)
+        for turn in range(30):
+            if turn == 5:
+                before = peer.resident_kib()
+            client.call(LOADING, "redeploy", "some.Deployed", 1000)
             self.assertEqual(client.call(LOADING, "alive"), "0")
             self.failure(client.new, "some.Deployed[]", 1)
         self.assertLess(peer.resident_kib() - before, 64 * 1024)

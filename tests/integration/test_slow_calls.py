@@ -3,12 +3,12 @@
 import contextlib
 import json
 import re
-import time
 import uuid
 from pathlib import Path
 
 from support.clients import (await_running, HttpClient, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient, fetch,
                              plain, ref, typed)
+from support.peer import eventually
 from support.peer_case import PeerCase
 
 PASS = '{"jsonrpc":"2.0","id":"pass","method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
@@ -68,10 +68,7 @@ class SlowCalls(PeerCase):
         for client in slow:
             client.receive()
             client.close()
-        deadline = time.monotonic() + 120
-        while count_crew(peer) > 2:
-            self.assertLess(time.monotonic(), deadline, "the crew did not shrink")
-            time.sleep(0.2)
+        eventually(lambda: count_crew(peer) <= 2, "the crew shrinks", 120)
 
     def test_what_needs_no_java_is_answered_while_every_thread_is_inside_java(self):
         """Control, metadata, descriptions and the name of the session, on every transport."""

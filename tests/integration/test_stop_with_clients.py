@@ -9,9 +9,25 @@ from support.peer_case import PeerCase
 from support.raw_websocket import CLOSE, PING, RawWebSocket, frame
 from support.shm import Channel
 
-# A stop used to wait 2 s for each client that was idle. The rest is room for a busy machine.
+# A stop used to wait 2 s for each client that was idle. A busy machine may take as long, but not each time.
 MUCH_LESS_THAN_2_S = 1.5
+ATTEMPTS = 8
 GOODBYE = struct.pack(">H", 1000)
+
+
+class Late(AssertionError):
+    """It took as long as that."""
+
+
+def once_in_time(test):
+    def run(self):
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return test(self)
+            except Late:
+                if attempt == ATTEMPTS:
+                    raise
+    return run
 
 
 class Stops(PeerCase):
@@ -22,15 +38,19 @@ class Stops(PeerCase):
         if after_signal is not None:
             after_signal()
         self.assertEqual(self.peer.wait(), 0)
-        self.assertLess(time.monotonic() - began, MUCH_LESS_THAN_2_S)
+        took = time.monotonic() - began
         for client in clients:
             client.close()
+        if took > MUCH_LESS_THAN_2_S:
+            raise Late(f"the stop took {took:.1f} s")
 
+    @once_in_time
     def test_clients_that_are_idle_and_never_read(self):
         for count, kind in ((50, RawWebSocket), (5, lambda peer: Channel(peer.socket_path("ws+unix")))):
             peer = self.start(sockets=True)
             self.check(*[kind(peer) for _ in range(count)])
 
+    @once_in_time
     def test_a_client_that_answers_the_close_frame_and_keeps_its_socket_open(self):
         client = RawWebSocket(self.start(sockets=True))
 
@@ -39,6 +59,7 @@ class Stops(PeerCase):
             client.send(GOODBYE, CLOSE)
         self.check(client, after_signal=answer)
 
+    @once_in_time
     def test_clients_in_the_middle_of_a_message(self):
         peer = self.start(sockets=True)
         clients = [RawWebSocket(peer) for _ in range(10)]
@@ -46,6 +67,7 @@ class Stops(PeerCase):
             client.socket.sendall(frame(b'{"jsonrpc"', length=1000))
         self.check(*clients)
 
+    @once_in_time
     def test_a_message_that_ends_after_the_close_frame_does_not_delay_the_stop(self):
         client = RawWebSocket(self.start(sockets=True))
         client.socket.sendall(frame(b"x" * 10, length=1000))
@@ -56,6 +78,7 @@ class Stops(PeerCase):
             client.send(GOODBYE, CLOSE)
         self.check(client, after_signal=answer)
 
+    @once_in_time
     def test_http_clients_that_keep_their_connection(self):
         client = socket.socket(socket.AF_UNIX)
         client.connect(self.start(sockets=True).socket_path("http+unix"))
