@@ -37,16 +37,14 @@ static void answer_rows(const struct workload_row *rows, unsigned count)
   }
 }
 
-static void every_request_of_every_row_is_answered(void **state)
+UNIT_TEST(every_request_of_every_row_is_answered)
 {
-  (void)state;
   answer_rows(workload_rows, workload_row_count);
   answer_rows(workload_binary_rows, workload_binary_row_count);
 }
 
-static void short_messages_do_no_harm(void **state)
+UNIT_TEST(short_messages_do_no_harm)
 {
-  (void)state;
   struct canned canned;
   struct buffer answer;
   buffer_init(&answer);
@@ -62,20 +60,11 @@ static void short_messages_do_no_harm(void **state)
   buffer_fini(&answer);
 }
 
-static void an_unknown_workload_is_refused(void **state)
+UNIT_TEST(an_unknown_workload_is_refused)
 {
-  (void)state;
   struct canned canned;
   assert_false(canned_init(&canned, "nothing"));
   canned_fini(&canned);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_request_of_every_row_is_answered),
-      cmocka_unit_test(short_messages_do_no_harm),
-      cmocka_unit_test(an_unknown_workload_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

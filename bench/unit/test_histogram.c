@@ -4,17 +4,15 @@
 
 static struct histogram histogram;
 
-static void nothing_recorded_is_zero(void **state)
+UNIT_TEST(nothing_recorded_is_zero)
 {
-  (void)state;
   histogram_clear(&histogram);
   assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
   assert_int_equal(histogram.max, 0);
 }
 
-static void small_values_are_exact(void **state)
+UNIT_TEST(small_values_are_exact)
 {
-  (void)state;
   histogram_clear(&histogram);
   for (uint64_t ns = 1; ns <= 100; ns++)
     histogram_record(&histogram, ns % 60);
@@ -24,9 +22,8 @@ static void small_values_are_exact(void **state)
 }
 
 /* A quantile is never below what was recorded, and at most 1/64 above it. */
-static void large_values_are_near(void **state)
+UNIT_TEST(large_values_are_near)
 {
-  (void)state;
   for (unsigned bit = 6; bit < 64; bit++) {
     for (int step = -1; step <= 1; step++) {
       uint64_t ns = ((uint64_t)1 << bit) + (uint64_t)(int64_t)step;
@@ -41,9 +38,8 @@ static void large_values_are_near(void **state)
   }
 }
 
-static void quantiles_count_from_below(void **state)
+UNIT_TEST(quantiles_count_from_below)
 {
-  (void)state;
   histogram_clear(&histogram);
   for (int i = 0; i < 990; i++)
     histogram_record(&histogram, 10);
@@ -54,13 +50,4 @@ static void quantiles_count_from_below(void **state)
   assert_int_equal(histogram_quantile(&histogram, 0.999), 50);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_recorded_is_zero),
-      cmocka_unit_test(small_values_are_exact),
-      cmocka_unit_test(large_values_are_near),
-      cmocka_unit_test(quantiles_count_from_below),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

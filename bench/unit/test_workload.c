@@ -11,9 +11,8 @@ static bool matches(const char *expected, struct workload_facts *facts, struct t
   return found;
 }
 
-static void wrong_answers_do_not_match(void **state)
+UNIT_TEST(wrong_answers_do_not_match)
 {
-  (void)state;
   static const char expected[] = "{\"id\":$i,\"value\":\"$s\"}";
   static const struct text wrong[] = {
       TEXT(""),
@@ -33,9 +32,8 @@ static void wrong_answers_do_not_match(void **state)
     assert_false(matches(expected, &facts, wrong[i]));
 }
 
-static void references_are_learned_once(void **state)
+UNIT_TEST(references_are_learned_once)
 {
-  (void)state;
   struct workload_facts facts = {.id = 1};
   assert_false(matches("{\"ref\":$r}", &facts, TEXT("{\"ref\":}")));
   facts.object = 0;
@@ -48,9 +46,8 @@ static void references_are_learned_once(void **state)
   assert_int_equal(facts.receiver, 7);
 }
 
-static void a_time_may_be_any_number(void **state)
+UNIT_TEST(a_time_may_be_any_number)
 {
-  (void)state;
   struct workload_facts facts = {.id = 1};
   assert_true(matches("[$t]", &facts, TEXT("[1795277343]")));
   assert_true(matches("[$t]", &facts, TEXT("[1795277344]")));
@@ -59,9 +56,8 @@ static void a_time_may_be_any_number(void **state)
   assert_false(matches("[$t]", &facts, TEXT("[12x]")));
 }
 
-static void a_bad_text_is_refused(void **state)
+UNIT_TEST(a_bad_text_is_refused)
 {
-  (void)state;
   static const char *const bad[] = {"$x", "$Z", "ends in $"};
   struct workload_text text;
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -72,9 +68,8 @@ static void a_bad_text_is_refused(void **state)
   workload_text_fini(&text);
 }
 
-static void a_batch_is_its_elements(void **state)
+UNIT_TEST(a_batch_is_its_elements)
 {
-  (void)state;
   struct workload_text text;
   struct workload_facts facts = {.id = 12};
   assert_true(workload_text_parse(&text, "$i-$k", 3));
@@ -112,21 +107,12 @@ static void rows_are_whole(const struct workload_row *rows, unsigned count)
   }
 }
 
-static void every_row_is_whole(void **state)
+UNIT_TEST(every_row_is_whole)
 {
-  (void)state;
   rows_are_whole(workload_rows, workload_row_count);
   rows_are_whole(workload_binary_rows, workload_binary_row_count);
   rows_are_whole(workload_rival_rows, workload_rival_row_count);
   assert_null(workload_find("nothing"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_answers_do_not_match), cmocka_unit_test(references_are_learned_once),
-      cmocka_unit_test(a_time_may_be_any_number),   cmocka_unit_test(a_bad_text_is_refused),
-      cmocka_unit_test(a_batch_is_its_elements),    cmocka_unit_test(every_row_is_whole),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

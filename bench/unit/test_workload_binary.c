@@ -55,10 +55,9 @@ static bool matches(struct asked *asked, const struct buffer *answer)
   return workload_match(&asked->answer, &asked->facts, buffer_text(answer));
 }
 
-static void a_request_is_a_message_of_its_own(void **state)
+UNIT_TEST(a_request_is_a_message_of_its_own)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(ids); i++) {
     struct asked asked;
     char text[32];
     ask(&asked, ids[i]);
@@ -77,9 +76,8 @@ static void a_request_is_a_message_of_its_own(void **state)
   }
 }
 
-static void only_the_answers_own_id_is_free(void **state)
+UNIT_TEST(only_the_answers_own_id_is_free)
 {
-  (void)state;
   struct asked asked;
   struct buffer answer;
   buffer_init(&answer);
@@ -99,9 +97,8 @@ static void only_the_answers_own_id_is_free(void **state)
   finish(&asked);
 }
 
-static void a_part_of_an_answer_is_none(void **state)
+UNIT_TEST(a_part_of_an_answer_is_none)
 {
-  (void)state;
   struct asked asked;
   struct buffer answer;
   buffer_init(&answer);
@@ -115,12 +112,4 @@ static void a_part_of_an_answer_is_none(void **state)
   finish(&asked);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_request_is_a_message_of_its_own),
-      cmocka_unit_test(only_the_answers_own_id_is_free),
-      cmocka_unit_test(a_part_of_an_answer_is_none),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

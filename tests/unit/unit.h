@@ -17,7 +17,8 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`; UNIT_MAIN ends a file and runs its tests in the order
- * of their definitions. setup, teardown: cmocka's fixture functions. UNIT_TEST_ALSO runs a test another time. */
+ * of their definitions, between a setup and a teardown of the file if it is UNIT_MAIN_WITH. setup, teardown: cmocka's
+ * fixture functions. UNIT_TEST_ALSO runs a test another time. */
 #define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 #define UNIT_TEST_WITH(name, setup, teardown)                                                                \
   static void name(void **state);                                                                            \
@@ -29,11 +30,14 @@
   {                                                                                                          \
     unit_register((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, setup, teardown));                \
   }
-#define UNIT_MAIN                                                                                            \
+#define UNIT_MAIN UNIT_MAIN_WITH(NULL, NULL)
+#define UNIT_MAIN_WITH(setup, teardown)                                                                      \
   int main(void)                                                                                             \
   {                                                                                                          \
-    return _cmocka_run_group_tests("tests", unit_tests, unit_test_count, NULL, NULL);                        \
+    return UNIT_RUN(setup, teardown);                                                                        \
   }
+#define UNIT_RUN(setup, teardown)                                                                            \
+  _cmocka_run_group_tests("tests", unit_tests, unit_test_count, setup, teardown)
 
 enum { UNIT_TESTS_MAX = 100 };
 

@@ -4,9 +4,8 @@
 
 #include <stdalign.h>
 
-static void aligns_what_it_gives(void **state)
+UNIT_TEST(aligns_what_it_gives)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t size = 0; size < 100; size++) {
@@ -19,9 +18,8 @@ static void aligns_what_it_gives(void **state)
   arena_fini(&arena);
 }
 
-static void gives_blocks_that_do_not_overlap(void **state)
+UNIT_TEST(gives_blocks_that_do_not_overlap)
 {
-  (void)state;
   enum { BLOCKS = 200 };
   static const size_t sizes[] = {1, 100, 5000, 20000, 70000};
   struct arena arena;
@@ -39,9 +37,8 @@ static void gives_blocks_that_do_not_overlap(void **state)
   arena_fini(&arena);
 }
 
-static void gives_the_same_memory_after_a_reset(void **state)
+UNIT_TEST(gives_the_same_memory_after_a_reset)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   arena_reset(&arena); /* of an empty one */
@@ -52,9 +49,8 @@ static void gives_the_same_memory_after_a_reset(void **state)
   arena_fini(&arena);
 }
 
-static void gives_the_same_memory_after_a_rewind(void **state)
+UNIT_TEST(gives_the_same_memory_after_a_rewind)
 {
-  (void)state;
   enum { SMALL = 1, LARGE = 8 << 20 };
   static const size_t sizes[] = {SMALL, LARGE};
   struct arena arena;
@@ -79,9 +75,8 @@ static void gives_the_same_memory_after_a_rewind(void **state)
   arena_fini(&arena);
 }
 
-static void gives_a_large_first_request_back_at_reset(void **state)
+UNIT_TEST(gives_a_large_first_request_back_at_reset)
 {
-  (void)state;
   enum { LARGE = 8 << 20 };
   struct arena arena;
   arena_init(&arena);
@@ -92,9 +87,8 @@ static void gives_a_large_first_request_back_at_reset(void **state)
   arena_fini(&arena);
 }
 
-static void refuses_sizes_that_cannot_be(void **state)
+UNIT_TEST(refuses_sizes_that_cannot_be)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   volatile size_t huge = SIZE_MAX; /* the compiler would refuse the constant */
@@ -105,9 +99,8 @@ static void refuses_sizes_that_cannot_be(void **state)
   arena_fini(&arena);
 }
 
-static void clears_copies_and_formats(void **state)
+UNIT_TEST(clears_copies_and_formats)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   memset(arena_alloc(&arena, 64), 0xFF, 64);
@@ -125,9 +118,8 @@ static void clears_copies_and_formats(void **state)
   arena_fini(&arena);
 }
 
-static void a_small_one_grows_as_others(void **state)
+UNIT_TEST(a_small_one_grows_as_others)
 {
-  (void)state;
   struct arena arena;
   arena_init_small(&arena);
   char *first = arena_alloc(&arena, 16);
@@ -140,17 +132,4 @@ static void a_small_one_grows_as_others(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(aligns_what_it_gives),
-      cmocka_unit_test(gives_blocks_that_do_not_overlap),
-      cmocka_unit_test(gives_the_same_memory_after_a_reset),
-      cmocka_unit_test(gives_the_same_memory_after_a_rewind),
-      cmocka_unit_test(gives_a_large_first_request_back_at_reset),
-      cmocka_unit_test(refuses_sizes_that_cannot_be),
-      cmocka_unit_test(clears_copies_and_formats),
-      cmocka_unit_test(a_small_one_grows_as_others),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -25,9 +25,8 @@ static const struct text refused[] = {
     TEXT("Zh=="),   TEXT("Zm9="), TEXT("Zm9v===="), TEXT("Zm\09"),    TEXT("Zm9\xE2"),
 };
 
-static void encodes_and_decodes_the_vectors(void **state)
+UNIT_TEST(encodes_and_decodes_the_vectors)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(vectors); i++) {
     struct buffer out;
     buffer_init(&out);
@@ -43,9 +42,8 @@ static void encodes_and_decodes_the_vectors(void **state)
   }
 }
 
-static void refuses_what_is_not_strict(void **state)
+UNIT_TEST(refuses_what_is_not_strict)
 {
-  (void)state;
   uint8_t bytes[16];
   for (size_t i = 0; i < COUNT_OF(refused); i++) {
     size_t count;
@@ -54,9 +52,8 @@ static void refuses_what_is_not_strict(void **state)
   }
 }
 
-static void encodes_in_pieces_of_three(void **state)
+UNIT_TEST(encodes_in_pieces_of_three)
 {
-  (void)state;
   enum { SIZE = 4 * 1024 * 1024 + 1 }; /* above one step of the encoder */
   uint8_t *bytes = test_malloc(SIZE);
   uint8_t *decoded = test_malloc(SIZE + 3);
@@ -123,9 +120,8 @@ static enum jp_status decode_exactly(struct text t, size_t offset, uint8_t *out,
   return status;
 }
 
-static void is_the_same_at_every_length_and_place(void **state)
+UNIT_TEST(is_the_same_at_every_length_and_place)
 {
-  (void)state;
   for (size_t count = 1; count < LENGTHS; count++) {
     uint8_t bytes[LENGTHS];
     uint8_t decoded[LENGTHS + 3];
@@ -151,7 +147,7 @@ static void is_the_same_at_every_length_and_place(void **state)
 }
 
 /* Every byte at every place: taken where it is a letter, and is then decoded as that letter. */
-static void takes_letters_alone_at_every_place(void **state)
+UNIT_TEST(takes_letters_alone_at_every_place)
 {
   enum { COUNT = 111 };
   (void)state;
@@ -175,14 +171,4 @@ static void takes_letters_alone_at_every_place(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(encodes_and_decodes_the_vectors),
-      cmocka_unit_test(refuses_what_is_not_strict),
-      cmocka_unit_test(encodes_in_pieces_of_three),
-      cmocka_unit_test(is_the_same_at_every_length_and_place),
-      cmocka_unit_test(takes_letters_alone_at_every_place),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void appends_what_it_is_given(void **state)
+UNIT_TEST(appends_what_it_is_given)
 {
-  (void)state;
   struct buffer buffer;
   buffer_init(&buffer);
   buffer_append(&buffer, NULL, 0);
@@ -19,9 +18,8 @@ static void appends_what_it_is_given(void **state)
   buffer_fini(&buffer);
 }
 
-static void grows_with_its_contents(void **state)
+UNIT_TEST(grows_with_its_contents)
 {
-  (void)state;
   struct buffer buffer;
   buffer_init(&buffer);
   for (int i = 0; i < 100000; i++)
@@ -32,9 +30,8 @@ static void grows_with_its_contents(void **state)
   buffer_fini(&buffer);
 }
 
-static void gives_room_without_counting_it(void **state)
+UNIT_TEST(gives_room_without_counting_it)
 {
-  (void)state;
   struct buffer buffer;
   buffer_init(&buffer);
   char *room = buffer_reserve(&buffer, 1000);
@@ -47,9 +44,8 @@ static void gives_room_without_counting_it(void **state)
   buffer_fini(&buffer);
 }
 
-static void shortens_consumes_and_trims(void **state)
+UNIT_TEST(shortens_consumes_and_trims)
 {
-  (void)state;
   struct buffer buffer;
   buffer_init(&buffer);
   buffer_consume(&buffer, 0);
@@ -71,9 +67,8 @@ static void shortens_consumes_and_trims(void **state)
   buffer_fini(&buffer);
 }
 
-static void fails_once_and_stays_failed_until_cleared(void **state)
+UNIT_TEST(fails_once_and_stays_failed_until_cleared)
 {
-  (void)state;
   struct buffer buffer;
   buffer_init(&buffer);
   BUFFER_LITERAL(&buffer, "kept");
@@ -90,14 +85,4 @@ static void fails_once_and_stays_failed_until_cleared(void **state)
   buffer_fini(&buffer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(appends_what_it_is_given),
-      cmocka_unit_test(grows_with_its_contents),
-      cmocka_unit_test(gives_room_without_counting_it),
-      cmocka_unit_test(shortens_consumes_and_trims),
-      cmocka_unit_test(fails_once_and_stays_failed_until_cleared),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

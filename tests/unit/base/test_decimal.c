@@ -74,16 +74,14 @@ static void check_against_library(const char *text)
     fail_msg("%s: %a, not %a", text, (double)f, (double)wanted_f);
 }
 
-static void rounds_awkward_numbers_rightly(void **state)
+UNIT_TEST(rounds_awkward_numbers_rightly)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(awkward); i++)
     check_against_library(awkward[i]);
 }
 
-static void rounds_made_numbers_rightly(void **state)
+UNIT_TEST(rounds_made_numbers_rightly)
 {
-  (void)state;
   srandom(20260101);
   for (int i = 0; i < 100000; i++) {
     char text[96];
@@ -105,9 +103,8 @@ static void rounds_made_numbers_rightly(void **state)
   }
 }
 
-static void rounds_numbers_of_any_length(void **state)
+UNIT_TEST(rounds_numbers_of_any_length)
 {
-  (void)state;
   /* Half-way between two doubles, with the digit that decides behind very many zeros. */
   enum { ZEROS = 100000 };
   char *text = test_malloc(ZEROS + 64);
@@ -133,9 +130,8 @@ static void rounds_numbers_of_any_length(void **state)
   test_free(text);
 }
 
-static void does_not_follow_the_locale(void **state)
+UNIT_TEST(does_not_follow_the_locale)
 {
-  (void)state;
   static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C.UTF-8"};
   for (size_t i = 0; i < COUNT_OF(locales); i++) {
     if (setlocale(LC_ALL, locales[i]) != NULL)
@@ -149,9 +145,8 @@ static void does_not_follow_the_locale(void **state)
   setlocale(LC_ALL, "C");
 }
 
-static void counts_digits_with_the_exponent(void **state)
+UNIT_TEST(counts_digits_with_the_exponent)
 {
-  (void)state;
   static const struct {
     const char *text;
     size_t digits;
@@ -187,12 +182,4 @@ static void counts_digits_with_the_exponent(void **state)
     assert_false(decimal_is_within(text_of(large[i]), 1000000));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rounds_awkward_numbers_rightly),  cmocka_unit_test(rounds_made_numbers_rightly),
-      cmocka_unit_test(rounds_numbers_of_any_length),    cmocka_unit_test(does_not_follow_the_locale),
-      cmocka_unit_test(counts_digits_with_the_exponent),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

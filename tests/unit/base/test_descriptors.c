@@ -5,9 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void tells_when_none_is_left(void **state)
+UNIT_TEST(tells_when_none_is_left)
 {
-  (void)state;
   enum { MOST = 64 };
   int taken[MOST];
   size_t count = 0;
@@ -27,10 +26,4 @@ static void tells_when_none_is_left(void **state)
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tells_when_none_is_left),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

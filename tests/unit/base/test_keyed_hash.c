@@ -1,21 +1,13 @@
 #include "base/keyed_hash.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
 static void hash_of(struct keyed_hash *hash, const char *bytes, uint8_t out[KEYED_HASH_BYTES])
 {
   assert_int_equal(keyed_hash_compute(hash, bytes, strlen(bytes), out), JP_OK);
 }
 
-static void a_key_gives_the_same_bytes_the_same_hash(void **state)
+UNIT_TEST(a_key_gives_the_same_bytes_the_same_hash)
 {
-  (void)state;
   struct keyed_hash *hash;
   uint8_t first[KEYED_HASH_BYTES];
   uint8_t again[KEYED_HASH_BYTES];
@@ -31,9 +23,8 @@ static void a_key_gives_the_same_bytes_the_same_hash(void **state)
   keyed_hash_destroy(hash);
 }
 
-static void two_keys_give_different_hashes(void **state)
+UNIT_TEST(two_keys_give_different_hashes)
 {
-  (void)state;
   struct keyed_hash *hashes[2];
   uint8_t results[2][KEYED_HASH_BYTES];
   for (int i = 0; i < 2; i++) {
@@ -46,11 +37,4 @@ static void two_keys_give_different_hashes(void **state)
   keyed_hash_destroy(NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_key_gives_the_same_bytes_the_same_hash),
-      cmocka_unit_test(two_keys_give_different_hashes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -39,9 +39,8 @@ static void write_plain(void)
   log_info("port %d", 4711);
 }
 
-static void writes_time_level_and_text(void **state)
+UNIT_TEST(writes_time_level_and_text)
 {
-  (void)state;
   log_set_level(LOG_LEVEL_INFO);
   capture(write_plain);
   assert_matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z info  port 4711\n$");
@@ -52,9 +51,8 @@ static void write_forged(void)
   log_error("class %s", "a\nb\x1B[2J\x7F\xC2\x85\xC2\x9B\xE2\x80\xAE\x9B\xC3\xA9");
 }
 
-static void keeps_an_event_on_one_line(void **state)
+UNIT_TEST(keeps_an_event_on_one_line)
 {
-  (void)state;
   capture(write_forged);
   assert_matches("error class a\\\\x0ab\\\\x1b\\[2J\\\\x7f\\\\u0085\\\\u009b\\\\u202e\\\\x9b\xC3\xA9\n$");
 }
@@ -71,9 +69,8 @@ static void write_long_controls(void)
   log_warn("%.*s", (int)sizeof text, text);
 }
 
-static void cuts_a_long_event_and_ends_its_line(void **state)
+UNIT_TEST(cuts_a_long_event_and_ends_its_line)
 {
-  (void)state;
   capture(write_long);
   assert_in_range(strlen(captured), 2000, 4096);
   assert_matches("\n$");
@@ -90,9 +87,8 @@ static void write_all_levels(void)
   log_debug("d");
 }
 
-static void leaves_out_what_is_below_the_level(void **state)
+UNIT_TEST(leaves_out_what_is_below_the_level)
 {
-  (void)state;
   log_set_level(LOG_LEVEL_WARN);
   assert_true(log_enabled(LOG_LEVEL_ERROR));
   assert_false(log_enabled(LOG_LEVEL_INFO));
@@ -103,9 +99,8 @@ static void leaves_out_what_is_below_the_level(void **state)
   assert_matches("warn  w\n.*info  i\n.*debug d\n$");
 }
 
-static void knows_its_levels_by_word(void **state)
+UNIT_TEST(knows_its_levels_by_word)
 {
-  (void)state;
   enum log_level level = LOG_LEVEL_INFO;
   assert_true(log_parse_level("error", &level));
   assert_int_equal(level, LOG_LEVEL_ERROR);
@@ -117,9 +112,8 @@ static void knows_its_levels_by_word(void **state)
   assert_int_equal(level, LOG_LEVEL_DEBUG);
 }
 
-static void one_line_a_second_passes_and_the_rest_is_counted(void **state)
+UNIT_TEST(one_line_a_second_passes_and_the_rest_is_counted)
 {
-  (void)state;
   struct log_gate gate = {0};
   uint64_t left_out = 99;
   assert_true(log_gate_pass(&gate, 5000, &left_out));
@@ -140,9 +134,8 @@ static void write_often(void)
   log_error_rarely("another place");
 }
 
-static void a_place_that_writes_often_gets_one_line(void **state)
+UNIT_TEST(a_place_that_writes_often_gets_one_line)
 {
-  (void)state;
   log_set_level(LOG_LEVEL_WARN);
   capture(write_often);
   assert_matches("warn  line 0\n[^\n]*error another place\n$");
@@ -156,25 +149,11 @@ static void write_counted(void)
   log_write_rarely(&other, LOG_LEVEL_WARN, "%5000d", 1);
 }
 
-static void a_line_tells_what_was_left_out(void **state)
+UNIT_TEST(a_line_tells_what_was_left_out)
 {
-  (void)state;
   capture(write_counted);
   assert_matches("warn  full \\(38 such lines were left out before this one\\)\n");
   assert_matches(" \\(18446744073709551615 such lines were left out before this one\\)\n$");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_time_level_and_text),
-      cmocka_unit_test(keeps_an_event_on_one_line),
-      cmocka_unit_test(cuts_a_long_event_and_ends_its_line),
-      cmocka_unit_test(leaves_out_what_is_below_the_level),
-      cmocka_unit_test(knows_its_levels_by_word),
-      cmocka_unit_test(one_line_a_second_passes_and_the_rest_is_counted),
-      cmocka_unit_test(a_place_that_writes_often_gets_one_line),
-      cmocka_unit_test(a_line_tells_what_was_left_out),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

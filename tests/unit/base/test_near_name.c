@@ -1,12 +1,8 @@
 /* base/near_name.c: the distance against a plain calculation of the whole table, and what counts as near. */
 #include "base/near_name.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { SHORT = 12 };
 
@@ -42,9 +38,8 @@ static struct text make_name(char *room, unsigned *seed)
   return (struct text){room, length};
 }
 
-static void test_distances_are_those_of_the_whole_table(void **state)
+UNIT_TEST(test_distances_are_those_of_the_whole_table)
 {
-  (void)state;
   unsigned seed = 7;
   unsigned seen[NEAR_NAME_BOUND_MAX + 2] = {0};
   for (int round = 0; round < 20000; round++) {
@@ -56,13 +51,12 @@ static void test_distances_are_those_of_the_whole_table(void **state)
       assert_int_equal(near_name_distance(a, b, bound), least(whole, bound + 1));
     seen[least(whole, NEAR_NAME_BOUND_MAX + 1)]++;
   }
-  for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+  for (size_t i = 0; i < COUNT_OF(seen); i++)
     assert_true(seen[i] > 100);
 }
 
-static void test_long_names(void **state)
+UNIT_TEST(test_long_names)
 {
-  (void)state;
   char a[NEAR_NAME_LENGTH_MAX + 1];
   char b[NEAR_NAME_LENGTH_MAX + 1];
   memset(a, 'x', sizeof a);
@@ -85,9 +79,8 @@ static const char *nearest(const char *wanted, const char *const *candidates)
   return search.best.data;
 }
 
-static void test_the_nearest_is_kept(void **state)
+UNIT_TEST(test_the_nearest_is_kept)
 {
-  (void)state;
   static const char *const options[] = {"--zmq-rpc", "--json-rpc", "--grace", "--name", "-J", "-cp", NULL};
   assert_string_equal(nearest("--json-rcp", options), "--json-rpc");
   assert_string_equal(nearest("--jsonrpc", options), "--json-rpc");
@@ -100,12 +93,4 @@ static void test_the_nearest_is_kept(void **state)
   assert_string_equal(nearest("name", equally_near), "nama");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_distances_are_those_of_the_whole_table),
-      cmocka_unit_test(test_long_names),
-      cmocka_unit_test(test_the_nearest_is_kept),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

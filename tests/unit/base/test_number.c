@@ -29,9 +29,8 @@ static const struct read_case {
     {"123456789012345678901234567890l", "123456789012345678901234567890", 'l', true, false, 0},
 };
 
-static void reads_digits_and_suffix(void **state)
+UNIT_TEST(reads_digits_and_suffix)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(read_cases); i++) {
     const struct read_case *c = &read_cases[i];
     char *copy = unit_exact_copy(c->text, strlen(c->text));
@@ -46,9 +45,8 @@ static void reads_digits_and_suffix(void **state)
   }
 }
 
-static void refuses_what_is_no_number(void **state)
+UNIT_TEST(refuses_what_is_no_number)
 {
-  (void)state;
   static const struct text refused[] = {
       TEXT(""),     TEXT("-"),        TEXT("+1"),   TEXT("01"),  TEXT("-01"),   TEXT("1."),  TEXT(".1"),
       TEXT("1e"),   TEXT("1e+"),      TEXT("1.e1"), TEXT("1 "),  TEXT(" 1"),    TEXT("1dd"), TEXT("1d "),
@@ -64,11 +62,4 @@ static void refuses_what_is_no_number(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_digits_and_suffix),
-      cmocka_unit_test(refuses_what_is_no_number),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

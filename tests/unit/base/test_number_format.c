@@ -55,9 +55,8 @@ static const struct double_case {
     {-NAN, "NaN"},
 };
 
-static void writes_doubles_as_java_does(void **state)
+UNIT_TEST(writes_doubles_as_java_does)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(doubles); i++) {
     char text[NUMBER_TEXT_MAX];
     size_t length = number_format_double(doubles[i].value, text);
@@ -91,9 +90,8 @@ static const struct float_case {
     {NAN, "NaN"},
 };
 
-static void writes_floats_as_java_does(void **state)
+UNIT_TEST(writes_floats_as_java_does)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(floats); i++) {
     char text[NUMBER_TEXT_MAX];
     size_t length = number_format_float(floats[i].value, text);
@@ -132,9 +130,8 @@ static void check_double(double value)
   }
 }
 
-static void writes_the_shortest_digits_that_read_back(void **state)
+UNIT_TEST(writes_the_shortest_digits_that_read_back)
 {
-  (void)state;
   srandom(20260102);
   for (int i = 0; i < 20000; i++) {
     union {
@@ -153,9 +150,8 @@ static void writes_the_shortest_digits_that_read_back(void **state)
   }
 }
 
-static void writes_floats_that_read_back(void **state)
+UNIT_TEST(writes_floats_that_read_back)
 {
-  (void)state;
   /* A step that visits every exponent and many digits. */
   for (uint32_t bits = 1; bits < 0x7F800000; bits += 9973) {
     float value;
@@ -169,9 +165,8 @@ static void writes_floats_that_read_back(void **state)
   }
 }
 
-static void writes_integers(void **state)
+UNIT_TEST(writes_integers)
 {
-  (void)state;
   static const struct {
     int64_t value;
     const char *text;
@@ -201,9 +196,8 @@ static void writes_integers(void **state)
 }
 
 /* Every pair of digits, and every place where digits are split. */
-static void writes_all_small_integers(void **state)
+UNIT_TEST(writes_all_small_integers)
 {
-  (void)state;
   static const int64_t from[] = {0, 9990000, 99990000};
   for (size_t i = 0; i < COUNT_OF(from); i++)
     for (int64_t value = from[i]; value < from[i] + 20000; value++) {
@@ -216,15 +210,4 @@ static void writes_all_small_integers(void **state)
     }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_doubles_as_java_does),
-      cmocka_unit_test(writes_floats_as_java_does),
-      cmocka_unit_test(writes_the_shortest_digits_that_read_back),
-      cmocka_unit_test(writes_floats_that_read_back),
-      cmocka_unit_test(writes_integers),
-      cmocka_unit_test(writes_all_small_integers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void letters_and_words_find_the_same_row(void **state)
+UNIT_TEST(letters_and_words_find_the_same_row)
 {
-  (void)state;
   static const struct {
     char letter;
     const char *keyword;
@@ -27,9 +26,8 @@ static void letters_and_words_find_the_same_row(void **state)
   }
 }
 
-static void other_letters_and_words_find_nothing(void **state)
+UNIT_TEST(other_letters_and_words_find_nothing)
 {
-  (void)state;
   static const char letters[] = {'\0', 'A', 'L', 'V', '[', 'z'};
   for (size_t i = 0; i < sizeof letters; i++) {
     assert_null(primitive_find_letter(letters[i]));
@@ -43,17 +41,15 @@ static void other_letters_and_words_find_nothing(void **state)
   assert_null(primitive_keyword('L').data);
 }
 
-static void void_has_a_word_and_no_values(void **state)
+UNIT_TEST(void_has_a_word_and_no_values)
 {
-  (void)state;
   assert_text(primitive_keyword('V'), "void");
   assert_true(primitive_is_keyword(TEXT("void")));
   assert_null(primitive_find_keyword(TEXT("void")));
 }
 
-static void only_whole_numbers_have_a_range(void **state)
+UNIT_TEST(only_whole_numbers_have_a_range)
 {
-  (void)state;
   int64_t min;
   int64_t max;
   assert_true(primitive_integer_range('B', &min, &max));
@@ -69,9 +65,8 @@ static void only_whole_numbers_have_a_range(void **state)
 }
 
 /* JLS 5.1.2, all 64 pairs. */
-static void primitives_widen_as_in_java(void **state)
+UNIT_TEST(primitives_widen_as_in_java)
 {
-  (void)state;
   static const char *const wanted[] = {"ZZ", "BB", "BS", "BI", "BJ", "BF", "BD", "SS", "SI",
                                        "SJ", "SF", "SD", "CC", "CI", "CJ", "CF", "CD", "II",
                                        "IJ", "IF", "ID", "JJ", "JF", "JD", "FF", "FD", "DD"};
@@ -90,9 +85,8 @@ static void primitives_widen_as_in_java(void **state)
   assert_false(primitive_widens('L', 'I'));
 }
 
-static void values_widen_whole(void **state)
+UNIT_TEST(values_widen_whole)
 {
-  (void)state;
   static const struct {
     char from;
     char to;
@@ -121,15 +115,4 @@ static void values_widen_whole(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(letters_and_words_find_the_same_row),
-      cmocka_unit_test(other_letters_and_words_find_nothing),
-      cmocka_unit_test(void_has_a_word_and_no_values),
-      cmocka_unit_test(only_whole_numbers_have_a_range),
-      cmocka_unit_test(primitives_widen_as_in_java),
-      cmocka_unit_test(values_widen_whole),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

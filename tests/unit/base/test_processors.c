@@ -43,7 +43,7 @@ static int remove_tree(void **state)
 {
   (void)state;
   static const char *const names[] = {"a/b/cpu.max", "a/b", "a/cpu.max", "a", "cpu.max", "membership", ""};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
     char path[200];
     snprintf(path, sizeof path, "%s/%s", root, names[i]);
     (void)remove(path);
@@ -51,9 +51,8 @@ static int remove_tree(void **state)
   return 0;
 }
 
-static void test_the_least_quota_on_the_way_up_counts(void **state)
+UNIT_TEST(test_the_least_quota_on_the_way_up_counts)
 {
-  (void)state;
   write_file("membership", "12:memory:/x\n0::/a/b\n");
   assert_quota(PROCESSORS_UNLIMITED); /* no file */
   write_file("a/b/cpu.max", "400000 100000\n");
@@ -70,12 +69,11 @@ static void test_the_least_quota_on_the_way_up_counts(void **state)
   assert_quota(1);
 }
 
-static void test_what_is_no_quota_limits_nothing(void **state)
+UNIT_TEST(test_what_is_no_quota_limits_nothing)
 {
-  (void)state;
   static const char *const files[] = {"", "max\n", "max 100000\n", "5 0\n", "-1 100000\n", "1000\n", "x y\n"};
   write_file("membership", "0::/\n");
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
     write_file("cpu.max", files[i]);
     assert_quota(PROCESSORS_UNLIMITED);
   }
@@ -85,9 +83,8 @@ static void test_what_is_no_quota_limits_nothing(void **state)
   assert_quota(PROCESSORS_UNLIMITED);
 }
 
-static void test_affinity(void **state)
+UNIT_TEST(test_affinity)
 {
-  (void)state;
   cpu_set_t before, one;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
   assert_in_range(processors_usable(), 1, CPU_COUNT(&before));
@@ -102,12 +99,4 @@ static void test_affinity(void **state)
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_least_quota_on_the_way_up_counts),
-      cmocka_unit_test(test_what_is_no_quota_limits_nothing),
-      cmocka_unit_test(test_affinity),
-  };
-  return cmocka_run_group_tests(tests, make_tree, remove_tree);
-}
+UNIT_MAIN_WITH(make_tree, remove_tree)

@@ -1,11 +1,6 @@
 /* Which chances to wait are taken, and for how long. */
 #include "base/spin_policy.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 enum {
   US = 1000,
@@ -31,17 +26,15 @@ static int count_taken(struct spin_policy *spin, int chances, bool found, int64_
   return taken;
 }
 
-static void test_a_quick_client_is_always_waited_for(void **state)
+UNIT_TEST(test_a_quick_client_is_always_waited_for)
 {
-  (void)state;
   struct spin_policy spin = {0};
   assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 
-static void test_waiting_in_vain_becomes_rare(void **state)
+UNIT_TEST(test_waiting_in_vain_becomes_rare)
 {
-  (void)state;
   struct spin_policy spin = {0};
   /* The first two, then one of 2, 4, 8, 16, 32, 64, and of 128 for good. */
   assert_int_equal(count_taken(&spin, 128, false, SPIN_LONG_NS, PAUSE_NS), 8);
@@ -49,18 +42,16 @@ static void test_waiting_in_vain_becomes_rare(void **state)
 }
 
 /* Not even where something was found. */
-static void test_those_who_want_the_processor_get_it(void **state)
+UNIT_TEST(test_those_who_want_the_processor_get_it)
 {
-  (void)state;
   struct spin_policy spin = {0};
   assert_int_equal(count_taken(&spin, 128, true, LATE_NS, SPIN_NS), 8);
   assert_int_equal(count_taken(&spin, 128 * 10, true, LATE_NS, SPIN_NS), 10);
 }
 
 /* One that thinks between its calls would otherwise cost a core. */
-static void test_only_the_rarest_waits_are_long(void **state)
+UNIT_TEST(test_only_the_rarest_waits_are_long)
 {
-  (void)state;
   struct spin_policy spin = {0};
   for (int i = 0; i < 8; i++) {
     while (!spin_policy_takes_chance(&spin))
@@ -71,9 +62,8 @@ static void test_only_the_rarest_waits_are_long(void **state)
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_LONG_NS);
 }
 
-static void test_a_late_client_gets_several_chances_then(void **state)
+UNIT_TEST(test_a_late_client_gets_several_chances_then)
 {
-  (void)state;
   struct spin_policy spin = {0};
   (void)count_taken(&spin, 128, true, LATE_NS, PAUSE_NS);
   for (int i = 0; i < 3; i++) {
@@ -82,9 +72,8 @@ static void test_a_late_client_gets_several_chances_then(void **state)
   }
 }
 
-static void test_one_that_became_quick_is_always_waited_for(void **state)
+UNIT_TEST(test_one_that_became_quick_is_always_waited_for)
 {
-  (void)state;
   struct spin_policy spin = {0};
   (void)count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS);
   while (!spin_policy_takes_chance(&spin))
@@ -97,15 +86,4 @@ static void test_one_that_became_quick_is_always_waited_for(void **state)
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_quick_client_is_always_waited_for),
-      cmocka_unit_test(test_waiting_in_vain_becomes_rare),
-      cmocka_unit_test(test_those_who_want_the_processor_get_it),
-      cmocka_unit_test(test_only_the_rarest_waits_are_long),
-      cmocka_unit_test(test_a_late_client_gets_several_chances_then),
-      cmocka_unit_test(test_one_that_became_quick_is_always_waited_for),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -4,9 +4,8 @@
 
 #include "base/text.h"
 
-static void formats_and_returns_the_status(void **state)
+UNIT_TEST(formats_and_returns_the_status)
 {
-  (void)state;
   struct jp_error error = {0};
   assert_int_equal(jp_fail(&error, JP_NOT_FOUND, "no %s %d", "class", 7), JP_NOT_FOUND);
   assert_int_equal(error.status, JP_NOT_FOUND);
@@ -15,9 +14,8 @@ static void formats_and_returns_the_status(void **state)
   jp_error_prefix(NULL, "nobody cares");
 }
 
-static void marks_a_cut_text(void **state)
+UNIT_TEST(marks_a_cut_text)
 {
-  (void)state;
   struct jp_error error;
   jp_fail(&error, JP_INVALID, "%2000d", 1);
   assert_int_equal(strlen(error.text), sizeof error.text - 1);
@@ -26,9 +24,8 @@ static void marks_a_cut_text(void **state)
   assert_string_equal(error.text + strlen(error.text) - 2, " 1");
 }
 
-static void never_cuts_a_character_in_two(void **state)
+UNIT_TEST(never_cuts_a_character_in_two)
 {
-  (void)state;
   for (int shift = 0; shift < 4; shift++) {
     char text[2000];
     struct jp_error error;
@@ -41,9 +38,8 @@ static void never_cuts_a_character_in_two(void **state)
   }
 }
 
-static void puts_the_place_before_the_text(void **state)
+UNIT_TEST(puts_the_place_before_the_text)
 {
-  (void)state;
   struct jp_error error;
   jp_fail(&error, JP_INVALID, "unknown word");
   jp_error_prefix(&error, "%s:%d", "a.yaml", 3);
@@ -51,9 +47,8 @@ static void puts_the_place_before_the_text(void **state)
   assert_int_equal(error.status, JP_INVALID);
 }
 
-static void marks_a_cut_prefix(void **state)
+UNIT_TEST(marks_a_cut_prefix)
 {
-  (void)state;
   struct jp_error error;
   jp_fail(&error, JP_INVALID, "%1000d", 1);
   jp_error_prefix(&error, "%100d", 1);
@@ -63,14 +58,4 @@ static void marks_a_cut_prefix(void **state)
   assert_true(text_ends_with(text_of(error.text), TEXT("...")));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formats_and_returns_the_status),
-      cmocka_unit_test(marks_a_cut_text),
-      cmocka_unit_test(never_cuts_a_character_in_two),
-      cmocka_unit_test(puts_the_place_before_the_text),
-      cmocka_unit_test(marks_a_cut_prefix),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void compares_bytes_and_lengths(void **state)
+UNIT_TEST(compares_bytes_and_lengths)
 {
-  (void)state;
   assert_true(text_equal(TEXT("a\0b"), TEXT("a\0b")));
   assert_false(text_equal(TEXT("a\0b"), TEXT("a\0c")));
   assert_false(text_equal(TEXT("a"), TEXT("ab")));
@@ -14,9 +13,8 @@ static void compares_bytes_and_lengths(void **state)
 }
 
 /* At every length: one byte that differs, at every place of it, is seen. */
-static void compares_every_byte(void **state)
+UNIT_TEST(compares_every_byte)
 {
-  (void)state;
   for (size_t length = 0; length <= 40; length++) {
     char *a = unit_exact_copy("0123456789abcdef0123456789abcdef01234567", length);
     char *b = unit_exact_copy(a, length);
@@ -31,9 +29,8 @@ static void compares_every_byte(void **state)
   }
 }
 
-static void ignores_the_case_of_ascii_letters_only(void **state)
+UNIT_TEST(ignores_the_case_of_ascii_letters_only)
 {
-  (void)state;
   assert_true(text_equal_ignore_case(TEXT("Delete_Object"), TEXT("dELETE_oBJECT")));
   assert_true(text_equal_ignore_case(TEXT(""), TEXT_ABSENT));
   assert_false(text_equal_ignore_case(TEXT("@"), TEXT("`")));
@@ -42,16 +39,14 @@ static void ignores_the_case_of_ascii_letters_only(void **state)
   assert_false(text_equal_ignore_case(TEXT("gc"), TEXT("gcc")));
 }
 
-static void looks_behind_a_nul_when_it_ignores_case(void **state)
+UNIT_TEST(looks_behind_a_nul_when_it_ignores_case)
 {
-  (void)state;
   assert_false(text_equal_ignore_case(TEXT("gc\0a"), TEXT("gc\0b")));
   assert_true(text_equal_ignore_case(TEXT("gc\0a"), TEXT("GC\0A")));
 }
 
-static void finds_prefix_suffix_and_last(void **state)
+UNIT_TEST(finds_prefix_suffix_and_last)
 {
-  (void)state;
   assert_true(text_starts_with(TEXT("java.lang"), TEXT("java.")));
   assert_false(text_starts_with(TEXT("java"), TEXT("java.")));
   assert_true(text_starts_with(TEXT("x"), TEXT("")));
@@ -63,9 +58,8 @@ static void finds_prefix_suffix_and_last(void **state)
   assert_true(text_find_last(TEXT_ABSENT, '.') == SIZE_MAX);
 }
 
-static void hashes_differ_by_every_byte_and_by_length(void **state)
+UNIT_TEST(hashes_differ_by_every_byte_and_by_length)
 {
-  (void)state;
   char bytes[20] = {0};
   uint64_t base = text_hash((struct text){bytes, sizeof bytes});
   for (size_t i = 0; i < sizeof bytes; i++) {
@@ -107,9 +101,8 @@ static const struct utf8_case {
      19},
 };
 
-static void tells_ascii_from_all_else(void **state)
+UNIT_TEST(tells_ascii_from_all_else)
 {
-  (void)state;
   enum { LENGTH = 100 };
   char bytes[LENGTH];
   memset(bytes, 0x7F, sizeof bytes);
@@ -124,9 +117,8 @@ static void tells_ascii_from_all_else(void **state)
   }
 }
 
-static void takes_strict_utf8_only(void **state)
+UNIT_TEST(takes_strict_utf8_only)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(utf8_cases); i++) {
     char *copy = unit_exact_copy(utf8_cases[i].text.data, utf8_cases[i].text.len);
     size_t valid = text_valid_utf8((struct text){copy, utf8_cases[i].text.len});
@@ -150,9 +142,8 @@ static const struct utf16_case {
     {TEXT("\xED\xB8\x80\xED\xA0\xBD"), 2, {0xDE00, 0xD83D}},
 };
 
-static void goes_to_utf16_and_back(void **state)
+UNIT_TEST(goes_to_utf16_and_back)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(utf16_cases); i++) {
     const struct utf16_case *c = &utf16_cases[i];
     uint16_t units[8];
@@ -166,9 +157,8 @@ static void goes_to_utf16_and_back(void **state)
   }
 }
 
-static void keeps_every_character_over_utf16(void **state)
+UNIT_TEST(keeps_every_character_over_utf16)
 {
-  (void)state;
   for (uint32_t c = 0; c <= 0x10FFFF; c++) {
     uint16_t units[2] = {(uint16_t)c, 0};
     size_t count = 1;
@@ -197,9 +187,8 @@ static void assert_escaped(struct text t, const char *plain, const char *quoted,
   assert_int_equal(length, strlen(expected));
 }
 
-static void escapes_what_is_more_than_text(void **state)
+UNIT_TEST(escapes_what_is_more_than_text)
 {
-  (void)state;
   assert_escaped(TEXT("caf\xC3\xA9 \xF0\x9F\x98\x80"), "", "", "caf\xC3\xA9 \xF0\x9F\x98\x80");
   assert_escaped(TEXT("a\n\tb\0c\x7F"), "", "", "a\\x0a\\x09b\\x00c\\x7f");
   assert_escaped(TEXT("a\n\tb\0c\r"), "\n\t", "", "a\n\tb\\x00c\\x0d");
@@ -211,9 +200,8 @@ static void escapes_what_is_more_than_text(void **state)
   assert_escaped(TEXT(""), "\n", "\"", "");
 }
 
-static void leaves_out_whole_characters_of_what_does_not_fit(void **state)
+UNIT_TEST(leaves_out_whole_characters_of_what_does_not_fit)
 {
-  (void)state;
   char out[6];
   assert_int_equal(text_escape(TEXT("abc\xC3\xA9\xC3\xA9z"), "", "", out, sizeof out), 8);
   assert_string_equal(out, "abc\xC3\xA9");
@@ -221,21 +209,4 @@ static void leaves_out_whole_characters_of_what_does_not_fit(void **state)
   assert_string_equal(out, "abc");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(compares_bytes_and_lengths),
-      cmocka_unit_test(compares_every_byte),
-      cmocka_unit_test(ignores_the_case_of_ascii_letters_only),
-      cmocka_unit_test(looks_behind_a_nul_when_it_ignores_case),
-      cmocka_unit_test(finds_prefix_suffix_and_last),
-      cmocka_unit_test(hashes_differ_by_every_byte_and_by_length),
-      cmocka_unit_test(tells_ascii_from_all_else),
-      cmocka_unit_test(takes_strict_utf8_only),
-      cmocka_unit_test(escapes_what_is_more_than_text),
-      cmocka_unit_test(leaves_out_whole_characters_of_what_does_not_fit),
-      cmocka_unit_test(goes_to_utf16_and_back),
-      cmocka_unit_test(keeps_every_character_over_utf16),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

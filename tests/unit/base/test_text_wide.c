@@ -114,9 +114,8 @@ static void compare_units(const uint16_t *units, size_t count)
 }
 
 /* All code points, many in a text, behind ASCII of changing length. */
-static void takes_every_character(void **state)
+UNIT_TEST(takes_every_character)
 {
-  (void)state;
   enum { AT_ONCE = 128, BEFORE_MAX = 32 };
   for (uint32_t first = 0; first < 0x110000; first += AT_ONCE) {
     char bytes[BEFORE_MAX + 4 * AT_ONCE];
@@ -152,9 +151,8 @@ static void compare_within(const unsigned char *odd, size_t odd_length, size_t p
   compare_valid(bytes, length);
 }
 
-static void finds_every_pair_that_is_wrong(void **state)
+UNIT_TEST(finds_every_pair_that_is_wrong)
 {
-  (void)state;
   for (unsigned pair = 0; pair < 0x10000; pair++) {
     const unsigned char odd[] = {(unsigned char)(pair >> 8), (unsigned char)pair};
     compare_within(odd, sizeof odd, pair * 7 + (pair >> 8));
@@ -162,9 +160,8 @@ static void finds_every_pair_that_is_wrong(void **state)
 }
 
 /* Four bytes: two of those at the borders of what a byte may be, then one of each kind. */
-static void finds_every_sequence_that_is_wrong(void **state)
+UNIT_TEST(finds_every_sequence_that_is_wrong)
 {
-  (void)state;
   static const unsigned char borders[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1,
                                           0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5};
   static const unsigned char kinds[] = {0x7F, 0x80, 0xBF, 0xC2, 0xE0, 0xF0};
@@ -180,9 +177,8 @@ static void finds_every_sequence_that_is_wrong(void **state)
   }
 }
 
-static void finds_what_is_cut(void **state)
+UNIT_TEST(finds_what_is_cut)
 {
-  (void)state;
   static const struct text characters[] = {{"\xC3\xA9", 2}, {"\xE4\xB8\x96", 3}, {"\xF0\x9F\x8C\x8D", 4}};
   for (size_t i = 0; i < COUNT_OF(characters); i++) {
     for (size_t place = 0; place < 512; place++) {
@@ -197,9 +193,8 @@ static void finds_what_is_cut(void **state)
 }
 
 /* Each kind of unit at each place of texts of each kind, at each distance from their ends. */
-static void takes_every_kind_in_every_place(void **state)
+UNIT_TEST(takes_every_kind_in_every_place)
 {
-  (void)state;
   static const uint16_t kinds[][2] = {{'a', 0},         {0x7F, 0x80},     {0x7FF, 0x800},   {0xFFFF, 0},
                                       {0xD83C, 0xDF0D}, {0xD83C, 0xD83C}, {0xDF0D, 0xDF0D}, {0xDFFF, 0xD800}};
   for (size_t of = 0; of < COUNT_OF(kinds); of++) {
@@ -226,9 +221,8 @@ static uint32_t next_random(uint32_t *seed)
 }
 
 /* Runs of units out of a few ranges, as texts of many scripts have them. */
-static void takes_texts_of_many_scripts(void **state)
+UNIT_TEST(takes_texts_of_many_scripts)
 {
-  (void)state;
   static const struct {
     uint16_t first;
     uint16_t count;
@@ -248,15 +242,4 @@ static void takes_texts_of_many_scripts(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_every_character),
-      cmocka_unit_test(finds_every_pair_that_is_wrong),
-      cmocka_unit_test(finds_every_sequence_that_is_wrong),
-      cmocka_unit_test(finds_what_is_cut),
-      cmocka_unit_test(takes_every_kind_in_every_place),
-      cmocka_unit_test(takes_texts_of_many_scripts),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

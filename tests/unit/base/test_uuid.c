@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void reads_either_case_and_writes_lower(void **state)
+UNIT_TEST(reads_either_case_and_writes_lower)
 {
-  (void)state;
   struct uuid uuid;
   assert_true(uuid_parse(TEXT("F81D4FAE-7dec-11D0-A765-00a0c91E6BF6"), &uuid));
   static const uint8_t bytes[16] = {0xF8, 0x1D, 0x4F, 0xAE, 0x7D, 0xEC, 0x11, 0xD0,
@@ -15,9 +14,8 @@ static void reads_either_case_and_writes_lower(void **state)
   assert_string_equal(text, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6");
 }
 
-static void refuses_every_other_form(void **state)
+UNIT_TEST(refuses_every_other_form)
 {
-  (void)state;
   static const struct text refused[] = {
       TEXT(""),
       TEXT("f81d4fae7dec11d0a76500a0c91e6bf6"),
@@ -38,9 +36,8 @@ static void refuses_every_other_form(void **state)
   }
 }
 
-static void makes_random_ones_of_version_4(void **state)
+UNIT_TEST(makes_random_ones_of_version_4)
 {
-  (void)state;
   struct uuid first;
   struct uuid second;
   for (int i = 0; i < 100; i++) {
@@ -56,12 +53,4 @@ static void makes_random_ones_of_version_4(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_either_case_and_writes_lower),
-      cmocka_unit_test(refuses_every_other_form),
-      cmocka_unit_test(makes_random_ones_of_version_4),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

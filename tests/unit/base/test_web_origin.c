@@ -1,13 +1,6 @@
 /* base/web_origin.c: what is an origin, which two are the same, and what a list refuses. */
 #include "base/web_origin.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static const struct {
   const char *origin;
@@ -64,10 +57,9 @@ static const struct {
      NULL},
 };
 
-static void origins_are_serialised(void **state)
+UNIT_TEST(origins_are_serialised)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof ORIGINS / sizeof ORIGINS[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(ORIGINS); i++) {
     char serialised[WEB_ORIGIN_SIZE];
     const char *problem = web_origin_serialise(text_of(ORIGINS[i].origin), serialised);
     if ((problem == NULL) != (ORIGINS[i].serialised != NULL))
@@ -77,17 +69,15 @@ static void origins_are_serialised(void **state)
   }
 }
 
-static void nul_ends_no_origin(void **state)
+UNIT_TEST(nul_ends_no_origin)
 {
-  (void)state;
   char serialised[WEB_ORIGIN_SIZE];
   assert_non_null(web_origin_serialise((struct text){"http://a\0.b", 11}, serialised));
   assert_non_null(web_origin_serialise((struct text){"h\0tp://a", 8}, serialised));
 }
 
-static void length_has_a_bound(void **state)
+UNIT_TEST(length_has_a_bound)
 {
-  (void)state;
   char origin[WEB_ORIGIN_SIZE + 1] = "http://";
   char serialised[WEB_ORIGIN_SIZE];
   memset(origin + 7, 'a', sizeof origin - 8);
@@ -98,9 +88,8 @@ static void length_has_a_bound(void **state)
   assert_string_equal(serialised, origin);
 }
 
-static void a_list_finds_what_is_the_same(void **state)
+UNIT_TEST(a_list_finds_what_is_the_same)
 {
-  (void)state;
   struct web_origins *origins;
   struct jp_error error;
   assert_int_equal(web_origins_create(TEXT("https://App.test:443,http://localhost:3000"), &origins, &error),
@@ -122,16 +111,15 @@ static void a_list_finds_what_is_the_same(void **state)
                                        "https://app.test,http://localhost:3000",
                                        "",
                                        "https://app.tes"};
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+  for (size_t i = 0; i < COUNT_OF(others); i++)
     assert_null(web_origins_find(origins, text_of(others[i])));
   assert_null(web_origins_find(NULL, TEXT("https://app.test")));
   web_origins_destroy(origins);
   web_origins_destroy(NULL);
 }
 
-static void a_list_has_no_wild_cards(void **state)
+UNIT_TEST(a_list_has_no_wild_cards)
 {
-  (void)state;
   static const char *const lists[] = {"*",
                                       "null",
                                       "NULL",
@@ -141,7 +129,7 @@ static void a_list_has_no_wild_cards(void **state)
                                       "",
                                       "http://a.test, http://b.test",
                                       "https://*.a.test"};
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(lists); i++) {
     struct web_origins *origins;
     struct jp_error error;
     assert_int_equal(web_origins_create(text_of(lists[i]), &origins, &error), JP_INVALID);
@@ -149,12 +137,4 @@ static void a_list_has_no_wild_cards(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(origins_are_serialised),   cmocka_unit_test(nul_ends_no_origin),
-      cmocka_unit_test(length_has_a_bound),       cmocka_unit_test(a_list_finds_what_is_the_same),
-      cmocka_unit_test(a_list_has_no_wild_cards),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

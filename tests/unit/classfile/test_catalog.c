@@ -33,9 +33,8 @@ static const struct catalog_class *find(const struct catalog_tables *tables, con
   return &tables->classes[found];
 }
 
-static void test_folder(void **state)
+UNIT_TEST(test_folder)
 {
-  (void)state;
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   const struct catalog_tables *tables = load(catalog);
   const struct catalog_class *shapes = find(tables, "meta.fixtures.Shapes");
@@ -56,9 +55,8 @@ static void test_folder(void **state)
   catalog_destroy(catalog);
 }
 
-static void test_simple_names(void **state)
+UNIT_TEST(test_simple_names)
 {
-  (void)state;
   static const char *const names[][2] = {{"NoPackage", "NoPackage"},
                                          {"meta.fixtures.Base", "Base"},
                                          {"meta.fixtures.Shapes$Inner", "Inner"},
@@ -74,9 +72,8 @@ static void test_simple_names(void **state)
   catalog_destroy(catalog);
 }
 
-static void test_subclasses(void **state)
+UNIT_TEST(test_subclasses)
 {
-  (void)state;
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   const struct catalog_tables *tables = load(catalog);
   const struct catalog_class *base = find(tables, "meta.fixtures.Base");
@@ -87,9 +84,8 @@ static void test_subclasses(void **state)
   catalog_destroy(catalog);
 }
 
-static void test_methods(void **state)
+UNIT_TEST(test_methods)
 {
-  (void)state;
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   const struct catalog_tables *tables = load(catalog);
   const struct catalog_class *shapes = find(tables, "meta.fixtures.Shapes");
@@ -102,9 +98,8 @@ static void test_methods(void **state)
   catalog_destroy(catalog);
 }
 
-static void test_first_on_the_class_path_wins(void **state)
+UNIT_TEST(test_first_on_the_class_path_wins)
 {
-  (void)state;
   char folder[64];
   char path[128];
   char class_path[512];
@@ -122,9 +117,8 @@ static void test_first_on_the_class_path_wins(void **state)
   files_drop_scratch(folder);
 }
 
-static void test_class_path_of_a_jar(void **state)
+UNIT_TEST(test_class_path_of_a_jar)
 {
-  (void)state;
   char folder[64];
   char path[128];
   files_open_scratch(folder);
@@ -148,9 +142,8 @@ static void test_class_path_of_a_jar(void **state)
   files_drop_scratch(folder);
 }
 
-static void test_odd_folders(void **state)
+UNIT_TEST(test_odd_folders)
 {
-  (void)state;
   char folder[64];
   char path[128];
   files_open_scratch(folder);
@@ -175,9 +168,8 @@ static void test_odd_folders(void **state)
   files_drop_scratch(folder);
 }
 
-static void test_no_jdk(void **state)
+UNIT_TEST(test_no_jdk)
 {
-  (void)state;
   char folder[64];
   files_open_scratch(folder);
   struct catalog *catalog = open_catalog(TEST_CLASSES, folder);
@@ -234,9 +226,8 @@ static void assert_same_class(const struct catalog_tables *whole, const struct c
   }
 }
 
-static void an_excerpt_has_what_the_catalog_has_of_a_class(void **state)
+UNIT_TEST(an_excerpt_has_what_the_catalog_has_of_a_class)
 {
-  (void)state;
   struct catalog *whole = open_catalog(TEST_CLASSES, NULL);
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   const struct catalog_tables *tables = load(whole);
@@ -255,9 +246,8 @@ static void an_excerpt_has_what_the_catalog_has_of_a_class(void **state)
   catalog_destroy(whole);
 }
 
-static void an_excerpt_has_what_it_is_asked_for(void **state)
+UNIT_TEST(an_excerpt_has_what_it_is_asked_for)
 {
-  (void)state;
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
   (void)find(catalog_excerpt_tables(excerpt), "meta.fixtures.Base");
@@ -281,9 +271,8 @@ static void an_excerpt_has_what_it_is_asked_for(void **state)
   catalog_destroy(catalog);
 }
 
-static void no_name_leads_out_of_the_class_path(void **state)
+UNIT_TEST(no_name_leads_out_of_the_class_path)
 {
-  (void)state;
   static const char *const names[] = {"",
                                       ".",
                                       "..",
@@ -297,7 +286,7 @@ static void no_name_leads_out_of_the_class_path(void **state)
                                       "int[]",
                                       "meta.fixtures.package-info.class"};
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
     struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_NESTED, names[i]);
     assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
     catalog_excerpt_close(excerpt);
@@ -306,9 +295,8 @@ static void no_name_leads_out_of_the_class_path(void **state)
 }
 
 /* As one excerpt after the other is read, the jar is replaced, broken and removed. */
-static void a_jar_that_changes_is_read_as_it_is(void **state)
+UNIT_TEST(a_jar_that_changes_is_read_as_it_is)
 {
-  (void)state;
   char folder[64];
   char path[128];
   files_open_scratch(folder);
@@ -338,9 +326,8 @@ static void note_name(void *context, struct text name)
   *(bool *)context = *(bool *)context || text_equal(name, TEXT("meta.fixtures.Shapes"));
 }
 
-static void names_are_given_with_no_class_read(void **state)
+UNIT_TEST(names_are_given_with_no_class_read)
 {
-  (void)state;
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   struct jp_error error;
   bool found = false;
@@ -384,9 +371,8 @@ static void open_in_another_thread(void *context, struct text name)
 }
 
 /* A client whose names are not found must not hold up those that read classes. */
-static void classes_are_read_while_names_are_visited(void **state)
+UNIT_TEST(classes_are_read_while_names_are_visited)
 {
-  (void)state;
   struct opening opening = {.catalog = open_catalog(TEST_CLASSES, NULL)};
   struct jp_error error;
   assert_int_equal(catalog_each_name(opening.catalog, open_in_another_thread, &opening, &error), JP_OK);
@@ -434,9 +420,8 @@ static void make_jars(const char *folder, struct buffer *class_path)
   buffer_append_char(class_path, '\0');
 }
 
-static void any_number_of_threads_reads_the_same(void **state)
+UNIT_TEST(any_number_of_threads_reads_the_same)
 {
-  (void)state;
   static const unsigned threads[] = {1, 2, 3, 8, 16};
   char folder[64];
   struct buffer class_path;
@@ -446,7 +431,7 @@ static void any_number_of_threads_reads_the_same(void **state)
   files_open_scratch(folder);
   make_jars(folder, &class_path);
   log_set_level(LOG_LEVEL_ERROR);
-  for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(threads); i++) {
     struct catalog *catalog;
     assert_int_equal(
         catalog_create(&(struct catalog_config){class_path.data, NULL, threads[i]}, &catalog, &error), JP_OK);
@@ -475,9 +460,8 @@ static void *stop_in_thread(void *argument)
   return NULL;
 }
 
-static void a_stopped_reading_ends(void **state)
+UNIT_TEST(a_stopped_reading_ends)
 {
-  (void)state;
   char folder[64];
   struct buffer class_path;
   struct jp_error error;
@@ -517,9 +501,8 @@ static void *change_jars(void *argument)
 }
 
 /* As jars are cut short, replaced and removed, what can be read is. */
-static void jars_may_change_while_they_are_read(void **state)
+UNIT_TEST(jars_may_change_while_they_are_read)
 {
-  (void)state;
   for (int i = 0; i < 5; i++) {
     char folder[64];
     struct buffer class_path;
@@ -544,9 +527,8 @@ static void *load_in_thread(void *argument)
   return (void *)(uintptr_t)load(argument);
 }
 
-static void test_many_first_readers(void **state)
+UNIT_TEST(test_many_first_readers)
 {
-  (void)state;
   enum { THREADS = 8 };
   pthread_t threads[THREADS];
   void *first = NULL;
@@ -562,27 +544,4 @@ static void test_many_first_readers(void **state)
   catalog_destroy(catalog);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_folder),
-      cmocka_unit_test(test_simple_names),
-      cmocka_unit_test(test_subclasses),
-      cmocka_unit_test(test_methods),
-      cmocka_unit_test(test_first_on_the_class_path_wins),
-      cmocka_unit_test(test_class_path_of_a_jar),
-      cmocka_unit_test(test_odd_folders),
-      cmocka_unit_test(test_no_jdk),
-      cmocka_unit_test(test_many_first_readers),
-      cmocka_unit_test(an_excerpt_has_what_the_catalog_has_of_a_class),
-      cmocka_unit_test(an_excerpt_has_what_it_is_asked_for),
-      cmocka_unit_test(no_name_leads_out_of_the_class_path),
-      cmocka_unit_test(a_jar_that_changes_is_read_as_it_is),
-      cmocka_unit_test(names_are_given_with_no_class_read),
-      cmocka_unit_test(classes_are_read_while_names_are_visited),
-      cmocka_unit_test(any_number_of_threads_reads_the_same),
-      cmocka_unit_test(a_stopped_reading_ends),
-      cmocka_unit_test(jars_may_change_while_they_are_read),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -42,9 +42,8 @@ static void close_class(struct opened *opened)
   test_free(opened->bytes);
 }
 
-static void test_class_itself(void **state)
+UNIT_TEST(test_class_itself)
 {
-  (void)state;
   struct opened opened;
   open_class(&opened, "meta/fixtures/Shapes");
   const struct class_file *file = &opened.file;
@@ -61,9 +60,8 @@ static void test_class_itself(void **state)
   close_class(&opened);
 }
 
-static void test_fields(void **state)
+UNIT_TEST(test_fields)
 {
-  (void)state;
   struct opened opened;
   open_class(&opened, "meta/fixtures/Shapes");
   const struct class_file *file = &opened.file;
@@ -78,9 +76,8 @@ static void test_fields(void **state)
   close_class(&opened);
 }
 
-static void test_methods(void **state)
+UNIT_TEST(test_methods)
 {
-  (void)state;
   struct opened opened;
   open_class(&opened, "meta/fixtures/Shapes");
   const struct class_file *file = &opened.file;
@@ -98,9 +95,8 @@ static void test_methods(void **state)
   close_class(&opened);
 }
 
-static void test_method_parameters(void **state)
+UNIT_TEST(test_method_parameters)
 {
-  (void)state;
   struct opened opened;
   open_class(&opened, "NoPackage");
   const struct class_member *run = find(opened.file.methods, opened.file.method_count, "run");
@@ -129,9 +125,8 @@ static const struct {
     {"meta/fixtures/Shapes$1Local", "", true, 0},
 };
 
-static void test_nested_classes(void **state)
+UNIT_TEST(test_nested_classes)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(nested); i++) {
     struct opened opened;
     open_class(&opened, nested[i].path);
@@ -155,9 +150,8 @@ static enum jp_status parse_copy(const uint8_t *bytes, size_t size, struct jp_er
   return status;
 }
 
-static void test_cut_at_every_byte(void **state)
+UNIT_TEST(test_cut_at_every_byte)
 {
-  (void)state;
   size_t size;
   struct jp_error error;
   uint8_t *bytes = read_class("meta/fixtures/Shapes", &size);
@@ -169,9 +163,8 @@ static void test_cut_at_every_byte(void **state)
   test_free(bytes);
 }
 
-static void test_bytes_too_many(void **state)
+UNIT_TEST(test_bytes_too_many)
 {
-  (void)state;
   size_t size;
   struct jp_error error;
   uint8_t *bytes = read_class("NoPackage", &size);
@@ -185,9 +178,8 @@ static void test_bytes_too_many(void **state)
 
 /* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. What is asked is only
  * that it ends, and within its bytes. */
-static void test_every_byte_changed(void **state)
+UNIT_TEST(test_every_byte_changed)
 {
-  (void)state;
   static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
   size_t size;
   size_t refused = 0;
@@ -240,9 +232,8 @@ static const struct {
     {TEXT(HEAD "\0\0\0\0\0\0\xFF\xFF"), "attribute"},
 };
 
-static void test_hostile_files(void **state)
+UNIT_TEST(test_hostile_files)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(hostile); i++) {
     struct jp_error error = {0};
     enum jp_status status = parse_copy((const uint8_t *)hostile[i].bytes.data, hostile[i].bytes.len, &error);
@@ -252,14 +243,4 @@ static void test_hostile_files(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_class_itself),   cmocka_unit_test(test_fields),
-      cmocka_unit_test(test_methods),        cmocka_unit_test(test_method_parameters),
-      cmocka_unit_test(test_nested_classes), cmocka_unit_test(test_cut_at_every_byte),
-      cmocka_unit_test(test_bytes_too_many), cmocka_unit_test(test_every_byte_changed),
-      cmocka_unit_test(test_hostile_files),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -10,9 +10,8 @@ static const struct {
     {":a", {".", "a"}}, {"a:", {"a", "."}},   {"a::b", {"a", ".", "b"}},
 };
 
-static void test_elements(void **state)
+UNIT_TEST(test_elements)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct text rest = text_of(cases[i].class_path);
     struct text element;
@@ -25,9 +24,8 @@ static void test_elements(void **state)
   }
 }
 
-static void test_what_a_wildcard_is(void **state)
+UNIT_TEST(test_what_a_wildcard_is)
 {
-  (void)state;
   static const struct {
     const char *element;
     const char *folder; /* NULL: the element is no wildcard */
@@ -51,9 +49,8 @@ static void expand(const char *format, const char *folder, struct buffer *out)
   buffer_append_char(out, '\0');
 }
 
-static void test_wildcards(void **state)
+UNIT_TEST(test_wildcards)
 {
-  (void)state;
   char folder[64];
   char wanted[512];
   struct buffer out;
@@ -80,9 +77,8 @@ static void test_wildcards(void **state)
   buffer_fini(&out);
 }
 
-static void test_module_paths(void **state)
+UNIT_TEST(test_module_paths)
 {
-  (void)state;
   char folder[64];
   char path[512];
   char wanted[512];
@@ -104,10 +100,4 @@ static void test_module_paths(void **state)
   files_drop_scratch(folder);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements),
-                                     cmocka_unit_test(test_what_a_wildcard_is),
-                                     cmocka_unit_test(test_wildcards), cmocka_unit_test(test_module_paths)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

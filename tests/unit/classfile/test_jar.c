@@ -66,7 +66,7 @@ static unsigned part_of(const struct fixture *fixture, const char *name)
   return fixture->tables.classes[found].part;
 }
 
-static void test_multi_release(void **state)
+UNIT_TEST_WITH(test_multi_release, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -89,7 +89,7 @@ static void test_multi_release(void **state)
   assert_int_equal(fixture->tables.class_count, 3);
 }
 
-static void test_versions_without_the_manifest(void **state)
+UNIT_TEST_WITH(test_versions_without_the_manifest, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -101,7 +101,7 @@ static void test_versions_without_the_manifest(void **state)
   assert_int_equal(version_of(fixture, "p.A"), 50);
 }
 
-static void test_nested(void **state)
+UNIT_TEST_WITH(test_nested, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   size_t size;
@@ -144,7 +144,7 @@ static void test_nested(void **state)
 }
 
 /* The application's class loader finds it there, whatever a jar before it carries. */
-static void test_a_class_of_its_own_comes_before_a_nested_one(void **state)
+UNIT_TEST_WITH(test_a_class_of_its_own_comes_before_a_nested_one, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   size_t size;
@@ -167,7 +167,7 @@ static void test_a_class_of_its_own_comes_before_a_nested_one(void **state)
   assert_int_equal(fixture->tables.class_count, 1);
 }
 
-static void test_nesting_is_bounded(void **state)
+UNIT_TEST_WITH(test_nesting_is_bounded, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -192,7 +192,7 @@ static void test_nesting_is_bounded(void **state)
   assert_int_equal(version_of(fixture, "p.Level0"), 0);
 }
 
-static void test_class_at_the_wrong_place(void **state)
+UNIT_TEST_WITH(test_class_at_the_wrong_place, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -204,7 +204,7 @@ static void test_class_at_the_wrong_place(void **state)
   assert_int_equal(fixture->tables.class_count, 0);
 }
 
-static void test_broken_classes_are_left_out(void **state)
+UNIT_TEST_WITH(test_broken_classes_are_left_out, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -218,7 +218,7 @@ static void test_broken_classes_are_left_out(void **state)
   assert_int_equal(fixture->tables.class_count, 1);
 }
 
-static void test_class_path_of_the_manifest(void **state)
+UNIT_TEST_WITH(test_class_path_of_the_manifest, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   zip_t *jar = jars_create(fixture->path);
@@ -227,7 +227,7 @@ static void test_class_path_of_the_manifest(void **state)
   assert_text(read_jar(fixture), "a.jar b.jar");
 }
 
-static void test_zip_bomb(void **state)
+UNIT_TEST_WITH(test_zip_bomb, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   char *zeros = calloc(1, CLASS_BYTES_MAX + 1);
@@ -242,7 +242,7 @@ static void test_zip_bomb(void **state)
   assert_int_equal(fixture->tables.class_count, 1);
 }
 
-static void test_total_is_bounded(void **state)
+UNIT_TEST_WITH(test_total_is_bounded, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   assert_int_equal(builder_count_bytes(fixture->builder, (uint64_t)4 << 30, &fixture->error), JP_OK);
@@ -268,7 +268,7 @@ static void read_bytes(struct fixture *fixture, const uint8_t *bytes, size_t siz
   test_free(copy);
 }
 
-static void test_cut_at_every_byte(void **state)
+UNIT_TEST_WITH(test_cut_at_every_byte, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   size_t size;
@@ -280,7 +280,7 @@ static void test_cut_at_every_byte(void **state)
   assert_int_equal(fixture->tables.class_count, 0);
 }
 
-static void test_every_byte_changed(void **state)
+UNIT_TEST_WITH(test_every_byte_changed, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   size_t size;
@@ -313,7 +313,7 @@ static uint8_t *make_deflated_jar(const struct fixture *fixture, const char *nam
   return files_read(fixture->path, size);
 }
 
-static void test_a_deflated_class_is_read_as_it_was_or_left_out(void **state)
+UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture, close_fixture)
 {
   static const char name[] = "p/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
   struct fixture *fixture = *state;
@@ -339,24 +339,4 @@ static void test_a_deflated_class_is_read_as_it_was_or_left_out(void **state)
   test_free(bytes);
 }
 
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(test_multi_release),
-      WITH_FIXTURE(test_versions_without_the_manifest),
-      WITH_FIXTURE(test_nested),
-      WITH_FIXTURE(test_a_class_of_its_own_comes_before_a_nested_one),
-      WITH_FIXTURE(test_nesting_is_bounded),
-      WITH_FIXTURE(test_class_at_the_wrong_place),
-      WITH_FIXTURE(test_broken_classes_are_left_out),
-      WITH_FIXTURE(test_class_path_of_the_manifest),
-      WITH_FIXTURE(test_zip_bomb),
-      WITH_FIXTURE(test_total_is_bounded),
-      WITH_FIXTURE(test_cut_at_every_byte),
-      WITH_FIXTURE(test_every_byte_changed),
-      WITH_FIXTURE(test_a_deflated_class_is_read_as_it_was_or_left_out),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -23,9 +23,8 @@ static const struct {
     {TEXT("\0\xFF\xFE:\n"), false, ""},
 };
 
-static void test_parse(void **state)
+UNIT_TEST(test_parse)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -58,9 +57,8 @@ static const struct {
     {"file:", "a.jar", NULL},
 };
 
-static void test_urls(void **state)
+UNIT_TEST(test_urls)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(urls); i++) {
@@ -78,9 +76,8 @@ static void test_urls(void **state)
   arena_fini(&arena);
 }
 
-static void test_several_urls(void **state)
+UNIT_TEST(test_several_urls)
 {
-  (void)state;
   struct arena arena;
   struct text class_path = TEXT("  a.jar   b.jar ");
   struct text path;
@@ -93,12 +90,4 @@ static void test_several_urls(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_parse),
-      cmocka_unit_test(test_urls),
-      cmocka_unit_test(test_several_urls),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

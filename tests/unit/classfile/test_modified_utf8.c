@@ -31,9 +31,8 @@ static const struct {
     {TEXT("\xFF"), TEXT_ABSENT},
 };
 
-static void test_decode(void **state)
+UNIT_TEST(test_decode)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -49,8 +48,4 @@ static void test_decode(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_decode)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

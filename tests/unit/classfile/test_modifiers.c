@@ -19,9 +19,8 @@ static const struct {
     {0xFFEF, MODIFIERS_OF_PARAMETER, ""},
 };
 
-static void test_format(void **state)
+UNIT_TEST(test_format)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char text[MODIFIERS_TEXT_MAX];
     modifiers_format(cases[i].access, cases[i].of, text);
@@ -29,9 +28,8 @@ static void test_format(void **state)
   }
 }
 
-static void test_all_flags_fit(void **state)
+UNIT_TEST(test_all_flags_fit)
 {
-  (void)state;
   char text[MODIFIERS_TEXT_MAX];
   for (int of = MODIFIERS_OF_CLASS; of <= MODIFIERS_OF_PARAMETER; of++) {
     modifiers_format(0xFFFF, (enum modifiers_of)of, text);
@@ -39,8 +37,4 @@ static void test_all_flags_fit(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_format), cmocka_unit_test(test_all_flags_fit)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

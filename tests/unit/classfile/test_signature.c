@@ -40,9 +40,8 @@ static const struct {
     {TEXT("La<+*>;"), NULL},
 };
 
-static void test_types(void **state)
+UNIT_TEST(test_types)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(types); i++) {
     char *exact = unit_exact_copy(types[i].signature.data, types[i].signature.len);
     struct text rest = {exact, types[i].signature.len};
@@ -58,17 +57,15 @@ static void test_types(void **state)
   }
 }
 
-static void test_only_one_type_is_taken(void **state)
+UNIT_TEST(test_only_one_type_is_taken)
 {
-  (void)state;
   struct text rest = TEXT("ITT;)V");
   assert_true(signature_read_type(&rest, NULL));
   assert_text(rest, "TT;)V");
 }
 
-static void test_depth_is_bounded(void **state)
+UNIT_TEST(test_depth_is_bounded)
 {
-  (void)state;
   enum { DEEP = 100000 };
   struct buffer deep;
   buffer_init(&deep);
@@ -97,9 +94,8 @@ static const struct {
     {TEXT("(TT;)V"), -1},
 };
 
-static void test_method_descriptors(void **state)
+UNIT_TEST(test_method_descriptors)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(methods); i++) {
     char *exact = unit_exact_copy(methods[i].descriptor.data, methods[i].descriptor.len);
     uint8_t count = 0;
@@ -111,9 +107,8 @@ static void test_method_descriptors(void **state)
   assert_text(descriptor_parameters(TEXT("(La)b;I)Lc)d;")), "(La)b;I)");
 }
 
-static void test_at_most_255_parameters(void **state)
+UNIT_TEST(test_at_most_255_parameters)
 {
-  (void)state;
   char descriptor[300] = "(";
   uint8_t count;
   memset(descriptor + 1, 'I', 255);
@@ -124,9 +119,8 @@ static void test_at_most_255_parameters(void **state)
   assert_false(descriptor_check_method(text_of(descriptor), &count));
 }
 
-static void test_method_signatures(void **state)
+UNIT_TEST(test_method_signatures)
 {
-  (void)state;
   assert_int_equal(signature_count_parameters(TEXT("()V")), 0);
   assert_int_equal(signature_count_parameters(TEXT("(TT;I)V")), 2);
   assert_int_equal(signature_count_parameters(TEXT("<T:Ljava/lang/Object;>(TT;)TT;")), 1);
@@ -162,9 +156,8 @@ static const struct {
     {"(I)V", "I", 1, false, "int", "-"},
 };
 
-static void test_types_of_methods(void **state)
+UNIT_TEST(test_types_of_methods)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   for (size_t i = 0; i < COUNT_OF(typed_methods); i++) {
@@ -189,9 +182,8 @@ static void test_types_of_methods(void **state)
   buffer_fini(&out);
 }
 
-static void test_types_as_written(void **state)
+UNIT_TEST(test_types_as_written)
 {
-  (void)state;
   struct method_types types;
   method_types_open(&types, TEXT("(La/Outer;Ljava/util/List;[I)V"), TEXT("(Ljava/util/List<TT;>;[I)V"), 3,
                     true);
@@ -200,17 +192,4 @@ static void test_types_as_written(void **state)
   assert_text(method_types_next(&types, NULL), "[I");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_only_one_type_is_taken),
-      cmocka_unit_test(test_depth_is_bounded),
-      cmocka_unit_test(test_method_descriptors),
-      cmocka_unit_test(test_at_most_255_parameters),
-      cmocka_unit_test(test_method_signatures),
-      cmocka_unit_test(test_types_of_methods),
-      cmocka_unit_test(test_types_as_written),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 
-static void test_same_text_same_id(void **state)
+UNIT_TEST(test_same_text_same_id)
 {
-  (void)state;
   enum { TEXTS = 50000 }; /* the table grows several times on the way */
   static uint32_t ids[TEXTS];
   struct string_pool *pool = string_pool_create();
@@ -30,9 +29,8 @@ static void test_same_text_same_id(void **state)
   string_pool_destroy(pool);
 }
 
-static void test_empty_text_is_zero(void **state)
+UNIT_TEST(test_empty_text_is_zero)
 {
-  (void)state;
   struct string_pool *pool = string_pool_create();
   uint32_t id = 7;
   assert_int_equal(string_pool_intern(pool, TEXT(""), &id), JP_OK);
@@ -42,9 +40,4 @@ static void test_empty_text_is_zero(void **state)
   string_pool_destroy(pool);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_text_same_id),
-                                     cmocka_unit_test(test_empty_text_is_zero)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -1,13 +1,8 @@
 /* cli/argument_file.c: what java makes of the same text; where it differs, the header says so. */
 #include "cli/argument_file.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MAX_ARGUMENTS = 6 };
 
@@ -39,10 +34,9 @@ static const struct {
     {"'a\"b' \"c'd\"", {"a\"b", "c'd"}},
 };
 
-static void test_files(void **state)
+UNIT_TEST(test_files)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
     char *copy = strdup(files[i].text);
     char *rest = copy;
     char *end = copy + strlen(copy);
@@ -68,10 +62,9 @@ static const struct {
     {"'' \"'\" '\"'", {"", "'", "\""}},
 };
 
-static void test_variables(void **state)
+UNIT_TEST(test_variables)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+  for (size_t i = 0; i < COUNT_OF(variables); i++) {
     char *copy = strdup(variables[i].text);
     char *rest = copy;
     char *word;
@@ -96,11 +89,4 @@ static void test_variables(void **state)
   assert_string_equal(error.text, "a quote (') is open at its end");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_files),
-      cmocka_unit_test(test_variables),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

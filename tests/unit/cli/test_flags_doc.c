@@ -1,11 +1,8 @@
 /* docs/flags.md says what the table of options says: its rows are compared one by one. */
 #include "cli/run_options.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static char page[64 * 1024];
 
@@ -49,9 +46,8 @@ static void expected_row(const struct option *option, char *row)
   strcat(row, " |\n");
 }
 
-static void test_every_option_has_its_row(void **state)
+UNIT_TEST(test_every_option_has_its_row)
 {
-  (void)state;
   read_page();
   size_t missing = 0;
   for (size_t i = 0; i < run_option_count; i++) {
@@ -65,9 +61,8 @@ static void test_every_option_has_its_row(void **state)
   assert_int_equal(missing, 0);
 }
 
-static void test_no_row_too_many(void **state)
+UNIT_TEST(test_no_row_too_many)
 {
-  (void)state;
   read_page();
   size_t rows = 0;
   for (const char *at = page; (at = strstr(at, "\n| `-")) != NULL; at++)
@@ -75,11 +70,4 @@ static void test_no_row_too_many(void **state)
   assert_int_equal(rows, run_option_count);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_option_has_its_row),
-      cmocka_unit_test(test_no_row_too_many),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

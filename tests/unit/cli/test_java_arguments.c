@@ -101,9 +101,8 @@ static const struct expansion_case cases[] = {
      "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
 };
 
-static void test_expansions(void **state)
+UNIT_TEST(test_expansions)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     check(&cases[i]);
 }
@@ -127,9 +126,8 @@ static void check_file(const char *bytes, size_t size, const char *error_end)
   unlink(path);
 }
 
-static void test_files_that_are_refused(void **state)
+UNIT_TEST(test_files_that_are_refused)
 {
-  (void)state;
   size_t size = 2 * (size_t)ARGUMENT_FILE_MAX;
   char *large = test_malloc(size);
   memset(large, ' ', size);
@@ -138,9 +136,4 @@ static void test_files_that_are_refused(void **state)
   check_file("-ea\0-da", 7, "has a NUL in it");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_expansions),
-                                     cmocka_unit_test(test_files_that_are_refused)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

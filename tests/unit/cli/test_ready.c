@@ -1,15 +1,12 @@
 /* cli/ready.c: the ready file is whole, replaces what was there, leaves nothing where it cannot be written, and is
  * removed by its own peer alone. */
 #include "cli/ready.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/jpeer-ready-XXXXXX";
 static char path[64];
@@ -66,16 +63,14 @@ static void expect_file(const char *name, const char *json_name)
   assert_int_equal(count_files(), 1);
 }
 
-static void test_the_file_is_whole_and_replaces_the_last(void **state)
+UNIT_TEST(test_the_file_is_whole_and_replaces_the_last)
 {
-  (void)state;
   expect_file("a much longer name than the next one", "\"a much longer name than the next one\"");
   expect_file("\"\\ \xC3\xA4", "\"\\\"\\\\ \xC3\xA4\"");
 }
 
-static void test_without_addresses_and_without_a_file(void **state)
+UNIT_TEST(test_without_addresses_and_without_a_file)
 {
-  (void)state;
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = "n", .addresses = none};
   struct ready ready;
@@ -100,9 +95,8 @@ static void expect_failure(const char *unwritable)
   assert_non_null(strstr(error.text, "cannot write "));
 }
 
-static void test_what_cannot_be_written_leaves_nothing(void **state)
+UNIT_TEST(test_what_cannot_be_written_leaves_nothing)
 {
-  (void)state;
   size_t before = count_files();
   expect_failure("/nonexistent/ready.json");
   expect_failure(folder); /* a folder cannot be replaced by a file */
@@ -126,9 +120,8 @@ static void announce(struct ready *ready, const char *name)
   assert_int_equal(ready_announce(ready, &facts, &error), JP_OK);
 }
 
-static void test_a_file_is_removed_by_the_peer_that_wrote_it(void **state)
+UNIT_TEST(test_a_file_is_removed_by_the_peer_that_wrote_it)
 {
-  (void)state;
   struct ready first, second;
   announce(&first, "first");
   announce(&second, "second");
@@ -140,9 +133,8 @@ static void test_a_file_is_removed_by_the_peer_that_wrote_it(void **state)
   ready_fini(&second);
 }
 
-static void test_a_start_removes_the_file_of_a_dead_peer_alone(void **state)
+UNIT_TEST(test_a_start_removes_the_file_of_a_dead_peer_alone)
 {
-  (void)state;
   struct ready running, starting;
   struct jp_error error;
   announce(&running, "running");
@@ -155,9 +147,8 @@ static void test_a_start_removes_the_file_of_a_dead_peer_alone(void **state)
   ready_fini(&starting);
 }
 
-static void test_nothing_is_announced_after_the_withdrawal(void **state)
+UNIT_TEST(test_nothing_is_announced_after_the_withdrawal)
 {
-  (void)state;
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = "late", .addresses = none};
   struct ready ready;
@@ -169,15 +160,4 @@ static void test_nothing_is_announced_after_the_withdrawal(void **state)
   ready_fini(&ready);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_cannot_be_written_leaves_nothing),
-      cmocka_unit_test(test_the_file_is_whole_and_replaces_the_last),
-      cmocka_unit_test(test_without_addresses_and_without_a_file),
-      cmocka_unit_test(test_a_file_is_removed_by_the_peer_that_wrote_it),
-      cmocka_unit_test(test_a_start_removes_the_file_of_a_dead_peer_alone),
-      cmocka_unit_test(test_nothing_is_announced_after_the_withdrawal),
-  };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+UNIT_MAIN_WITH(make_folder, remove_folder)

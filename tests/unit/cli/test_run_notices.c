@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void test_near_variables(void **state)
+UNIT_TEST(test_near_variables)
 {
-  (void)state;
   static const struct {
     const char *name;
     const char *near; /* NULL: none */
@@ -23,8 +22,4 @@ static void test_near_variables(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_near_variables)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -178,10 +178,9 @@ static const struct {
     {"@/dev/zero Main", "the argument file /dev/zero has more than 16777216 bytes"},
 };
 
-static void test_usage_errors(void **state)
+UNIT_TEST(test_usage_errors)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof usage_errors / sizeof usage_errors[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(usage_errors); i++) {
     struct command command;
     enum jp_status status = read_command(&command, usage_errors[i].line, NULL);
     if (status != JP_INVALID || strcmp(command.error.text, usage_errors[i].message) != 0)
@@ -200,9 +199,8 @@ static void read_good(struct command *command, const char *line, const char *con
   assert_int_equal(status, JP_OK);
 }
 
-static void test_defaults(void **state)
+UNIT_TEST(test_defaults)
 {
-  (void)state;
   struct command command;
   read_good(&command, "com.example.Main", NULL);
   const struct run_options *options = &command.options;
@@ -235,9 +233,8 @@ static void test_defaults(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_the_bound_on_input_follows_the_longest_message(void **state)
+UNIT_TEST(test_the_bound_on_input_follows_the_longest_message)
 {
-  (void)state;
   struct command command;
   read_good(&command, "--message-max 1G Main", NULL);
   assert_int_equal(command.options.input_max_total, (int64_t)4 << 30);
@@ -247,9 +244,8 @@ static void test_the_bound_on_input_follows_the_longest_message(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_shared_memory_has_room_for_one_connection(void **state)
+UNIT_TEST(test_shared_memory_has_room_for_one_connection)
 {
-  (void)state;
   struct command command;
   read_good(&command, "--shm-ring 1G --shm-total 2147487744 Main", NULL);
   run_options_fini(&command.options);
@@ -257,9 +253,8 @@ static void test_shared_memory_has_room_for_one_connection(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_options_end_at_the_main_class(void **state)
+UNIT_TEST(test_options_end_at_the_main_class)
 {
-  (void)state;
   struct command command;
   read_good(&command, "-cp a.jar:b Main --json-rpc auto -x", NULL);
   assert_string_equal(command.options.class_path, "a.jar:b");
@@ -281,9 +276,8 @@ static void test_options_end_at_the_main_class(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_values(void **state)
+UNIT_TEST(test_values)
 {
-  (void)state;
   struct command command;
   read_good(&command,
             "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea "
@@ -316,9 +310,8 @@ static void test_values(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_addresses(void **state)
+UNIT_TEST(test_addresses)
 {
-  (void)state;
   static const char *const environment[] = {"JPEER_JSON_RPC", "auto", "JPEER_ZMQ_RPC", "ipc://z", NULL};
   struct command command;
   const struct run_options *options = &command.options;
@@ -353,9 +346,8 @@ static void assert_executor(const struct run_options *options, size_t i, const c
   assert_true(text_equal(options->executors[i].member, text_of(member)));
 }
 
-static void test_executors(void **state)
+UNIT_TEST(test_executors)
 {
-  (void)state;
   static const char *const environment[] = {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later",
                                             "JPEER_FX_THREAD", "1", NULL};
   struct command command;
@@ -377,9 +369,8 @@ static void test_executors(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_environment(void **state)
+UNIT_TEST(test_environment)
 {
-  (void)state;
   static const char *const environment[] = {"JPEER_JSON_RPC",
                                             "auto",
                                             "JPEER_JVM_OPTIONS",
@@ -414,9 +405,8 @@ static void test_environment(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_environment_errors(void **state)
+UNIT_TEST(test_environment_errors)
 {
-  (void)state;
   static const struct {
     const char *environment[5];
     const char *message;
@@ -425,7 +415,7 @@ static void test_environment_errors(void **state)
       {{"JPEER_AS_SERVICE", "maybe"}, "JPEER_AS_SERVICE takes 1, true, yes, 0, false or no, not \"maybe\""},
       {{"JPEER_AS_SERVICE", "1", "JPEER_JAR", "a.jar"}, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set"},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct command command;
     assert_int_equal(read_command(&command, "", cases[i].environment), JP_INVALID);
     assert_string_equal(command.error.text, cases[i].message);
@@ -444,9 +434,8 @@ static void assert_items(const struct option_list *list, const char *const *item
 }
 
 /* What java passes to the JVM goes there, in its order, between and among the peer's own options. */
-static void test_options_of_java(void **state)
+UNIT_TEST(test_options_of_java)
 {
-  (void)state;
   static const struct {
     const char *line;
     const char *jvm_options[12];
@@ -472,7 +461,7 @@ static void test_options_of_java(void **state)
        {"--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=allow", "--illegal-access=deny"}},
       {"--show-module-resolution Main", {"-Djdk.module.showModuleResolution=true"}},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct command command;
     read_good(&command, cases[i].line, NULL);
     assert_items(&command.options.jvm_options, cases[i].jvm_options);
@@ -481,9 +470,8 @@ static void test_options_of_java(void **state)
   }
 }
 
-static void test_modules_and_class_paths(void **state)
+UNIT_TEST(test_modules_and_class_paths)
 {
-  (void)state;
   struct command command;
   const struct run_options *options = &command.options;
   read_good(&command, "-p mods -m a.b/c.Main --json-rpc x", NULL);
@@ -509,14 +497,13 @@ static void test_modules_and_class_paths(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_what_only_shows(void **state)
+UNIT_TEST(test_what_only_shows)
 {
-  (void)state;
   struct command command;
   const struct run_options *options = &command.options;
   static const char *const names[] = {"-version",     "-fullversion",   "--full-version",    "-X",
                                       "--help-extra", "--list-modules", "--validate-modules"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
     read_good(&command, names[i], NULL);
     assert_string_equal(options->show, names[i]);
     assert_null(options->show_value);
@@ -536,9 +523,8 @@ static void test_what_only_shows(void **state)
   run_options_fini(&command.options);
 }
 
-static void test_the_variable_of_java(void **state)
+UNIT_TEST(test_the_variable_of_java)
 {
-  (void)state;
   static const char *const environment[] = {"JDK_JAVA_OPTIONS", "-Da=1 '-Db=x y' -cp c -Dq=\"'\"",
                                             "JPEER_JVM_OPTIONS", "-Da=0 -Dz", NULL};
   struct command command;
@@ -564,7 +550,7 @@ static void test_the_variable_of_java(void **state)
       {"-Xmx1g --add-opens", "JDK_JAVA_OPTIONS ends before the value of --add-opens"},
       {"@/nonexistent/x", "the argument file /nonexistent/x cannot be opened: No such file or directory"},
   };
-  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(errors); i++) {
     const char *const one[] = {"JDK_JAVA_OPTIONS", errors[i].variable, NULL};
     assert_int_equal(read_command(&command, "Main", one), JP_INVALID);
     assert_string_equal(command.error.text, errors[i].message);
@@ -578,9 +564,8 @@ static void write_file(char *path, const char *content)
   temporary_file_write(path, content, strlen(content));
 }
 
-static void test_argument_files(void **state)
+UNIT_TEST(test_argument_files)
 {
-  (void)state;
   char path[64];
   char line[512];
   struct command command;
@@ -620,9 +605,8 @@ static void test_argument_files(void **state)
 }
 
 /* Every row can be explained: a twin in the environment, words for help, a reader. */
-static void test_table(void **state)
+UNIT_TEST(test_table)
 {
-  (void)state;
   for (size_t i = 0; i < run_option_count; i++) {
     const struct option *option = &run_option_rows[i];
     assert_non_null(option->names[0]);
@@ -633,25 +617,4 @@ static void test_table(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_usage_errors),
-      cmocka_unit_test(test_defaults),
-      cmocka_unit_test(test_the_bound_on_input_follows_the_longest_message),
-      cmocka_unit_test(test_shared_memory_has_room_for_one_connection),
-      cmocka_unit_test(test_options_end_at_the_main_class),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_addresses),
-      cmocka_unit_test(test_executors),
-      cmocka_unit_test(test_environment),
-      cmocka_unit_test(test_environment_errors),
-      cmocka_unit_test(test_options_of_java),
-      cmocka_unit_test(test_modules_and_class_paths),
-      cmocka_unit_test(test_what_only_shows),
-      cmocka_unit_test(test_the_variable_of_java),
-      cmocka_unit_test(test_argument_files),
-      cmocka_unit_test(test_table),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -46,9 +46,8 @@ static void assert_encoded(const struct kinds *value, struct text bytes)
   buffer_fini(&out);
 }
 
-static void reads_and_writes_every_kind(void **state)
+UNIT_TEST(reads_and_writes_every_kind)
 {
-  (void)state;
   for (size_t i = 0; i < kinds_form_count; i++) {
     assert_decoded(kinds_forms[i].bytes, kinds_forms[i].printed);
     assert_encoded(&kinds_forms[i].value, kinds_forms[i].bytes);
@@ -56,18 +55,16 @@ static void reads_and_writes_every_kind(void **state)
 }
 
 /* A list counts by its elements; what the elements would be does not matter. */
-static void leaves_out_what_has_no_elements(void **state)
+UNIT_TEST(leaves_out_what_has_no_elements)
 {
-  (void)state;
   struct kinds item = {.byte = 1};
   struct text text = TEXT("text");
   const struct kinds value = {.texts = {&text, 0}, .list = {&item, 0}, .text = {"x", 0}, .binary = {"x", 0}};
   assert_encoded(&value, TEXT("\x7f"));
 }
 
-static void writes_nothing_to_a_failed_buffer(void **state)
+UNIT_TEST(writes_nothing_to_a_failed_buffer)
 {
-  (void)state;
   char byte = 'x';
   for (size_t i = 0; i < kinds_form_count; i++) {
     struct buffer out = {&byte, 1, 1, true};
@@ -79,9 +76,8 @@ static void writes_nothing_to_a_failed_buffer(void **state)
 }
 
 /* Forms that no writer makes, and that the reference's readers take, too. */
-static void reads_what_is_longer_than_it_needs_to_be(void **state)
+UNIT_TEST(reads_what_is_longer_than_it_needs_to_be)
 {
-  (void)state;
   static const struct longer_form {
     struct text bytes;
     const char *printed;
@@ -99,9 +95,8 @@ static void reads_what_is_longer_than_it_needs_to_be(void **state)
     assert_decoded(forms[i].bytes, forms[i].printed);
 }
 
-static void refuses_what_is_wrong(void **state)
+UNIT_TEST(refuses_what_is_wrong)
 {
-  (void)state;
   static const struct wrong_form {
     struct text bytes;
     const char *why;
@@ -161,9 +156,8 @@ static void refuses_what_is_wrong(void **state)
 }
 
 /* Whatever the length of the text, and however few bytes are behind it. */
-static void sees_a_wrong_byte_in_every_place(void **state)
+UNIT_TEST(sees_a_wrong_byte_in_every_place)
 {
-  (void)state;
   enum { LONGEST = 20, MOST_BEHIND = 9 };
   for (size_t length = 1; length <= LONGEST; length++) {
     for (size_t wrong = 0; wrong <= length; wrong++) { /* none, where it is length */
@@ -187,9 +181,8 @@ static void sees_a_wrong_byte_in_every_place(void **state)
   }
 }
 
-static void keeps_what_was_read_before_a_mistake(void **state)
+UNIT_TEST(keeps_what_was_read_before_a_mistake)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct kinds value;
@@ -203,9 +196,8 @@ static void keeps_what_was_read_before_a_mistake(void **state)
   arena_fini(&arena);
 }
 
-static void borrows_texts(void **state)
+UNIT_TEST(borrows_texts)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct kinds value;
@@ -226,9 +218,8 @@ static void append_nested(size_t depth, struct buffer *out)
     buffer_append_char(out, 0x7f);
 }
 
-static void limits_the_depth(void **state)
+UNIT_TEST(limits_the_depth)
 {
-  (void)state;
   struct kinds value;
   struct jp_error error;
   struct buffer out;
@@ -249,9 +240,8 @@ static void limits_the_depth(void **state)
   buffer_fini(&out);
 }
 
-static void reads_a_list_of_the_largest_size(void **state)
+UNIT_TEST(reads_a_list_of_the_largest_size)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   BUFFER_LITERAL(&out, "\x0a\x80\x80\x04");
@@ -268,9 +258,8 @@ static void reads_a_list_of_the_largest_size(void **state)
 }
 
 /* Counts that the bytes cannot hold: nothing is reserved for them. */
-static void reserves_nothing_for_a_count_bomb(void **state)
+UNIT_TEST(reserves_nothing_for_a_count_bomb)
 {
-  (void)state;
   static const struct text bombs[] = {TEXT("\x0a\x80\x80\x04\x7f"), TEXT("\x09\x80\x80\x04\x7f")};
   for (size_t i = 0; i < COUNT_OF(bombs); i++) {
     struct arena arena;
@@ -282,20 +271,4 @@ static void reserves_nothing_for_a_count_bomb(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_and_writes_every_kind),
-      cmocka_unit_test(leaves_out_what_has_no_elements),
-      cmocka_unit_test(writes_nothing_to_a_failed_buffer),
-      cmocka_unit_test(reads_what_is_longer_than_it_needs_to_be),
-      cmocka_unit_test(refuses_what_is_wrong),
-      cmocka_unit_test(sees_a_wrong_byte_in_every_place),
-      cmocka_unit_test(keeps_what_was_read_before_a_mistake),
-      cmocka_unit_test(borrows_texts),
-      cmocka_unit_test(limits_the_depth),
-      cmocka_unit_test(reads_a_list_of_the_largest_size),
-      cmocka_unit_test(reserves_nothing_for_a_count_bomb),
-  };
-  return cmocka_run_group_tests_name("colfer", tests, NULL, NULL);
-}
+UNIT_MAIN

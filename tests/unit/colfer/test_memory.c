@@ -43,9 +43,8 @@ static enum jp_status decode_with(size_t allocations, struct text bytes, struct 
   return status;
 }
 
-static void decodes_or_says_that_memory_is_short(void **state)
+UNIT_TEST(decodes_or_says_that_memory_is_short)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct buffer bytes;
@@ -64,9 +63,8 @@ static void decodes_or_says_that_memory_is_short(void **state)
   arena_fini(&arena);
 }
 
-static void encodes_or_leaves_the_buffer_failed(void **state)
+UNIT_TEST(encodes_or_leaves_the_buffer_failed)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   const struct colfer_message *message = sample_struct(&colfer_message_type, &arena);
@@ -85,11 +83,4 @@ static void encodes_or_leaves_the_buffer_failed(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(decodes_or_says_that_memory_is_short),
-      cmocka_unit_test(encodes_or_leaves_the_buffer_failed),
-  };
-  return cmocka_run_group_tests_name("colfer_memory", tests, NULL, NULL);
-}
+UNIT_MAIN

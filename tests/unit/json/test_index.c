@@ -65,9 +65,8 @@ static void check_all_ends(const char *piece, unsigned values_a_piece)
   assert_true(was_full);
 }
 
-static void ends_at_any_place(void **state)
+UNIT_TEST(ends_at_any_place)
 {
-  (void)state;
   check_all_ends("7", 1);
   check_all_ends("[]", 1);
   check_all_ends("{}", 1);
@@ -79,9 +78,8 @@ static void ends_at_any_place(void **state)
   check_all_ends("{\"k\":{\"l\" :{\"m\":[true,{\"n\":[ ]}]} }, \"o\":\"\\u00e9\u00e9\"}", 13);
 }
 
-static void ends_inside_what_is_deep(void **state)
+UNIT_TEST(ends_inside_what_is_deep)
 {
-  (void)state;
   for (unsigned depth = JSON_INDEX_MAX - 5; depth < JSON_INDEX_MAX + 5; depth++) {
     struct buffer message;
     buffer_init(&message);
@@ -95,9 +93,8 @@ static void ends_inside_what_is_deep(void **state)
   }
 }
 
-static void is_of_no_use_to_another_text(void **state)
+UNIT_TEST(is_of_no_use_to_another_text)
 {
-  (void)state;
   struct json_index index;
   struct json_fault fault;
   struct text wrong = TEXT("[1,[2,{\"a\":[3]}]");
@@ -109,12 +106,4 @@ static void is_of_no_use_to_another_text(void **state)
   assert_same(json_root(right), json_root_indexed(right, &index));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ends_at_any_place),
-      cmocka_unit_test(ends_inside_what_is_deep),
-      cmocka_unit_test(is_of_no_use_to_another_text),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

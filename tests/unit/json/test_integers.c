@@ -26,9 +26,8 @@ static bool read_exactly(const char *text, const struct json_integers_form *form
   return read;
 }
 
-static void test_every_length_and_sign_is_read(void **state)
+UNIT_TEST(test_every_length_and_sign_is_read)
 {
-  (void)state;
   const char *const digits = "123456789012345678";
   for (int length = 1; length <= 18; length++)
     for (int negative = 0; negative < 2; negative++) {
@@ -45,9 +44,8 @@ static void test_every_length_and_sign_is_read(void **state)
     }
 }
 
-static void test_long_arrays_are_counted_and_read(void **state)
+UNIT_TEST(test_long_arrays_are_counted_and_read)
 {
-  (void)state;
   char text[TEXT_MAX] = "[";
   int32_t expected[NUMBERS];
   int32_t out[NUMBERS];
@@ -64,9 +62,8 @@ static void test_long_arrays_are_counted_and_read(void **state)
   assert_memory_equal(out, expected, sizeof expected);
 }
 
-static void test_elements_have_their_size(void **state)
+UNIT_TEST(test_elements_have_their_size)
 {
-  (void)state;
   const int8_t expected_bytes[] = {-128, 127, 0};
   const int16_t expected_shorts[] = {-32768, 32767};
   int8_t out_bytes[3];
@@ -77,23 +74,21 @@ static void test_elements_have_their_size(void **state)
   assert_memory_equal(out_shorts, expected_shorts, sizeof expected_shorts);
 }
 
-static void test_all_else_is_left(void **state)
+UNIT_TEST(test_all_else_is_left)
 {
-  (void)state;
   static const char *const texts[] = {
       "[1,null]", "[\"1\"]", "[1.5]",      "[1e3]", "[12345678.0,1]",        "[1l]",
       "[1d,2]",   "[[1]]",   "[true]",     "[{}]",  "[1,\"a,b\"]",           "[1234567890123456789]",
       "[1E2 ,1]", "[1, []]", "[1234567l]", "[-1f]", "[-1234567890123456789]"};
-  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(texts); i++) {
     int64_t out[8];
     if (read_exactly(texts[i], &longs, out))
       fail_msg("%s was read", texts[i]);
   }
 }
 
-static void test_what_is_out_of_range_is_left(void **state)
+UNIT_TEST(test_what_is_out_of_range_is_left)
 {
-  (void)state;
   int64_t out[4];
   assert_false(read_exactly("[128]", &bytes, out));
   assert_false(read_exactly("[0,-129]", &bytes, out));
@@ -194,9 +189,8 @@ static void check_changed(struct buffer *list)
   }
 }
 
-static void test_lists_are_told_from_all_else(void **state)
+UNIT_TEST(test_lists_are_told_from_all_else)
 {
-  (void)state;
   static const char *const commas[] = {",", ", ", ",  ", ",\n"};
   uint32_t random = 1;
   struct buffer list;
@@ -251,9 +245,8 @@ static void check_read(struct text text, size_t count, const struct json_integer
   free(placed.memory);
 }
 
-static void test_every_list_is_read_as_its_elements(void **state)
+UNIT_TEST(test_every_list_is_read_as_its_elements)
 {
-  (void)state;
   static const char *const commas[] = {",", ", ", ",\n\t "};
   uint32_t random = 2;
   struct buffer list;
@@ -268,9 +261,8 @@ static void test_every_list_is_read_as_its_elements(void **state)
   buffer_fini(&list);
 }
 
-static void test_one_element_decides_wherever_it_is(void **state)
+UNIT_TEST(test_one_element_decides_wherever_it_is)
 {
-  (void)state;
   enum { COUNT = 70 };
   static const char *const elements[] = {"-128",       "128",         "32767",     "-32769",
                                          "99999999",   "-9999999",    "123456789", "-2147483648",
@@ -290,9 +282,8 @@ static void test_one_element_decides_wherever_it_is(void **state)
   buffer_fini(&list);
 }
 
-static void takes_plain_integers_alone(void **state)
+UNIT_TEST(takes_plain_integers_alone)
 {
-  (void)state;
   static const struct {
     const char *text;
     size_t length; /* 0: it is not plain */
@@ -352,18 +343,4 @@ static void takes_plain_integers_alone(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_plain_integers_alone),
-      cmocka_unit_test(test_every_length_and_sign_is_read),
-      cmocka_unit_test(test_long_arrays_are_counted_and_read),
-      cmocka_unit_test(test_elements_have_their_size),
-      cmocka_unit_test(test_all_else_is_left),
-      cmocka_unit_test(test_what_is_out_of_range_is_left),
-      cmocka_unit_test(test_lists_are_told_from_all_else),
-      cmocka_unit_test(test_every_list_is_read_as_its_elements),
-      cmocka_unit_test(test_one_element_decides_wherever_it_is),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -9,9 +9,8 @@ static void collect(const char *object, struct json_members *members)
   json_members_collect(json_root(text_of(object)), names, COUNT_OF(names), members);
 }
 
-static void members_are_collected_in_any_order(void **state)
+UNIT_TEST(members_are_collected_in_any_order)
 {
-  (void)state;
   struct json_members members;
   collect("{\"value\": [1, 2], \"other\": {\"ref\": 1}, \"t\\u0079pe\": \"int\"}", &members);
   assert_true(members.has[0] && members.has[1]);
@@ -21,18 +20,16 @@ static void members_are_collected_in_any_order(void **state)
   assert_int_equal(members.repeated, -1);
 }
 
-static void the_first_of_two_is_kept(void **state)
+UNIT_TEST(the_first_of_two_is_kept)
 {
-  (void)state;
   struct json_members members;
   collect("{\"value\": 1, \"ref\": 2, \"value\": 3}", &members);
   assert_text(members.value[1].span, "1");
   assert_int_equal(members.repeated, 1);
 }
 
-static void an_empty_object_has_none(void **state)
+UNIT_TEST(an_empty_object_has_none)
 {
-  (void)state;
   struct json_members members;
   collect("{}", &members);
   for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -40,21 +37,11 @@ static void an_empty_object_has_none(void **state)
   assert_int_equal(members.repeated, -1);
 }
 
-static void kinds_have_names(void **state)
+UNIT_TEST(kinds_have_names)
 {
-  (void)state;
   assert_string_equal(json_kind_name(json_root(TEXT("true")).kind), "a boolean");
   assert_string_equal(json_kind_name(json_root(TEXT("-1")).kind), "a number");
   assert_string_equal(json_kind_name(json_root(TEXT("[]")).kind), "an array");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(members_are_collected_in_any_order),
-      cmocka_unit_test(the_first_of_two_is_kept),
-      cmocka_unit_test(an_empty_object_has_none),
-      cmocka_unit_test(kinds_have_names),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -21,9 +21,8 @@ static enum oracle_verdict compare(struct text text)
   return verdict;
 }
 
-static void takes_what_is_generated(void **state)
+UNIT_TEST(takes_what_is_generated)
 {
-  (void)state;
   struct generator generator = generator_from_seed(1);
   struct buffer text;
   buffer_init(&text);
@@ -41,9 +40,8 @@ static void takes_what_is_generated(void **state)
   buffer_fini(&text);
 }
 
-static void agrees_about_what_is_damaged(void **state)
+UNIT_TEST(agrees_about_what_is_damaged)
 {
-  (void)state;
   struct generator generator = generator_from_seed(2);
   struct buffer text;
   buffer_init(&text);
@@ -89,21 +87,12 @@ static const struct listed_case {
     {TEXT(""), ORACLE_BOTH_REFUSE},
 };
 
-static void knows_the_list(void **state)
+UNIT_TEST(knows_the_list)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(listed); i++) {
     if (compare(listed[i].text) != listed[i].verdict)
       fail_msg("%s", listed[i].text.data);
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_what_is_generated),
-      cmocka_unit_test(agrees_about_what_is_damaged),
-      cmocka_unit_test(knows_the_list),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -28,9 +28,8 @@ static int free_current(void **state)
   return 0;
 }
 
-static void finds_the_root_and_its_kind(void **state)
+UNIT_TEST_WITH(finds_the_root_and_its_kind, NULL, free_current)
 {
-  (void)state;
   static const struct {
     struct text text;
     enum json_kind kind;
@@ -52,9 +51,8 @@ static void finds_the_root_and_its_kind(void **state)
   }
 }
 
-static void walks_elements_in_order(void **state)
+UNIT_TEST_WITH(walks_elements_in_order, NULL, free_current)
 {
-  (void)state;
   struct json_value root = read_text(TEXT("[ 1 ,\"a,]\",[ 2,[3] ] , {\"x\":[4]},null,true,false, 5d ]"));
   static const char *const spans[] = {"1",    "\"a,]\"", "[ 2,[3] ]", "{\"x\":[4]}",
                                       "null", "true",    "false",     "5d"};
@@ -69,9 +67,8 @@ static void walks_elements_in_order(void **state)
   assert_int_equal(json_count(root), COUNT_OF(spans));
 }
 
-static void walks_members_in_order(void **state)
+UNIT_TEST_WITH(walks_members_in_order, NULL, free_current)
 {
-  (void)state;
   struct json_value root =
       read_text(TEXT("{\"a\":1, \"b\\\"\" : [2,{}] ,\"\":\"}\",\"a\":{\"c\":{}}\n,\"\\u0064\"\t:\tnull}"));
   static const char *const keys[] = {"a", "b\\\"", "", "a", "\\u0064"};
@@ -88,18 +85,16 @@ static void walks_members_in_order(void **state)
   assert_int_equal(json_count(root), COUNT_OF(keys));
 }
 
-static void walks_empty_containers(void **state)
+UNIT_TEST_WITH(walks_empty_containers, NULL, free_current)
 {
-  (void)state;
   assert_int_equal(json_count(read_text(TEXT("[]"))), 0);
   assert_int_equal(json_count(read_text(TEXT("[ \n]"))), 0);
   assert_int_equal(json_count(read_text(TEXT("{}"))), 0);
   assert_int_equal(json_count(read_text(TEXT("{\t}"))), 0);
 }
 
-static void enters_what_it_has_found(void **state)
+UNIT_TEST_WITH(enters_what_it_has_found, NULL, free_current)
 {
-  (void)state;
   struct json_value value = read_text(TEXT("[[[[\"deep\"]]]]"));
   for (int i = 0; i < 4; i++) {
     struct json_cursor cursor = json_enter(value);
@@ -110,9 +105,8 @@ static void enters_what_it_has_found(void **state)
   assert_text(value.span, "\"deep\"");
 }
 
-static void skips_strings_of_every_length(void **state)
+UNIT_TEST_WITH(skips_strings_of_every_length, NULL, free_current)
 {
-  (void)state;
   /* The quote, and an escaped one, at every place of a word. */
   for (int before = 0; before < 20; before++) {
     for (int after = 0; after < 20; after++) {
@@ -128,9 +122,8 @@ static void skips_strings_of_every_length(void **state)
   }
 }
 
-static void skips_containers_at_every_place(void **state)
+UNIT_TEST_WITH(skips_containers_at_every_place, NULL, free_current)
 {
-  (void)state;
   /* Brackets inside and outside strings, with and without escapes, at every place of a block. */
   static const char *const containers[] = {
       "[]",
@@ -182,9 +175,8 @@ static const struct string_case {
     {TEXT("\"\\ud83d\\\\ude00\""), TEXT("\xED\xA0\xBD\\ude00")},
 };
 
-static void unescapes_strings(void **state)
+UNIT_TEST_WITH(unescapes_strings, NULL, free_current)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(strings); i++) {
@@ -195,9 +187,8 @@ static void unescapes_strings(void **state)
 }
 
 /* Wherever the escapes stand in a text that is copied many bytes at a time. */
-static void unescapes_in_every_place(void **state)
+UNIT_TEST(unescapes_in_every_place)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   static const char before[] = "0123456789abcdef0123456789abcdef01234567";
@@ -215,9 +206,8 @@ static void unescapes_in_every_place(void **state)
   arena_fini(&arena);
 }
 
-static void borrows_strings_without_escapes(void **state)
+UNIT_TEST_WITH(borrows_strings_without_escapes, NULL, free_current)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct json_value value = read_text(TEXT("\"plain\""));
@@ -226,9 +216,8 @@ static void borrows_strings_without_escapes(void **state)
   assert_non_null(json_unescape(TEXT(""), &arena).data);
 }
 
-static void finds_a_plain_string(void **state)
+UNIT_TEST(finds_a_plain_string)
 {
-  (void)state;
   static const struct {
     struct text text;
     size_t length;
@@ -257,9 +246,8 @@ static void finds_a_plain_string(void **state)
   }
 }
 
-static void compares_keys_unescaped(void **state)
+UNIT_TEST(compares_keys_unescaped)
 {
-  (void)state;
   static const struct {
     struct text raw;
     const char *name;
@@ -294,21 +282,4 @@ static void compares_keys_unescaped(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(finds_the_root_and_its_kind, free_current),
-      cmocka_unit_test_teardown(walks_elements_in_order, free_current),
-      cmocka_unit_test_teardown(walks_members_in_order, free_current),
-      cmocka_unit_test_teardown(walks_empty_containers, free_current),
-      cmocka_unit_test_teardown(enters_what_it_has_found, free_current),
-      cmocka_unit_test_teardown(skips_strings_of_every_length, free_current),
-      cmocka_unit_test_teardown(skips_containers_at_every_place, free_current),
-      cmocka_unit_test_teardown(unescapes_strings, free_current),
-      cmocka_unit_test(unescapes_in_every_place),
-      cmocka_unit_test_teardown(borrows_strings_without_escapes, free_current),
-      cmocka_unit_test(finds_a_plain_string),
-      cmocka_unit_test(compares_keys_unescaped),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

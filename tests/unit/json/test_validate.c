@@ -47,9 +47,8 @@ static const struct text valid[] = {
     TEXT("\"a long string without anything to look at, then a quote: \\\" and its end\""),
 };
 
-static void takes_json_texts(void **state)
+UNIT_TEST(takes_json_texts)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(valid); i++) {
     struct json_fault fault;
     if (validate(valid[i], 128, TEXT_ABSENT, &fault) != JP_OK)
@@ -167,9 +166,8 @@ static const struct invalid_case {
      3, "unexpected character"},
 };
 
-static void refuses_what_is_no_json_and_says_where(void **state)
+UNIT_TEST(refuses_what_is_no_json_and_says_where)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(invalid); i++) {
     struct json_fault fault = {999, ""};
     enum jp_status status = validate(invalid[i].text, 128, TEXT_ABSENT, &fault);
@@ -180,9 +178,8 @@ static void refuses_what_is_no_json_and_says_where(void **state)
   }
 }
 
-static void refuses_every_cut_of_a_text(void **state)
+UNIT_TEST(refuses_every_cut_of_a_text)
 {
-  (void)state;
   static const struct text whole =
       TEXT("{\"a\":[1.5e+3,-2,true,false,null,\"x\\u00e9\\n\xE2\x82\xAC\xF0\x9F\x98\x80 and so "
            "on\"],\"b\":{\"c\":{}}}");
@@ -195,9 +192,8 @@ static void refuses_every_cut_of_a_text(void **state)
   }
 }
 
-static void sees_each_special_byte_at_each_place_of_a_word(void **state)
+UNIT_TEST(sees_each_special_byte_at_each_place_of_a_word)
 {
-  (void)state;
   static const char specials[] = {'"', '\\', '\x1F', '\0', '\x80', '\xFF'};
   for (size_t s = 0; s < COUNT_OF(specials); s++) {
     for (size_t at = 1; at < 24; at++) {
@@ -252,9 +248,8 @@ static const struct suffix_case {
     {TEXT("{\"params\":[\"1d\",true]}"), "params", true},
 };
 
-static void takes_suffixes_in_the_named_member_only(void **state)
+UNIT_TEST(takes_suffixes_in_the_named_member_only)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(suffix_cases); i++) {
     const struct suffix_case *c = &suffix_cases[i];
     struct json_fault fault;
@@ -280,9 +275,8 @@ static enum jp_status validate_nested(size_t levels, size_t limit, const char *o
   return status;
 }
 
-static void stops_at_the_depth_limit(void **state)
+UNIT_TEST(stops_at_the_depth_limit)
 {
-  (void)state;
   struct json_fault fault;
   static const size_t limits[] = {1, 2, 63, 64, 65, 128, 9999, 10000};
   for (size_t i = 0; i < COUNT_OF(limits); i++) {
@@ -298,9 +292,8 @@ static void stops_at_the_depth_limit(void **state)
   assert_int_equal(validate(TEXT("[]"), 0, TEXT_ABSENT, &fault), JP_LIMIT);
 }
 
-static void keeps_apart_arrays_and_objects_at_every_level(void **state)
+UNIT_TEST(keeps_apart_arrays_and_objects_at_every_level)
 {
-  (void)state;
   enum { LEVELS = 200 };
   struct buffer text;
   buffer_init(&text);
@@ -348,9 +341,8 @@ static void check_fault_beside_a_fraction(const char *numbers)
   assert_string_equal(faults[0].reason, faults[1].reason);
 }
 
-static void tells_faults_in_long_arrays_alike(void **state)
+UNIT_TEST(tells_faults_in_long_arrays_alike)
 {
-  (void)state;
   static const char bytes[] = "0-, ]}1e.l\"[{n\t\x01\xFF";
   char text[] = "12345,-1,0,987654321098765432109876,-77,8, 9,1234567,-12345,66,5555,4,31415,-27182,0,1,2]}";
   check_fault_beside_a_fraction(text);
@@ -365,17 +357,4 @@ static void tells_faults_in_long_arrays_alike(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_json_texts),
-      cmocka_unit_test(refuses_what_is_no_json_and_says_where),
-      cmocka_unit_test(refuses_every_cut_of_a_text),
-      cmocka_unit_test(sees_each_special_byte_at_each_place_of_a_word),
-      cmocka_unit_test(takes_suffixes_in_the_named_member_only),
-      cmocka_unit_test(stops_at_the_depth_limit),
-      cmocka_unit_test(keeps_apart_arrays_and_objects_at_every_level),
-      cmocka_unit_test(tells_faults_in_long_arrays_alike),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

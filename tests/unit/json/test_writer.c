@@ -19,9 +19,8 @@ static const struct writer_case {
     {TEXT("1234567\"12345678\n"), TEXT("\"1234567\\\"12345678\\n\"")},
 };
 
-static void escapes_what_must_be(void **state)
+UNIT_TEST(escapes_what_must_be)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char *copy = unit_exact_copy(cases[i].text.data, cases[i].text.len);
     struct buffer out;
@@ -34,9 +33,8 @@ static void escapes_what_must_be(void **state)
 }
 
 /* Wherever it stands in a text that is looked at many bytes at a time. */
-static void escapes_in_every_place(void **state)
+UNIT_TEST(escapes_in_every_place)
 {
-  (void)state;
   enum { LENGTH = 72 };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct text odd = cases[i].text;
@@ -67,9 +65,8 @@ static void escapes_in_every_place(void **state)
   }
 }
 
-static void writes_pieces_without_quotes(void **state)
+UNIT_TEST(writes_pieces_without_quotes)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   buffer_append_char(&out, '"');
@@ -81,9 +78,8 @@ static void writes_pieces_without_quotes(void **state)
   buffer_fini(&out);
 }
 
-static void writes_what_the_reader_reads_back(void **state)
+UNIT_TEST(writes_what_the_reader_reads_back)
 {
-  (void)state;
   struct arena arena;
   struct buffer out;
   arena_init(&arena);
@@ -106,9 +102,8 @@ static void writes_what_the_reader_reads_back(void **state)
   arena_fini(&arena);
 }
 
-static void survives_a_cut_character(void **state)
+UNIT_TEST(survives_a_cut_character)
 {
-  (void)state;
   static const struct text cut[] = {TEXT("\xED"), TEXT("\xED\xA0"), TEXT("abcdefg\xED\xA0"),
                                     TEXT("0123456789abcdef\xED"), TEXT("0123456789abcde\xED\xA0")};
   for (size_t i = 0; i < COUNT_OF(cut); i++) {
@@ -122,9 +117,8 @@ static void survives_a_cut_character(void **state)
   }
 }
 
-static void writes_integers(void **state)
+UNIT_TEST(writes_integers)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   json_write_integer(&out, INT64_MIN);
@@ -134,12 +128,4 @@ static void writes_integers(void **state)
   buffer_fini(&out);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(escapes_what_must_be),         cmocka_unit_test(escapes_in_every_place),
-      cmocka_unit_test(writes_pieces_without_quotes), cmocka_unit_test(writes_what_the_reader_reads_back),
-      cmocka_unit_test(survives_a_cut_character),     cmocka_unit_test(writes_integers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

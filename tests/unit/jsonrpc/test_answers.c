@@ -9,7 +9,7 @@ static struct json_value read_json(const char *text)
   return json_root(text_of(text));
 }
 
-static void test_answers_are_told_from_requests(void **state)
+UNIT_TEST(test_answers_are_told_from_requests)
 {
   static const struct {
     const char *message;
@@ -52,8 +52,4 @@ static void test_answers_are_told_from_requests(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_are_told_from_requests)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -26,9 +26,8 @@ static struct fixture read_envelope(const char *message)
   return read_by_rules(message, (struct envelope_rules){.takes_options = true});
 }
 
-static void reads_every_member_in_any_order(void **state)
+UNIT_TEST(reads_every_member_in_any_order)
 {
-  (void)state;
   static const char *const messages[] = {
       "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0031\",\"method\":\"c\\u0061ll\",\"params\":{\"x\":5l},\"peer-id\":"
       "\"\\u0070\"}",
@@ -52,9 +51,8 @@ static void reads_every_member_in_any_order(void **state)
 }
 
 /* They are of any kind: the service judges them. */
-static void reads_options(void **state)
+UNIT_TEST(reads_options)
 {
-  (void)state;
   static const char *const values[] = {"{\"a\":{}}", "{}", "null", "[1]", "5", "\"x\"", "true"};
   for (size_t i = 0; i < COUNT_OF(values); i++) {
     char message[128];
@@ -68,9 +66,8 @@ static void reads_options(void **state)
   }
 }
 
-static void passes_over_options_where_the_service_has_none(void **state)
+UNIT_TEST(passes_over_options_where_the_service_has_none)
 {
-  (void)state;
   struct fixture f = read_by_rules("{\"jsonrpc\":\"2.0\",\"options\":5,\"method\":\"m\",\"options\":{}}",
                                    (struct envelope_rules){0});
   assert_true(f.taken);
@@ -78,9 +75,8 @@ static void passes_over_options_where_the_service_has_none(void **state)
   arena_fini(&f.arena);
 }
 
-static void knows_what_is_not_there(void **state)
+UNIT_TEST(knows_what_is_not_there)
 {
-  (void)state;
   struct fixture f = read_envelope("{\"jsonrpc\":\"2.0\",\"method\":\"\"}");
   assert_true(f.taken);
   assert_text(f.envelope.request.method, "");
@@ -151,9 +147,8 @@ static const struct version_case {
     {"{\"jsonrpc\":\"2.0\",\"version\":\"1.1\",\"method\":\"m\",\"id\":null}", JSONRPC_2_0, false},
 };
 
-static void knows_its_version(void **state)
+UNIT_TEST(knows_its_version)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(versions); i++) {
     struct fixture f = read_envelope(versions[i].message);
     assert_true(f.taken);
@@ -163,9 +158,8 @@ static void knows_its_version(void **state)
   }
 }
 
-static void says_what_is_no_request_and_why(void **state)
+UNIT_TEST(says_what_is_no_request_and_why)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     struct fixture f = read_envelope(bad[i].message);
     if (f.taken || strcmp(f.envelope.detail, bad[i].detail) != 0)
@@ -179,9 +173,8 @@ static void says_what_is_no_request_and_why(void **state)
   }
 }
 
-static void gives_ids_back_byte_for_byte(void **state)
+UNIT_TEST(gives_ids_back_byte_for_byte)
 {
-  (void)state;
   static const char *const ids[] = {
       "null",    "0",
       "-0",      "1.50",
@@ -199,16 +192,4 @@ static void gives_ids_back_byte_for_byte(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_every_member_in_any_order),
-      cmocka_unit_test(reads_options),
-      cmocka_unit_test(passes_over_options_where_the_service_has_none),
-      cmocka_unit_test(knows_what_is_not_there),
-      cmocka_unit_test(knows_its_version),
-      cmocka_unit_test(says_what_is_no_request_and_why),
-      cmocka_unit_test(gives_ids_back_byte_for_byte),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

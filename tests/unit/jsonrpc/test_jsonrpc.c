@@ -241,9 +241,8 @@ static const struct exchange specification[] = {
      NULL},
 };
 
-static void answers_the_examples_of_the_specification(void **state)
+UNIT_TEST(answers_the_examples_of_the_specification)
 {
-  (void)state;
   check_exchanges(specification, COUNT_OF(specification));
 }
 
@@ -255,9 +254,8 @@ static const struct exchange manual[] = {
     {"{\"jsonrpc\":\"2.0\",\"method\":\"error\",\"id\":7}", ERROR("7", "123", "Not \\\"logged\\\" in")},
 };
 
-static void answers_the_examples_of_the_manual(void **state)
+UNIT_TEST(answers_the_examples_of_the_manual)
 {
-  (void)state;
   check_exchanges(manual, COUNT_OF(manual));
 }
 
@@ -303,15 +301,13 @@ static const struct exchange envelopes[] = {
     {"[{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"id\":1}]", "[" RESULT("1", "\"whole\"") "]"},
 };
 
-static void answers_every_kind_of_envelope(void **state)
+UNIT_TEST(answers_every_kind_of_envelope)
 {
-  (void)state;
   check_exchanges(envelopes, COUNT_OF(envelopes));
 }
 
-static void runs_nothing_of_a_message_that_is_no_json(void **state)
+UNIT_TEST(runs_nothing_of_a_message_that_is_no_json)
 {
-  (void)state;
   calls = 0;
   struct reply reply;
   ask(&reply, TEXT("[{\"jsonrpc\":\"2.0\",\"method\":\"update\",\"id\":1},"));
@@ -323,9 +319,8 @@ static void runs_nothing_of_a_message_that_is_no_json(void **state)
   end(&reply);
 }
 
-static void appends_to_what_is_there(void **state)
+UNIT_TEST(appends_to_what_is_there)
 {
-  (void)state;
   struct arena arena;
   struct buffer out;
   struct jsonrpc_stream stream;
@@ -343,9 +338,8 @@ static void appends_to_what_is_there(void **state)
   arena_fini(&arena);
 }
 
-static void hands_a_stream_over_with_its_tail(void **state)
+UNIT_TEST(hands_a_stream_over_with_its_tail)
 {
-  (void)state;
   struct reply reply;
   ask(&reply, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"id\":\"s\"}"));
   assert_int_equal(reply.handled, JSONRPC_STREAM);
@@ -355,9 +349,8 @@ static void hands_a_stream_over_with_its_tail(void **state)
   end(&reply);
 }
 
-static void streams_only_where_it_may(void **state)
+UNIT_TEST(streams_only_where_it_may)
 {
-  (void)state;
   struct reply reply;
   ask(&reply, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"stream\"}"));
   assert_int_equal(reply.handled, JSONRPC_NO_REPLY);
@@ -379,9 +372,8 @@ static void write_data(void *context, struct buffer *data, struct text detail, s
   BUFFER_LITERAL(data, "]");
 }
 
-static void lets_the_service_write_error_data(void **state)
+UNIT_TEST(lets_the_service_write_error_data)
 {
-  (void)state;
   service.write_error_data = write_data;
   struct reply reply;
   ask(&reply, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"x\"}"));
@@ -397,9 +389,8 @@ static void lets_the_service_write_error_data(void **state)
   service.write_error_data = NULL;
 }
 
-static void knows_the_texts_of_the_table(void **state)
+UNIT_TEST(knows_the_texts_of_the_table)
 {
-  (void)state;
   assert_string_equal(jsonrpc_code_message(-32700), "Parse error");
   assert_string_equal(jsonrpc_code_message(-32600), "Invalid Request");
   assert_string_equal(jsonrpc_code_message(-32601), "Method not found");
@@ -410,18 +401,4 @@ static void knows_the_texts_of_the_table(void **state)
   assert_string_equal(jsonrpc_code_message(-32050), "Server error");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(answers_the_examples_of_the_specification),
-      cmocka_unit_test(answers_the_examples_of_the_manual),
-      cmocka_unit_test(answers_every_kind_of_envelope),
-      cmocka_unit_test(runs_nothing_of_a_message_that_is_no_json),
-      cmocka_unit_test(appends_to_what_is_there),
-      cmocka_unit_test(hands_a_stream_over_with_its_tail),
-      cmocka_unit_test(streams_only_where_it_may),
-      cmocka_unit_test(lets_the_service_write_error_data),
-      cmocka_unit_test(knows_the_texts_of_the_table),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

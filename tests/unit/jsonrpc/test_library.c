@@ -258,9 +258,8 @@ static void check_example(const struct jp_jsonrpc_config *config, const struct e
   test_free(copy);
 }
 
-static void answers_the_examples(void **state)
+UNIT_TEST(answers_the_examples)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(examples); i++)
     check_example(NULL, &examples[i]);
 }
@@ -294,9 +293,8 @@ static void map_threads(void *context, void (*run)(void *item), void *const *ite
     pthread_join(jobs[i].thread, NULL);
 }
 
-static void answers_the_examples_through_a_map(void **state)
+UNIT_TEST(answers_the_examples_through_a_map)
 {
-  (void)state;
   size_t mapped = 0;
   const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
   for (size_t i = 0; i < COUNT_OF(examples); i++)
@@ -324,9 +322,8 @@ static enum jp_jsonrpc_status send(const struct jp_jsonrpc_config *config, const
   return jp_jsonrpc_handle(config, (struct jp_text){message, strlen(message)}, handle, NULL, reply);
 }
 
-static void logs_what_failed(void **state)
+UNIT_TEST(logs_what_failed)
 {
-  (void)state;
   static const struct {
     const char *method;
     const char *line;
@@ -347,9 +344,8 @@ static void logs_what_failed(void **state)
   }
 }
 
-static void never_calls_the_handler_for_what_is_no_request(void **state)
+UNIT_TEST(never_calls_the_handler_for_what_is_no_request)
 {
-  (void)state;
   static const char *const messages[] = {
       "", " ", "dummy", "{\"x\":42}", "[]", "[1]", "{\"jsonrpc\":\"2.0\"}"};
   int before = atomic_load(&calls);
@@ -361,9 +357,8 @@ static void never_calls_the_handler_for_what_is_no_request(void **state)
   assert_int_equal(atomic_load(&calls), before);
 }
 
-static void keeps_to_the_limits(void **state)
+UNIT_TEST(keeps_to_the_limits)
 {
-  (void)state;
   const struct jp_jsonrpc_config config = {.max_depth = 3, .max_batch = 2};
   static const char *const messages[] = {
       "[1,2,3]", "{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[[[1]]],\"id\":1}"};
@@ -375,9 +370,8 @@ static void keeps_to_the_limits(void **state)
   }
 }
 
-static void gives_handlers_trees(void **state)
+UNIT_TEST(gives_handlers_trees)
 {
-  (void)state;
   static const struct example cases[] = {
       {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":1}",
        "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":1}"},
@@ -417,9 +411,8 @@ static void check_decoded(const struct jp_jsonrpc_config *config, const struct e
   json_decref(reply);
 }
 
-static void answers_decoded_messages(void **state)
+UNIT_TEST(answers_decoded_messages)
 {
-  (void)state;
   size_t mapped = 0;
   const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
   for (size_t i = 0; i < COUNT_OF(examples); i++) {
@@ -429,9 +422,8 @@ static void answers_decoded_messages(void **state)
   assert_int_equal(mapped, 1 + 3 + 6 + 2 + 5);
 }
 
-static void gives_decoded_messages_to_handlers(void **state)
+UNIT_TEST(gives_decoded_messages_to_handlers)
 {
-  (void)state;
   static const struct example cases[] = {
       {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":\"a\\u0000b\"}",
        "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":\"a\\u0000b\"}"},
@@ -459,9 +451,8 @@ static void gives_decoded_messages_to_handlers(void **state)
   assert_string_equal(log.last, "the handler of too_large failed: what it wrote cannot become a tree");
 }
 
-static void says_what_is_no_message(void **state)
+UNIT_TEST(says_what_is_no_message)
 {
-  (void)state;
   void *reply = &reply;
   json_t *tree;
   assert_int_equal(jp_jansson_handle(NULL, NULL, handle, NULL, &tree), JP_JSONRPC_INVALID);
@@ -479,9 +470,8 @@ static void says_what_is_no_message(void **state)
   json_decref(inner);
 }
 
-static void gives_a_parse_error(void **state)
+UNIT_TEST(gives_a_parse_error)
 {
-  (void)state;
   struct jp_jsonrpc_reply reply;
   assert_int_equal(jp_jsonrpc_parse_error(&reply), JP_JSONRPC_OK);
   assert_text(((struct text){reply.data, reply.len}),
@@ -490,19 +480,4 @@ static void gives_a_parse_error(void **state)
   jp_jsonrpc_reply_free(&reply);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(answers_the_examples),
-      cmocka_unit_test(answers_the_examples_through_a_map),
-      cmocka_unit_test(logs_what_failed),
-      cmocka_unit_test(never_calls_the_handler_for_what_is_no_request),
-      cmocka_unit_test(keeps_to_the_limits),
-      cmocka_unit_test(gives_handlers_trees),
-      cmocka_unit_test(answers_decoded_messages),
-      cmocka_unit_test(gives_decoded_messages_to_handlers),
-      cmocka_unit_test(says_what_is_no_message),
-      cmocka_unit_test(gives_a_parse_error),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

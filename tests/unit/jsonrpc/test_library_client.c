@@ -58,7 +58,7 @@ static void ask(struct fixture *f, const char *method, const char *tag)
   assert_int_equal(jp_jsonrpc_client_request(f->client, method, NO_PARAMS, (void *)tag, NULL), JP_JSONRPC_OK);
 }
 
-static void builds_requests_notifications_and_batches(void **state)
+UNIT_TEST_WITH(builds_requests_notifications_and_batches, set_up, tear_down)
 {
   struct fixture *f = *state;
   int64_t id = 0;
@@ -78,7 +78,7 @@ static void builds_requests_notifications_and_batches(void **state)
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 3);
 }
 
-static void refuses_params_that_are_none(void **state)
+UNIT_TEST_WITH(refuses_params_that_are_none, set_up, tear_down)
 {
   struct fixture *f = *state;
   static const char *const params[] = {"", "5", "\"x\"", "null", "[", "[1l]", "{}x"};
@@ -91,7 +91,7 @@ static void refuses_params_that_are_none(void **state)
   assert_null(jp_jsonrpc_client_message(f->client).data);
 }
 
-static void matches_answers_in_any_order_and_once(void **state)
+UNIT_TEST_WITH(matches_answers_in_any_order_and_once, set_up, tear_down)
 {
   struct fixture *f = *state;
   ask(f, "a", "A");
@@ -109,7 +109,7 @@ static void matches_answers_in_any_order_and_once(void **state)
   assert_string_equal(f->seen, "B:null ");
 }
 
-static void tells_of_errors_that_belong_to_no_request(void **state)
+UNIT_TEST_WITH(tells_of_errors_that_belong_to_no_request, set_up, tear_down)
 {
   struct fixture *f = *state;
   ask(f, "a", "A");
@@ -120,7 +120,7 @@ static void tells_of_errors_that_belong_to_no_request(void **state)
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 1);
 }
 
-static void refuses_what_is_no_answer(void **state)
+UNIT_TEST_WITH(refuses_what_is_no_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   static const char *const texts[] = {
@@ -147,7 +147,7 @@ static void refuses_what_is_no_answer(void **state)
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 1);
 }
 
-static void forgets_what_it_is_told_to(void **state)
+UNIT_TEST_WITH(forgets_what_it_is_told_to, set_up, tear_down)
 {
   struct fixture *f = *state;
   for (int i = 0; i < 100; i++)
@@ -160,9 +160,8 @@ static void forgets_what_it_is_told_to(void **state)
   assert_string_equal(f->seen, "?:1 ");
 }
 
-static void reads_and_writes_values(void **state)
+UNIT_TEST(reads_and_writes_values)
 {
-  (void)state;
   static const char text[] =
       "{\"a\":[1,-2.5,true,null],\"b\\u0063\":\"x\\u00e9\\n\",\"a2\":99999999999999999999}";
   struct jp_json root;
@@ -191,9 +190,8 @@ static void reads_and_writes_values(void **state)
   assert_int_equal(offset, 3);
 }
 
-static void writes_commas_by_itself(void **state)
+UNIT_TEST(writes_commas_by_itself)
 {
-  (void)state;
   struct jp_json_writer *writer = jp_json_writer_create();
   jp_json_begin_object(writer);
   jp_json_write_key(writer, "a,");
@@ -216,19 +214,4 @@ static void writes_commas_by_itself(void **state)
   jp_json_writer_destroy(writer);
 }
 
-#define WITH_CLIENT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      WITH_CLIENT(builds_requests_notifications_and_batches),
-      WITH_CLIENT(refuses_params_that_are_none),
-      WITH_CLIENT(matches_answers_in_any_order_and_once),
-      WITH_CLIENT(tells_of_errors_that_belong_to_no_request),
-      WITH_CLIENT(refuses_what_is_no_answer),
-      WITH_CLIENT(forgets_what_it_is_told_to),
-      cmocka_unit_test(reads_and_writes_values),
-      cmocka_unit_test(writes_commas_by_itself),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -56,16 +56,14 @@ static void check(const struct row *row, enum jsonrpc_version version)
   test_free(copy);
 }
 
-static void makes_out_the_one_id_of_the_outermost_object(void **state)
+UNIT_TEST(makes_out_the_one_id_of_the_outermost_object)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(rows); i++)
     check(&rows[i], JSONRPC_2_0);
 }
 
-static void takes_any_value_as_an_id_of_1_1(void **state)
+UNIT_TEST(takes_any_value_as_an_id_of_1_1)
 {
-  (void)state;
   static const struct row of_1_1[] = {
       {"{\"id\":true,\"x\":", "true"},
       {"{\"id\":{\"a\":[1,\"]\"]},\"x\":", "{\"a\":[1,\"]\"]}"},
@@ -77,9 +75,8 @@ static void takes_any_value_as_an_id_of_1_1(void **state)
     check(&of_1_1[i], JSONRPC_1_1);
 }
 
-static void finds_it_behind_a_lost_quote(void **state)
+UNIT_TEST(finds_it_behind_a_lost_quote)
 {
-  (void)state;
   static const struct row lost[] = {
       {"{\"method\":\"abc,\"id\":4}", "4"},
       {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* that of the params */
@@ -99,9 +96,8 @@ static void finds_it_behind_a_lost_quote(void **state)
 }
 
 /* Every beginning of a message is walked to its own end and not beyond it; the sanitizers watch. */
-static void reads_no_byte_beyond_the_text(void **state)
+UNIT_TEST(reads_no_byte_beyond_the_text)
 {
-  (void)state;
   static const char message[] =
       "{\"\\u0069d\":\"\\u00e9\\\\\",\"params\":{\"a\":[\"]\",{\"id\":3}]},\"method\":\"m\"}";
   for (size_t length = 0; length < sizeof message; length++) {
@@ -112,13 +108,4 @@ static void reads_no_byte_beyond_the_text(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(makes_out_the_one_id_of_the_outermost_object),
-      cmocka_unit_test(takes_any_value_as_an_id_of_1_1),
-      cmocka_unit_test(finds_it_behind_a_lost_quote),
-      cmocka_unit_test(reads_no_byte_beyond_the_text),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -120,9 +120,8 @@ static const struct example {
      JSONRPC_REPLY},
 };
 
-static void answers_in_the_form_of_1_1(void **state)
+UNIT_TEST(answers_in_the_form_of_1_1)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(examples); i++) {
     struct arena arena;
     struct buffer out;
@@ -139,9 +138,8 @@ static void answers_in_the_form_of_1_1(void **state)
   }
 }
 
-static void knows_1_1_in_what_it_cannot_read(void **state)
+UNIT_TEST(knows_1_1_in_what_it_cannot_read)
 {
-  (void)state;
   static const struct {
     const char *message;
     bool looks;
@@ -160,11 +158,4 @@ static void knows_1_1_in_what_it_cannot_read(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(answers_in_the_form_of_1_1),
-      cmocka_unit_test(knows_1_1_in_what_it_cannot_read),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -3,9 +3,8 @@
 #include "op/control.h"
 #include "tests/unit/unit.h"
 
-static void finds_every_method_in_any_case(void **state)
+UNIT_TEST(finds_every_method_in_any_case)
 {
-  (void)state;
   for (size_t i = 0; i < OP_COMMANDS; i++) {
     const struct op_control_method *method = &op_control_methods[i];
     assert_int_equal(method->command, i);
@@ -17,19 +16,11 @@ static void finds_every_method_in_any_case(void **state)
   assert_null(op_control_find(TEXT("")));
 }
 
-static void lets_nothing_that_takes_objects_be_safe(void **state)
+UNIT_TEST(lets_nothing_that_takes_objects_be_safe)
 {
-  (void)state;
   for (size_t i = 0; i < OP_COMMANDS; i++)
     assert_false(op_control_methods[i].takes_refs && op_control_methods[i].is_safe);
   assert_true(op_control_methods[OP_PING].is_safe && op_control_methods[OP_PING].needs_no_runner);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(finds_every_method_in_any_case),
-      cmocka_unit_test(lets_nothing_that_takes_objects_be_safe),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

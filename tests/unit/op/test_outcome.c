@@ -4,9 +4,8 @@
 
 #include <stdlib.h>
 
-static void becomes_an_error_with_its_message(void **state)
+UNIT_TEST(becomes_an_error_with_its_message)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct outcome outcome = {.kind = OUTCOME_VALUE, .ref = 5, .has_value = true};
@@ -20,9 +19,8 @@ static void becomes_an_error_with_its_message(void **state)
   arena_fini(&arena);
 }
 
-static void may_have_no_throwable(void **state)
+UNIT_TEST(may_have_no_throwable)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct outcome outcome;
@@ -32,9 +30,8 @@ static void may_have_no_throwable(void **state)
   arena_fini(&arena);
 }
 
-static void cuts_a_long_message_between_characters(void **state)
+UNIT_TEST(cuts_a_long_message_between_characters)
 {
-  (void)state;
   enum { UMLAUTS = 100000 };
   struct arena arena;
   struct outcome outcome;
@@ -57,12 +54,4 @@ static void cuts_a_long_message_between_characters(void **state)
   free(umlauts);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(becomes_an_error_with_its_message),
-      cmocka_unit_test(may_have_no_throwable),
-      cmocka_unit_test(cuts_a_long_message_between_characters),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -2,7 +2,7 @@
 #include "op/piece.h"
 #include "tests/unit/unit.h"
 
-static void reads_what_is_written(void **state)
+UNIT_TEST(reads_what_is_written)
 {
   static const struct {
     const char *written;
@@ -36,7 +36,7 @@ static void reads_what_is_written(void **state)
   }
 }
 
-static void refuses_what_is_no_piece(void **state)
+UNIT_TEST(refuses_what_is_no_piece)
 {
   static const char *const wrong[] = {"",       "[",       "[]",         "3",     "[3",    "3]",
                                       "[-]",    "[+3]",    "[ 3]",       "[3 ]",  "[3]]",  "[[3]]",
@@ -51,7 +51,7 @@ static void refuses_what_is_no_piece(void **state)
   assert_false(op_piece_parse((struct text){"[3\0]", 4}, &piece));
 }
 
-static void locates_elements(void **state)
+UNIT_TEST(locates_elements)
 {
   enum { OUT = -1 };
   static const struct {
@@ -108,12 +108,4 @@ static void locates_elements(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_what_is_written),
-      cmocka_unit_test(refuses_what_is_no_piece),
-      cmocka_unit_test(locates_elements),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -31,9 +31,8 @@ static const char letters[] = "ZBCSIJFD";
 
 /* What becomes of a value for each letter: '+' fits, 'n' null, 'r' range, 'f' fraction, 's' suffix, '-' kind.
  */
-static void every_value_for_every_type(void **state)
+UNIT_TEST(every_value_for_every_type)
 {
-  (void)state;
   static const char signs[] = {
       [OP_SCALAR_FITS] = '+',     [OP_SCALAR_NULL] = 'n',   [OP_SCALAR_RANGE] = 'r',
       [OP_SCALAR_FRACTION] = 'f', [OP_SCALAR_SUFFIX] = 's', [OP_SCALAR_KIND] = '-',
@@ -98,9 +97,8 @@ static void every_value_for_every_type(void **state)
   }
 }
 
-static void values_arrive_whole(void **state)
+UNIT_TEST(values_arrive_whole)
 {
-  (void)state;
   union primitive_value out;
   struct op_value value = value_of("-7");
   assert_int_equal(op_scalar_read(&value, 'B', &out), OP_SCALAR_FITS);
@@ -130,9 +128,8 @@ static void values_arrive_whole(void **state)
   assert_true(isnan(out.f));
 }
 
-static void minus_zero_keeps_its_sign(void **state)
+UNIT_TEST(minus_zero_keeps_its_sign)
 {
-  (void)state;
   static const char *const zeros[] = {"-0", "-0f", "-0.0", "\"-0\""};
   for (size_t i = 0; i < COUNT_OF(zeros); i++) {
     union primitive_value out;
@@ -149,9 +146,8 @@ static void minus_zero_keeps_its_sign(void **state)
 }
 
 /* As a codec gives them whose numbers are no text. */
-static void typed_numbers_need_no_digits(void **state)
+UNIT_TEST(typed_numbers_need_no_digits)
 {
-  (void)state;
   static const struct {
     struct op_value value;
     char letter;
@@ -179,13 +175,4 @@ static void typed_numbers_need_no_digits(void **state)
   assert_int_equal(op_scalar_infer(&cases[4].value), 'F');
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_value_for_every_type),
-      cmocka_unit_test(values_arrive_whole),
-      cmocka_unit_test(minus_zero_keeps_its_sign),
-      cmocka_unit_test(typed_numbers_need_no_digits),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

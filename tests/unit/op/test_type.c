@@ -114,30 +114,26 @@ static void check_case(const struct type_case *c,
   test_free(copy);
 }
 
-static void reads_what_arguments_say(void **state)
+UNIT_TEST(reads_what_arguments_say)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     check_case(&cases[i], op_type_parse_argument, cases[i].as_argument, cases[i].argument_name);
 }
 
-static void reads_what_targets_say(void **state)
+UNIT_TEST(reads_what_targets_say)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     check_case(&cases[i], op_type_parse_target, cases[i].as_target, cases[i].target_name);
 }
 
-static void takes_no_error_to_fill(void **state)
+UNIT_TEST(takes_no_error_to_fill)
 {
-  (void)state;
   struct op_type type;
   assert_int_equal(op_type_parse_target(TEXT("try"), &type, NULL), JP_INVALID);
 }
 
-static void refuses_every_reserved_word(void **state)
+UNIT_TEST(refuses_every_reserved_word)
 {
-  (void)state;
   static const char *const words[] = {
       "abstract",   "assert",  "boolean",    "break",        "byte",      "case",   "catch",  "char",
       "class",      "const",   "continue",   "default",      "do",        "double", "else",   "enum",
@@ -154,9 +150,8 @@ static void refuses_every_reserved_word(void **state)
   }
 }
 
-static void completes_the_common_names_of_arguments(void **state)
+UNIT_TEST(completes_the_common_names_of_arguments)
 {
-  (void)state;
   static const char *const lang[] = {"Boolean",    "Byte",         "Character",     "Short",     "Integer",
                                      "Long",       "Float",        "Double",        "Number",    "Object",
                                      "String",     "CharSequence", "Class",         "Iterable",  "Appendable",
@@ -179,9 +174,8 @@ static void completes_the_common_names_of_arguments(void **state)
   }
 }
 
-static void has_255_dimensions_at_the_most(void **state)
+UNIT_TEST(has_255_dimensions_at_the_most)
 {
-  (void)state;
   struct buffer written;
   buffer_init(&written);
   BUFFER_LITERAL(&written, "int");
@@ -218,9 +212,8 @@ static const struct name_case {
     {TEXT("a.Hidden/0x0001"), TEXT("a.Hidden/0x0001"), TEXT("La/Hidden.0x0001;")},
 };
 
-static void writes_every_form_of_a_name(void **state)
+UNIT_TEST(writes_every_form_of_a_name)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -237,9 +230,8 @@ static void writes_every_form_of_a_name(void **state)
   arena_fini(&arena);
 }
 
-static void reads_one_descriptor_after_another(void **state)
+UNIT_TEST(reads_one_descriptor_after_another)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct text rest = TEXT("I[Ljava/lang/String;[[JLx;V)tail");
@@ -254,9 +246,8 @@ static void reads_one_descriptor_after_another(void **state)
   arena_fini(&arena);
 }
 
-static void refuses_broken_descriptors(void **state)
+UNIT_TEST(refuses_broken_descriptors)
 {
-  (void)state;
   static const struct text refused[] = {
       TEXT(""),      TEXT("["),    TEXT("[["),   TEXT("X"),      TEXT("L"),    TEXT("L;"),
       TEXT("Ljava"), TEXT("L/a;"), TEXT("La/;"), TEXT("La//b;"), TEXT("L[a;"), TEXT("[V"),
@@ -285,18 +276,4 @@ static void refuses_broken_descriptors(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_what_arguments_say),
-      cmocka_unit_test(reads_what_targets_say),
-      cmocka_unit_test(takes_no_error_to_fill),
-      cmocka_unit_test(refuses_every_reserved_word),
-      cmocka_unit_test(completes_the_common_names_of_arguments),
-      cmocka_unit_test(has_255_dimensions_at_the_most),
-      cmocka_unit_test(writes_every_form_of_a_name),
-      cmocka_unit_test(reads_one_descriptor_after_another),
-      cmocka_unit_test(refuses_broken_descriptors),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

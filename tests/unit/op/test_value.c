@@ -4,9 +4,8 @@
 
 #include <math.h>
 
-static void digits_are_those_written_or_the_values_own(void **state)
+UNIT_TEST(digits_are_those_written_or_the_values_own)
 {
-  (void)state;
   static const struct {
     struct op_value value;
     const char *digits;
@@ -28,20 +27,12 @@ static void digits_are_those_written_or_the_values_own(void **state)
   arena_fini(&arena);
 }
 
-static void other_kinds_are_no_numbers(void **state)
+UNIT_TEST(other_kinds_are_no_numbers)
 {
-  (void)state;
   static const enum op_value_kind kinds[] = {OP_NULL, OP_BOOLEAN, OP_CHAR, OP_TEXT,
                                              OP_REF,  OP_LIST,    OP_MAP,  OP_PACKED};
   for (size_t i = 0; i < COUNT_OF(kinds); i++)
     assert_false(op_value_is_number(&(struct op_value){.kind = kinds[i]}));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(digits_are_those_written_or_the_values_own),
-      cmocka_unit_test(other_kinds_are_no_numbers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

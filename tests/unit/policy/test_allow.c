@@ -51,9 +51,8 @@ static const struct expected cases[] = {
     {"com.example.**,org.**.Node", "--rpc-allow: pattern 'org.**.Node' matches"},
 };
 
-static void test_wildcards_that_match_the_jdk(void **state)
+UNIT_TEST(test_wildcards_that_match_the_jdk)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy_allow_check check;
     struct policy_document document;
@@ -73,9 +72,8 @@ static void test_wildcards_that_match_the_jdk(void **state)
   }
 }
 
-static void test_names_need_no_look(void **state)
+UNIT_TEST(test_names_need_no_look)
 {
-  (void)state;
   struct policy_allow_check check;
   struct arena arena;
   arena_init(&arena);
@@ -84,9 +82,8 @@ static void test_names_need_no_look(void **state)
   arena_fini(&arena);
 }
 
-static void test_a_mark_changes_no_rule(void **state)
+UNIT_TEST(test_a_mark_changes_no_rule)
 {
-  (void)state;
   static const char *const misspelt[] = {"JDK:java.util.*", "jdk:jdk:java.util.*", "java:java.util.*",
                                          "a.B:"};
   struct policy_document document;
@@ -106,12 +103,4 @@ static void test_a_mark_changes_no_rule(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wildcards_that_match_the_jdk),
-      cmocka_unit_test(test_names_need_no_look),
-      cmocka_unit_test(test_a_mark_changes_no_rule),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -21,15 +21,12 @@
  */
 #include "policy/rules.h"
 #include "policy/vocabulary.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { NAMES_MAX = 128, TOKENS_MAX = 8 };
 
@@ -204,7 +201,7 @@ static void run_question(struct case_file *file, char *line)
     return;
   size_t wanted = strcspn(rest, " ");
   const struct question *question = NULL;
-  for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
+  for (size_t i = 0; i < COUNT_OF(questions); i++)
     if (strlen(questions[i].word) == wanted && strncmp(questions[i].word, rest, wanted) == 0)
       question = &questions[i];
   if (question == NULL)
@@ -336,9 +333,8 @@ static void run_case(const char *path, const char *name)
   policy_destroy(file.policy);
 }
 
-static void test_cases(void **state)
+UNIT_TEST(test_cases)
 {
-  (void)state;
   DIR *folder = opendir(CASES);
   assert_non_null(folder);
   int count = 0;
@@ -354,8 +350,4 @@ static void test_cases(void **state)
   assert_true(count > 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

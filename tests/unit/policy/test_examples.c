@@ -114,9 +114,8 @@ static void walk_page(struct walk *walk, const char *path)
   fclose(page);
 }
 
-static void test_examples_open_nothing_dangerous(void **state)
+UNIT_TEST(test_examples_open_nothing_dangerous)
 {
-  (void)state;
   struct walk walk = {0};
   struct arena arena;
   arena_init(&arena);
@@ -139,9 +138,8 @@ static void test_examples_open_nothing_dangerous(void **state)
 }
 
 /* What is found without the walk, so that an empty list is noticed. */
-static void test_the_list_has_what_everybody_knows(void **state)
+UNIT_TEST(test_the_list_has_what_everybody_knows)
 {
-  (void)state;
   static const struct {
     const char *kind;
     const char *class_name;
@@ -174,11 +172,4 @@ static void test_the_list_has_what_everybody_knows(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_examples_open_nothing_dangerous),
-      cmocka_unit_test(test_the_list_has_what_everybody_knows),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -51,9 +51,8 @@ static void check(const char *yaml, const struct policy_question *question, cons
   policy_destroy(policy);
 }
 
-static void what_decides_is_named(void **state)
+UNIT_TEST(what_decides_is_named)
 {
-  (void)state;
   const struct policy_question question = {
       .channels = 1u << POLICY_WEBSOCKET, .class_name = TEXT("a.A"), .member_name = TEXT("get")};
   check("rules: [{class: a.*, members: [METHOD], visibility: [PUBLIC], action: ALLOW}]\n", &question,
@@ -65,9 +64,8 @@ static void what_decides_is_named(void **state)
         "FIELD_SET, CALLBACK: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
 }
 
-static void channels_that_differ_are_told_apart(void **state)
+UNIT_TEST(channels_that_differ_are_told_apart)
 {
-  (void)state;
   const struct policy_question question = {.channels =
                                                1u << POLICY_WEBSOCKET | 1u << POLICY_HTTP | 1u << POLICY_ZMQ,
                                            .class_name = TEXT("a.A"),
@@ -81,9 +79,8 @@ static void channels_that_differ_are_told_apart(void **state)
         "                  for CONSTRUCTOR: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
 }
 
-static void a_class_of_the_object_can_deny(void **state)
+UNIT_TEST(a_class_of_the_object_can_deny)
 {
-  (void)state;
   const struct text classes[] = {TEXT("b.Good"), TEXT("c.Bad")};
   const struct policy_question question = {.channels = 1u << POLICY_ZMQ,
                                            .class_name = TEXT("a.A"),
@@ -112,12 +109,4 @@ static int remove_file(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_decides_is_named),
-      cmocka_unit_test(channels_that_differ_are_told_apart),
-      cmocka_unit_test(a_class_of_the_object_can_deny),
-  };
-  return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+UNIT_MAIN_WITH(make_file, remove_file)

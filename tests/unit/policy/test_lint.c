@@ -151,9 +151,8 @@ static const struct expected cases[] = {
     {{DENY("class: java.util.**")}, 0, NULL},
 };
 
-static void test_warnings(void **state)
+UNIT_TEST(test_warnings)
 {
-  (void)state;
   struct buffer out;
   buffer_init(&out);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -175,9 +174,8 @@ static void test_warnings(void **state)
 }
 
 /* The members that HTTP GET may call are patterns of the same form. */
-static void test_idempotent_members(void **state)
+UNIT_TEST(test_idempotent_members)
 {
-  (void)state;
   static const char yaml[] = "version: 1\nidempotent:\n  - com.example.Order.get*\n  - com.example.**\n"
                              "  - java.util.Map.Entry.getKey\n  - com.example**.Order.size\n  - a.B.size()\n";
   static const char *const wanted[] = {
@@ -267,9 +265,8 @@ static void note_used(const struct policy *policy, bool named[RULES], bool used[
     used[i] |= named[i];
 }
 
-static void test_what_is_never_used_decides_nothing(void **state)
+UNIT_TEST(test_what_is_never_used_decides_nothing)
 {
-  (void)state;
   struct random random = {7};
   struct buffer yaml;
   struct buffer out;
@@ -317,9 +314,8 @@ static void test_what_is_never_used_decides_nothing(void **state)
 }
 
 /* Patterns whose comparison takes longest, and more pairs of them than are compared. */
-static void test_a_large_file_ends(void **state)
+UNIT_TEST(test_a_large_file_ends)
 {
-  (void)state;
   struct buffer yaml;
   struct buffer out;
   char path[] = TEMPORARY_FILE;
@@ -335,13 +331,4 @@ static void test_a_large_file_ends(void **state)
   buffer_fini(&out);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_warnings),
-      cmocka_unit_test(test_idempotent_members),
-      cmocka_unit_test(test_what_is_never_used_decides_nothing),
-      cmocka_unit_test(test_a_large_file_ends),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

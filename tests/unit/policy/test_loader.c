@@ -4,12 +4,9 @@
 #include "policy/presets.h"
 #include "policy/tree.h"
 #include "policy/vocabulary.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define RULE(line) "version: 1\nrules:\n  - class: com.A\n    action: ALLOW\n    " line "\n"
 
@@ -117,10 +114,9 @@ static enum jp_status load(struct text yaml, struct arena *arena, struct policy_
   return policy_load_text(yaml, "p.yaml", arena, document, error);
 }
 
-static void test_bad_files(void **state)
+UNIT_TEST(test_bad_files)
 {
-  (void)state;
-  for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(bad_files); i++) {
     struct arena arena;
     arena_init(&arena);
     struct policy_document document;
@@ -135,9 +131,8 @@ static void test_bad_files(void **state)
   }
 }
 
-static void test_nul_and_long_words(void **state)
+UNIT_TEST(test_nul_and_long_words)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct policy_document document;
@@ -174,9 +169,8 @@ static void expect_refusal(struct buffer *yaml, const char *expected)
 }
 
 /* What would make a careless loader slow, deep or large. */
-static void test_limits(void **state)
+UNIT_TEST(test_limits)
 {
-  (void)state;
   struct buffer yaml;
   buffer_init(&yaml);
   repeat(&yaml, "# comment\n", POLICY_TREE_BYTES / 10 + 1);
@@ -218,9 +212,8 @@ static void test_limits(void **state)
   expect_refusal(&yaml, "p.yaml:1: unknown key 'a0'");
 }
 
-static void test_large_file(void **state)
+UNIT_TEST(test_large_file)
 {
-  (void)state;
   struct buffer yaml;
   buffer_init(&yaml);
   BUFFER_LITERAL(&yaml, "version: 1\nrules:\n");
@@ -250,9 +243,8 @@ static const char whole[] = "\xEF\xBB\xBF# with a byte order mark\r\n"
                             "  - {pattern: com.example.Calculator.add, action: LOG_AND_ALLOW}\r\n"
                             "idempotent: [com.example.Calculator.add, \"java.**.size\"]\r\n";
 
-static void test_whole_file(void **state)
+UNIT_TEST(test_whole_file)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct policy_document document;
@@ -281,9 +273,8 @@ static void test_whole_file(void **state)
   arena_fini(&arena);
 }
 
-static void test_sparse_files(void **state)
+UNIT_TEST(test_sparse_files)
 {
-  (void)state;
   static const char *const files[] = {
       "version: 1\n",
       "rules: []\n",
@@ -294,7 +285,7 @@ static void test_sparse_files(void **state)
       "version: 1\nrules:\n  - &first {class: a, action: DENY}\n  - *first\n",
       "rules:\n- {class: a, action: &a DENY, channel: &c HTTP_RPC}\n- {class: b, action: *a, channel: *c}\n",
   };
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
     struct arena arena;
     arena_init(&arena);
     struct policy_document document;
@@ -306,9 +297,8 @@ static void test_sparse_files(void **state)
   }
 }
 
-static void test_presets_load(void **state)
+UNIT_TEST(test_presets_load)
 {
-  (void)state;
   assert_int_equal(policy_preset_count, 8);
   for (size_t i = 0; i < policy_preset_count; i++) {
     struct arena arena;
@@ -326,9 +316,8 @@ static void test_presets_load(void **state)
 }
 
 /* Every example of the manual is a policy file that loads. */
-static void test_manual(void **state)
+UNIT_TEST(test_manual)
 {
-  (void)state;
   FILE *manual = fopen(MANUAL, "r");
   assert_non_null(manual);
   struct buffer yaml;
@@ -359,9 +348,8 @@ static void test_manual(void **state)
   assert_true(examples > 0);
 }
 
-static void test_unreadable_files(void **state)
+UNIT_TEST(test_unreadable_files)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   struct policy_document document;
@@ -375,14 +363,4 @@ static void test_unreadable_files(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bad_files),    cmocka_unit_test(test_nul_and_long_words),
-      cmocka_unit_test(test_limits),       cmocka_unit_test(test_large_file),
-      cmocka_unit_test(test_whole_file),   cmocka_unit_test(test_sparse_files),
-      cmocka_unit_test(test_presets_load), cmocka_unit_test(test_unreadable_files),
-      cmocka_unit_test(test_manual),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -1,9 +1,5 @@
 #include "policy/match.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 struct match_case {
   const char *pattern;
@@ -103,12 +99,11 @@ static const struct match_case match_cases[] = {
     {"**", "", false},
 };
 
-static void test_names(void **state)
+UNIT_TEST(test_names)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
-  for (size_t i = 0; i < sizeof match_cases / sizeof match_cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(match_cases); i++) {
     const struct match_case *c = &match_cases[i];
     struct policy_pattern pattern;
     struct jp_error error = {0};
@@ -121,9 +116,8 @@ static void test_names(void **state)
   arena_fini(&arena);
 }
 
-static void test_every_name(void **state)
+UNIT_TEST(test_every_name)
 {
-  (void)state;
   static const struct {
     const char *pattern;
     bool as_class;
@@ -137,7 +131,7 @@ static void test_every_name(void **state)
   };
   struct arena arena;
   arena_init(&arena);
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy_pattern pattern;
     assert_int_equal(policy_pattern_compile(text_of(cases[i].pattern), &arena, &pattern, NULL), JP_OK);
     if (pattern.every_name != cases[i].as_class)
@@ -151,9 +145,8 @@ static void test_every_name(void **state)
   arena_fini(&arena);
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
-  (void)state;
   static const struct {
     const char *pattern;
     const char *problem;
@@ -171,7 +164,7 @@ static void test_refused(void **state)
   arena_init(&arena);
   struct policy_pattern pattern;
   struct jp_error error;
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(policy_pattern_compile(text_of(cases[i].pattern), &arena, &pattern, &error), JP_INVALID);
     assert_string_equal(error.text, cases[i].problem);
   }
@@ -192,9 +185,8 @@ static void test_refused(void **state)
 }
 
 /* The worst names for a matcher that goes back; one that tried every way would not end. */
-static void test_hostile_names(void **state)
+UNIT_TEST(test_hostile_names)
 {
-  (void)state;
   enum { LENGTH = 16 * 1024 };
   static char stars[LENGTH];
   static char dots[LENGTH];
@@ -214,9 +206,8 @@ static void test_hostile_names(void **state)
 
 /* ---- covering ---- */
 
-static void test_covering(void **state)
+UNIT_TEST(test_covering)
 {
-  (void)state;
   static const struct {
     const char *general;
     const char *specific;
@@ -253,7 +244,7 @@ static void test_covering(void **state)
   };
   struct arena arena;
   arena_init(&arena);
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy_pattern general;
     struct policy_pattern specific;
     assert_int_equal(policy_pattern_compile(text_of(cases[i].general), &arena, &general, NULL), JP_OK);
@@ -334,9 +325,8 @@ static void compare_with_names(const char *pattern_alphabet, size_t pattern_long
   test_free(names.all);
 }
 
-static void test_covering_is_what_the_names_say(void **state)
+UNIT_TEST(test_covering_is_what_the_names_say)
 {
-  (void)state;
   compare_with_names("a.*?", 5, "ab.", 7, false);
   compare_with_names("a.*?", 4, "ab.", 7, true);
   compare_with_names("ab.*", 4, "abc.", 6, true);
@@ -344,9 +334,8 @@ static void test_covering_is_what_the_names_say(void **state)
 }
 
 /* Beyond the bound the answer is no. */
-static void test_covering_ends(void **state)
+UNIT_TEST(test_covering_ends)
 {
-  (void)state;
   char general[POLICY_PATTERN_MAX];
   char specific[POLICY_PATTERN_MAX];
   for (size_t i = 0; i < sizeof general; i++)
@@ -368,13 +357,4 @@ static void test_covering_ends(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),         cmocka_unit_test(test_every_name),
-      cmocka_unit_test(test_refused),       cmocka_unit_test(test_hostile_names),
-      cmocka_unit_test(test_covering),      cmocka_unit_test(test_covering_is_what_the_names_say),
-      cmocka_unit_test(test_covering_ends),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

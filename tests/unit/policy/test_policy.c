@@ -31,9 +31,8 @@ static const char *const nothing_allowed =
     "RPC policy: no rule allows anything and the default action is to ";
 static const char *const presets_only = "RPC policy: presets only deny; ";
 
-static void test_default_action(void **state)
+UNIT_TEST(test_default_action)
 {
-  (void)state;
   static const char allow_a[] = "rules: [{class: a, action: ALLOW}]\n";
   const struct {
     const char *yaml;
@@ -60,7 +59,7 @@ static void test_default_action(void **state)
       {"defaultAction: ALLOW\n", NULL, POLICY_DENY, false, false, nothing_allowed},
       {"defaultAction: DENY\n", "deny-unsafe", POLICY_ALLOW, true, false, NULL},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy *policy;
     assert_int_equal(create(cases[i].yaml, cases[i].presets, cases[i].action, &policy, NULL), JP_OK);
     struct policy_query query = {.class_name = TEXT("com.example.A"), .member_name = TEXT("run")};
@@ -77,9 +76,8 @@ static void test_default_action(void **state)
 }
 
 /* What --rpc-allow does not name is denied, unless the command line says otherwise. */
-static void test_default_action_beside_allow(void **state)
+UNIT_TEST(test_default_action_beside_allow)
 {
-  (void)state;
   static const char more[] = "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
   const struct {
     const char *yaml;
@@ -99,7 +97,7 @@ static void test_default_action_beside_allow(void **state)
       {"defaultAction: LOG_AND_DENY\n", "deny-unsafe", POLICY_UNSET, false, true, NULL},
       {"defaultAction: DENY\n", NULL, POLICY_ALLOW, true, false, more},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy *policy;
     struct policy_config config = {
         .presets = cases[i].presets, .allow = "com.example.**", .default_action = cases[i].action};
@@ -119,9 +117,8 @@ static void test_default_action_beside_allow(void **state)
   }
 }
 
-static void test_bad_patterns_to_allow(void **state)
+UNIT_TEST(test_bad_patterns_to_allow)
 {
-  (void)state;
   static const struct {
     const char *allow;
     const char *message;
@@ -136,7 +133,7 @@ static void test_bad_patterns_to_allow(void **state)
        "--rpc-allow: pattern 'com/example/B': has a '/': names are written with '.'"},
       {"int[]", "--rpc-allow: pattern 'int[]': names an array: it is judged by its element class, name that"},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy *policy;
     struct jp_error error;
     struct policy_config config = {.allow = cases[i].allow};
@@ -146,9 +143,8 @@ static void test_bad_patterns_to_allow(void **state)
   }
 }
 
-static void test_too_many_patterns_to_allow(void **state)
+UNIT_TEST(test_too_many_patterns_to_allow)
 {
-  (void)state;
   enum { MOST = 10000 };
   static char patterns[2 * MOST + 2];
   for (size_t i = 0; i < MOST; i++)
@@ -165,9 +161,8 @@ static void test_too_many_patterns_to_allow(void **state)
 }
 
 /* Only where nothing at all was given: whoever chose a default has chosen. */
-static void test_lack_of_rules(void **state)
+UNIT_TEST(test_lack_of_rules)
 {
-  (void)state;
   const struct {
     const char *yaml;
     struct policy_config config;
@@ -180,7 +175,7 @@ static void test_lack_of_rules(void **state)
       {NULL, {.default_action = POLICY_DENY}, false},
       {"version: 1\n", {0}, false},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct policy *policy;
     assert_int_equal(create_from(cases[i].yaml, cases[i].config, &policy, NULL), JP_OK);
     assert_int_equal(policy_lacks_rules_for(policy, TEXT("com.example.A")), cases[i].lacks);
@@ -189,9 +184,8 @@ static void test_lack_of_rules(void **state)
   }
 }
 
-static void test_errors(void **state)
+UNIT_TEST(test_errors)
 {
-  (void)state;
   static const struct {
     const char *presets;
     const char *word;
@@ -204,7 +198,7 @@ static void test_errors(void **state)
   };
   struct policy *policy;
   struct jp_error error;
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(create(NULL, cases[i].presets, POLICY_UNSET, &policy, &error), JP_INVALID);
     assert_null(policy);
     assert_non_null(strstr(error.text, cases[i].word));
@@ -219,9 +213,8 @@ static void test_errors(void **state)
   policy_destroy(NULL);
 }
 
-static void test_withheld_classes(void **state)
+UNIT_TEST(test_withheld_classes)
 {
-  (void)state;
   const struct policy_config config = {.default_action = POLICY_ALLOW, .withheld = "io.quasient.pal.**"};
   static const struct {
     const char *class_name;
@@ -230,7 +223,7 @@ static void test_withheld_classes(void **state)
       {"io.quasient.pal.X", false}, {"IO.quasient.Pal.core.X$Y", false}, {"io.quasient.palace.X", true}};
   struct policy *policy;
   assert_int_equal(policy_create(&config, &policy, NULL), JP_OK);
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
     const struct text name = text_of(rows[i].class_name);
     const struct policy_query query = {.class_name = name, .member_name = TEXT("m")};
     struct policy_verdict verdict = policy_check(policy, &query);
@@ -246,9 +239,8 @@ static void test_withheld_classes(void **state)
   policy_destroy(policy);
 }
 
-static void test_generations_differ(void **state)
+UNIT_TEST(test_generations_differ)
 {
-  (void)state;
   struct policy *first;
   struct policy *second;
   assert_int_equal(create(NULL, NULL, POLICY_ALLOW, &first, NULL), JP_OK);
@@ -260,9 +252,8 @@ static void test_generations_differ(void **state)
   policy_destroy(second);
 }
 
-static void test_channel_names(void **state)
+UNIT_TEST(test_channel_names)
 {
-  (void)state;
   assert_string_equal(policy_channel_name(POLICY_WEBSOCKET), "WEBSOCKET_RPC");
   assert_string_equal(policy_channel_name(POLICY_HTTP), "HTTP_RPC");
   assert_string_equal(policy_channel_name(POLICY_ZMQ), "ZMQ_SOCKET_RPC");
@@ -271,9 +262,8 @@ static void test_channel_names(void **state)
   assert_string_equal(policy_channel_name(POLICY_REPLAY), "REPLAY_INJECTION");
 }
 
-static void test_empty_member_set(void **state)
+UNIT_TEST(test_empty_member_set)
 {
-  (void)state;
   struct policy *policy;
   struct policy_verdict verdict;
   assert_int_equal(create(NULL, NULL, POLICY_DENY, &policy, NULL), JP_OK);
@@ -282,14 +272,4 @@ static void test_empty_member_set(void **state)
   policy_destroy(policy);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_default_action),        cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_generations_differ),    cmocka_unit_test(test_channel_names),
-      cmocka_unit_test(test_empty_member_set),      cmocka_unit_test(test_default_action_beside_allow),
-      cmocka_unit_test(test_bad_patterns_to_allow), cmocka_unit_test(test_too_many_patterns_to_allow),
-      cmocka_unit_test(test_lack_of_rules),         cmocka_unit_test(test_withheld_classes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

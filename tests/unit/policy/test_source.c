@@ -44,9 +44,8 @@ static struct policy_source *create(const char *yaml, const char *presets)
   return source;
 }
 
-static void a_reload_swaps_the_policy_whole(void **state)
+UNIT_TEST(a_reload_swaps_the_policy_whole)
 {
-  (void)state;
   struct policy_source *source = create("rules: [{class: a.A, action: ALLOW}]\n", NULL);
   struct policy *old = policy_source_take(source);
   write_policy("rules: [{class: a.B, action: ALLOW}]\n");
@@ -65,13 +64,12 @@ static void a_reload_swaps_the_policy_whole(void **state)
   policy_source_destroy(source);
 }
 
-static void what_fails_leaves_the_old_one(void **state)
+UNIT_TEST(what_fails_leaves_the_old_one)
 {
-  (void)state;
   static const char *const wrong[] = {"rules: [{class: a.A, action: MAYBE}]\n", "", "rules: [\n"};
   struct policy_source *source = create("rules: [{class: a.A, action: ALLOW}]\n", NULL);
   struct policy *before = policy_source_take(source);
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     write_policy(wrong[i]);
     struct jp_error error = {0};
     assert_int_equal(policy_source_reload(source, &error), JP_INVALID);
@@ -87,9 +85,8 @@ static void what_fails_leaves_the_old_one(void **state)
   policy_source_destroy(source);
 }
 
-static void the_command_line_is_kept(void **state)
+UNIT_TEST(the_command_line_is_kept)
 {
-  (void)state;
   struct policy_source *source = create("defaultAction: ALLOW\n", "deny-scripting");
   write_policy("defaultAction: ALLOW\npresets: {deny-serialization: true}\n");
   struct jp_error error = {0};
@@ -126,9 +123,8 @@ static void *take_on_and_on(void *argument)
   return NULL;
 }
 
-static void many_take_while_one_reloads(void **state)
+UNIT_TEST(many_take_while_one_reloads)
 {
-  (void)state;
   struct race race = {.source = create("rules: [{class: a.A, action: ALLOW}]\n", NULL)};
   pthread_t takers[TAKERS];
   for (int i = 0; i < TAKERS; i++)
@@ -159,13 +155,4 @@ static int remove_file(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_reload_swaps_the_policy_whole),
-      cmocka_unit_test(what_fails_leaves_the_old_one),
-      cmocka_unit_test(the_command_line_is_kept),
-      cmocka_unit_test(many_take_while_one_reloads),
-  };
-  return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+UNIT_MAIN_WITH(make_file, remove_file)

@@ -45,9 +45,8 @@ static const char *const others[] = {
     "com.example.String",
 };
 
-static void test_value_types(void **state)
+UNIT_TEST(test_value_types)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(values); i++)
     if (!policy_is_value_type(text_of(values[i])))
       fail_msg("%s is none", values[i]);
@@ -56,20 +55,12 @@ static void test_value_types(void **state)
       fail_msg("%s is one", others[i]);
 }
 
-static void test_value_containers(void **state)
+UNIT_TEST(test_value_containers)
 {
-  (void)state;
   assert_true(policy_is_value_container(TEXT("java.util.ArrayList")));
   assert_true(policy_is_value_container(TEXT("java.util.concurrent.DelayQueue")));
   assert_false(policy_is_value_container(TEXT("com.example.Tray")));
   assert_false(policy_is_value_container(TEXT("java.utility.Tray")));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_value_types),
-      cmocka_unit_test(test_value_containers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -13,18 +13,16 @@ static void check_words(const struct policy_vocabulary *vocabulary, unsigned cou
   }
 }
 
-static void test_each_constant_has_its_word(void **state)
+UNIT_TEST(test_each_constant_has_its_word)
 {
-  (void)state;
   check_words(&policy_channel_words, POLICY_CHANNELS);
   check_words(&policy_category_words, POLICY_CATEGORIES);
   assert_string_equal(policy_channel_name(POLICY_ZMQ), "ZMQ_SOCKET_RPC");
   assert_string_equal(policy_channel_name(POLICY_REPLAY), "REPLAY_INJECTION");
 }
 
-static void test_each_visibility_has_a_word(void **state)
+UNIT_TEST(test_each_visibility_has_a_word)
 {
-  (void)state;
   unsigned alone = 0;
   unsigned all = 0;
   for (size_t i = 0; i < policy_visibility_words.count; i++) {
@@ -36,20 +34,18 @@ static void test_each_visibility_has_a_word(void **state)
   assert_int_equal(all, POLICY_ALL_VISIBILITIES);
 }
 
-static void test_unknown_words(void **state)
+UNIT_TEST(test_unknown_words)
 {
-  (void)state;
   static const char *const words[] = {"", "method", "METHODS", "METHO", "ALLOW"};
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(words); i++) {
     unsigned value = 77;
     assert_false(policy_word_find(&policy_category_words, text_of(words[i]), &value));
     assert_int_equal(value, 77);
   }
 }
 
-static void test_lists(void **state)
+UNIT_TEST(test_lists)
 {
-  (void)state;
   char list[80];
   policy_words_list(&policy_action_words, " or ", list, sizeof list);
   assert_string_equal(list, "ALLOW, DENY, LOG_AND_ALLOW or LOG_AND_DENY");
@@ -59,13 +55,4 @@ static void test_lists(void **state)
   assert_string_equal(list, "ALLOW, DE");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_constant_has_its_word),
-      cmocka_unit_test(test_each_visibility_has_a_word),
-      cmocka_unit_test(test_unknown_words),
-      cmocka_unit_test(test_lists),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

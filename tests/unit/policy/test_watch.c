@@ -1,15 +1,12 @@
 #include "policy/watch.h"
 
 #include "base/clock.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SPIN_MS = 60000, NEVER_MS = 86400000 };
 
@@ -67,9 +64,8 @@ static void check_default(const struct watched *watched, bool allow)
 }
 
 /* No look by time would come within the test's patience. */
-static void a_written_file_is_seen_by_inotify(void **state)
+UNIT_TEST(a_written_file_is_seen_by_inotify)
 {
-  (void)state;
   write_to(path, "defaultAction: DENY\n");
   struct watched watched = start(path, NEVER_MS);
   write_to(path, "defaultAction: ALLOW\n");
@@ -78,9 +74,8 @@ static void a_written_file_is_seen_by_inotify(void **state)
   stop(&watched);
 }
 
-static void a_file_in_the_place_of_another_is_seen(void **state)
+UNIT_TEST(a_file_in_the_place_of_another_is_seen)
 {
-  (void)state;
   write_to(path, "defaultAction: DENY\n");
   struct watched watched = start(path, NEVER_MS);
   write_to(other_path, "defaultAction: ALLOW\n");
@@ -90,9 +85,8 @@ static void a_file_in_the_place_of_another_is_seen(void **state)
   stop(&watched);
 }
 
-static void a_file_behind_a_link_is_seen(void **state)
+UNIT_TEST(a_file_behind_a_link_is_seen)
 {
-  (void)state;
   char link_folder[80];
   char link_path[96];
   snprintf(link_folder, sizeof link_folder, "%s/links", folder);
@@ -109,9 +103,8 @@ static void a_file_behind_a_link_is_seen(void **state)
   rmdir(link_folder);
 }
 
-static void a_wrong_file_and_a_missing_one_change_nothing(void **state)
+UNIT_TEST(a_wrong_file_and_a_missing_one_change_nothing)
 {
-  (void)state;
   write_to(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 10);
   write_to(path, "defaultAction: PERHAPS\n");
@@ -124,9 +117,8 @@ static void a_wrong_file_and_a_missing_one_change_nothing(void **state)
   stop(&watched);
 }
 
-static void with_no_interval_only_a_request_reloads(void **state)
+UNIT_TEST(with_no_interval_only_a_request_reloads)
 {
-  (void)state;
   write_to(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 0);
   write_to(path, "defaultAction: ALLOW\n");
@@ -138,9 +130,8 @@ static void with_no_interval_only_a_request_reloads(void **state)
 }
 
 /* Opening it would wait for a writer, and the end of the watch with it. */
-static void a_pipe_is_not_read_again(void **state)
+UNIT_TEST(a_pipe_is_not_read_again)
 {
-  (void)state;
   write_to(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 10);
   unlink(path);
@@ -167,15 +158,4 @@ static int remove_folder(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_written_file_is_seen_by_inotify),
-      cmocka_unit_test(a_file_in_the_place_of_another_is_seen),
-      cmocka_unit_test(a_file_behind_a_link_is_seen),
-      cmocka_unit_test(a_wrong_file_and_a_missing_one_change_nothing),
-      cmocka_unit_test(with_no_interval_only_a_request_reloads),
-      cmocka_unit_test(a_pipe_is_not_read_again),
-  };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+UNIT_MAIN_WITH(make_folder, remove_folder)

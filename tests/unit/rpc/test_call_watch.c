@@ -3,17 +3,11 @@
 #include "base/clock.h"
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct rpc_worker worker;
 static struct rpc_worker own;
@@ -59,9 +53,8 @@ static void assert_told(const char *expected)
   assert_string_equal(name, expected);
 }
 
-static void tells_the_class_that_is_reached_or_else_that_is_written(void **state)
+UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, tear_down)
 {
-  (void)state;
   char name[64];
   assert_false(rpc_call_tell(NULL, &worker, name, sizeof name));
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, false);
@@ -82,9 +75,8 @@ static void tells_the_class_that_is_reached_or_else_that_is_written(void **state
   end();
 }
 
-static void escapes_and_cuts_what_a_client_has_written(void **state)
+UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
 {
-  (void)state;
   char name[16];
   static char long_type[100000];
   memset(long_type, 'x', sizeof long_type);
@@ -101,9 +93,8 @@ static void escapes_and_cuts_what_a_client_has_written(void **state)
   end();
 }
 
-static void wants_a_name_once_for_a_call_that_lasts(void **state)
+UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
 {
-  (void)state;
   int64_t now = 100000;
   assert_false(rpc_call_wants_name(NULL, &worker, now));
   begin(&CALL, &REACHED);
@@ -121,9 +112,8 @@ static void wants_a_name_once_for_a_call_that_lasts(void **state)
   assert_false(rpc_call_wants_name(NULL, &worker, now + 40000));
 }
 
-static void names_the_thread_and_takes_the_name_back(void **state)
+UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
 {
-  (void)state;
   assert_false(rpc_call_hold(NULL, &worker));
   begin(&CALL, &REACHED);
   assert_true(rpc_call_hold(NULL, &worker));
@@ -137,9 +127,8 @@ static void names_the_thread_and_takes_the_name_back(void **state)
   assert_int_equal(0, atomic_load(&stub.names_given));
 }
 
-static void names_no_thread_whose_call_runs_elsewhere(void **state)
+UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
-  (void)state;
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
   assert_told("java.util.List.size");
   assert_true(rpc_call_hold(NULL, &worker));
@@ -207,9 +196,8 @@ static void *name_again_and_again(void *argument)
   return NULL;
 }
 
-static void no_name_outlasts_its_call_and_no_text_is_read_after_it(void **state)
+UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, tear_down)
 {
-  (void)state;
   pthread_t threads[3];
   assert_int_equal(0, pthread_create(&threads[0], NULL, call_again_and_again, NULL));
   assert_int_equal(0, pthread_create(&threads[1], NULL, tell_again_and_again, NULL));
@@ -218,17 +206,4 @@ static void no_name_outlasts_its_call_and_no_text_is_read_after_it(void **state)
     pthread_join(threads[i], NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(tells_the_class_that_is_reached_or_else_that_is_written, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(escapes_and_cuts_what_a_client_has_written, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(names_the_thread_and_takes_the_name_back, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up,
-                                      tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

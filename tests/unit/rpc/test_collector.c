@@ -2,15 +2,10 @@
 
 #include "base/clock.h"
 #include "stub_jni.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATIENCE_MS = 60000, PERIOD_MS = 1000 };
 
@@ -51,16 +46,14 @@ static void await_collected(unsigned count)
     fail_msg("%u collections have not run within %d ms", count, PATIENCE_MS);
 }
 
-static void the_first_request_has_collected_when_it_returns(void **state)
+UNIT_TEST_WITH(the_first_request_has_collected_when_it_returns, set_up, tear_down)
 {
-  (void)state;
   collect();
   assert_int_equal(atomic_load(&stub.collected), 1);
 }
 
-static void later_requests_share_one_collection_that_follows(void **state)
+UNIT_TEST_WITH(later_requests_share_one_collection_that_follows, set_up, tear_down)
 {
-  (void)state;
   int64_t begin = clock_now_ms();
   for (int i = 0; i < 1000; i++)
     collect();
@@ -76,9 +69,8 @@ static void ask_again(void)
     rpc_collector_collect(collector, NULL);
 }
 
-static void a_request_during_a_collection_gets_another_one(void **state)
+UNIT_TEST_WITH(a_request_during_a_collection_gets_another_one, set_up, tear_down)
 {
-  (void)state;
   stub.while_collecting = ask_again;
   collect();
   await_collected(3);
@@ -102,9 +94,8 @@ static void *collect_often(void *unused)
   return NULL;
 }
 
-static void no_two_collections_run_at_once(void **state)
+UNIT_TEST_WITH(no_two_collections_run_at_once, set_up, tear_down)
 {
-  (void)state;
   pthread_t threads[4];
   int64_t begin = clock_now_ms();
   stub.while_collecting = note_overlap;
@@ -117,23 +108,12 @@ static void no_two_collections_run_at_once(void **state)
   assert_false(atomic_load(&overlapped));
 }
 
-static void a_stop_does_not_wait_for_the_second_to_end(void **state)
+UNIT_TEST_WITH(a_stop_does_not_wait_for_the_second_to_end, set_up, tear_down)
 {
-  (void)state;
   collect();
   collect();
   assert_true(rpc_collector_stop(collector, PATIENCE_MS));
   assert_int_equal(atomic_load(&stub.collected), 1);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(the_first_request_has_collected_when_it_returns, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(later_requests_share_one_collection_that_follows, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_request_during_a_collection_gets_another_one, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(no_two_collections_run_at_once, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_stop_does_not_wait_for_the_second_to_end, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -2,9 +2,8 @@
 
 #include "tests/unit/unit.h"
 
-static void names_below_the_package_are_withheld(void **state)
+UNIT_TEST(names_below_the_package_are_withheld)
 {
-  (void)state;
   static const struct {
     const char *type;
     const char *class_name; /* NULL: it is not withheld */
@@ -40,9 +39,8 @@ static void names_below_the_package_are_withheld(void **state)
   assert_false(rpc_compat_withholds(&without, &nothing));
 }
 
-static void denials_and_misfits_get_a_throwable(void **state)
+UNIT_TEST(denials_and_misfits_get_a_throwable)
 {
-  (void)state;
   struct outcome denied = {.kind = OUTCOME_ERROR, .failure = FAILURE_DENIED};
   struct outcome misfit = {.kind = OUTCOME_ERROR, .failure = FAILURE_INVALID_PARAMS, .is_misfit = true};
   struct outcome other = {.kind = OUTCOME_ERROR, .failure = FAILURE_INVALID_PARAMS};
@@ -57,11 +55,4 @@ static void denials_and_misfits_get_a_throwable(void **state)
   assert_null(other.throwable_type.data);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_below_the_package_are_withheld),
-      cmocka_unit_test(denials_and_misfits_get_a_throwable),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -108,7 +108,7 @@ static void assert_runs(struct bench *bench)
     fail_msg("%.*s", TEXT_ARGS(bench->outcome.message));
 }
 
-static void test_names_alone_deny_before_the_class_is_looked_up(void **state)
+UNIT_TEST_WITH(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
@@ -124,7 +124,7 @@ static void test_names_alone_deny_before_the_class_is_looked_up(void **state)
   assert_int_equal(bench->outcome.failure, FAILURE_NOT_FOUND);
 }
 
-static void test_types_are_checked_before_the_policy_is_asked(void **state)
+UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\n");
@@ -141,7 +141,7 @@ static void test_types_are_checked_before_the_policy_is_asked(void **state)
     .kind = OP_NULL, .type = TEXT(name)                                                                      \
   }
 
-static void test_types_of_arguments_are_judged_before_anything_is_looked_up(void **state)
+UNIT_TEST_WITH(test_types_of_arguments_are_judged_before_anything_is_looked_up, set_up, tear_down)
 {
   struct bench *bench = *state;
   struct op_value secret[] = {TYPED("b.Secret")};
@@ -166,7 +166,7 @@ static void test_types_of_arguments_are_judged_before_anything_is_looked_up(void
   assert_runs(bench);
 }
 
-static void test_channels_have_verdicts_of_their_own(void **state)
+UNIT_TEST_WITH(test_channels_have_verdicts_of_their_own, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC, HTTP_RPC], "
@@ -183,7 +183,7 @@ static void test_channels_have_verdicts_of_their_own(void **state)
   assert_denied(bench, "RPC access denied: a.Calc.hidden via HTTP_RPC");
 }
 
-static void test_a_new_policy_makes_kept_verdicts_stale(void **state)
+UNIT_TEST_WITH(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
@@ -199,7 +199,7 @@ static void test_a_new_policy_makes_kept_verdicts_stale(void **state)
   assert_runs(bench);
 }
 
-static void test_what_was_allowed_before_is_not_resolved_again(void **state)
+UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
@@ -231,7 +231,7 @@ static size_t lines_of(const char *text)
   return count;
 }
 
-static void test_logging_rules_write_a_line_an_operation(void **state)
+UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
 {
   struct bench *bench = *state;
   char written[4096];
@@ -296,7 +296,7 @@ static enum jp_status check_interface(struct bench *bench, const char *name)
   return guard.check_interface(guard.context, text_of(name), &bench->arena, &bench->outcome);
 }
 
-static void test_callbacks_are_judged_by_interface_and_method(void **state)
+UNIT_TEST_WITH(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down)
 {
   struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: a.Shut, members: CALLBACK, action: DENY}\n"
@@ -316,7 +316,7 @@ static void test_callbacks_are_judged_by_interface_and_method(void **state)
   assert_int_equal(check_method(bench, "a.Heir", "a.Shut", "m"), JP_DENIED);
 }
 
-static void test_what_an_answer_names_is_judged(void **state)
+UNIT_TEST_WITH(test_what_an_answer_names_is_judged, set_up, tear_down)
 {
   struct bench *bench = *state;
   struct op_value inner = {.kind = OP_NULL, .type = TEXT("a.secret.Key")};
@@ -331,19 +331,4 @@ static void test_what_an_answer_names_is_judged(void **state)
   assert_text(bench->outcome.message, "RPC access denied: a.secret.Key.class via WEBSOCKET_RPC");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_types_of_arguments_are_judged_before_anything_is_looked_up, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(test_channels_have_verdicts_of_their_own, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_logging_rules_write_a_line_an_operation, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_an_answer_names_is_judged, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

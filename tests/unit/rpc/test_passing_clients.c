@@ -80,7 +80,7 @@ static void check_alone(struct service_bench *bench, const char *message, const 
   assert_false(bench_close(bench, client, NULL));
 }
 
-static void test_memory_is_used_again(void **state)
+UNIT_TEST_WITH(test_memory_is_used_again, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *first = open_client(bench);
@@ -97,14 +97,14 @@ static void test_memory_is_used_again(void **state)
 }
 
 /* Its memory is freed when nobody waits for it any more. */
-static void test_a_member_may_outlive_the_peer(void **state)
+UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check_alone(bench, ADD, "\"8\"");
   bench->lent.ends = bench->peer;
 }
 
-static void test_numbers_begin_again(void **state)
+UNIT_TEST_WITH(test_numbers_begin_again, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   static const char *const ends[] = {LET_GO, LET_ALL_GO};
@@ -118,7 +118,7 @@ static void test_numbers_begin_again(void **state)
 }
 
 /* One that makes no object counts for nothing, whoever holds what. */
-static void test_requests_without_objects_need_no_session(void **state)
+UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   static const struct rpc_session_maker maker = {0};
@@ -142,7 +142,7 @@ static void test_requests_without_objects_need_no_session(void **state)
 }
 
 /* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
-static void test_a_batch_is_one_message(void **state)
+UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
@@ -160,7 +160,7 @@ static void test_a_batch_is_one_message(void **state)
 }
 
 /* Another message makes it one that is kept, be it one that only lets go of something. */
-static void test_the_second_message_makes_a_session_an_ordinary_one(void **state)
+UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
@@ -170,7 +170,7 @@ static void test_the_second_message_makes_a_session_an_ordinary_one(void **state
 }
 
 /* A transport that cannot send the answer cannot tell the name of the session either. */
-static void test_a_session_that_nobody_hears_of_ends(void **state)
+UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench);
@@ -182,7 +182,7 @@ static void test_a_session_that_nobody_hears_of_ends(void **state)
 }
 
 /* With what was set aside and not used, and with what was. */
-static void test_a_client_may_end_without_java(void **state)
+UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   static const char *const messages[] = {PING, ADD};
@@ -197,18 +197,4 @@ static void test_a_client_may_end_without_java(void **state)
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_memory_is_used_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_member_may_outlive_the_peer, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_batch_is_one_message, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_second_message_makes_a_session_an_ordinary_one, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(test_a_session_that_nobody_hears_of_ends, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_client_may_end_without_java, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -90,9 +90,8 @@ static void call_on_executors(struct rpc_run *run)
   }
 }
 
-static void runs_where_the_affinity_says(void **state)
+UNIT_TEST(runs_where_the_affinity_says)
 {
-  (void)state;
   check_on_plain_thread(call_on_executors);
 }
 
@@ -105,9 +104,8 @@ static void store_on_an_executor(struct rpc_run *run)
   assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
 }
 
-static void keeps_the_objects_of_executors_in_the_session(void **state)
+UNIT_TEST(keeps_the_objects_of_executors_in_the_session)
 {
-  (void)state;
   check_on_plain_thread(store_on_an_executor);
 }
 
@@ -123,9 +121,8 @@ static void control_and_query(struct rpc_run *run)
   assert_null(stub.executor);
 }
 
-static void the_peers_own_methods_have_no_affinity(void **state)
+UNIT_TEST(the_peers_own_methods_have_no_affinity)
 {
-  (void)state;
   check_on_plain_thread(control_and_query);
 }
 
@@ -143,9 +140,8 @@ static void take_back(struct rpc_run *run)
   assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 1);
 }
 
-static void takes_back_what_the_request_in_hand_has_stored(void **state)
+UNIT_TEST(takes_back_what_the_request_in_hand_has_stored)
 {
-  (void)state;
   check_on_plain_thread(take_back);
 }
 
@@ -158,9 +154,8 @@ static void drop_result(struct rpc_run *run)
   assert_int_equal(run->runner->stored.count, 0);
 }
 
-static void stores_nothing_that_nobody_reads(void **state)
+UNIT_TEST(stores_nothing_that_nobody_reads)
 {
-  (void)state;
   check_on_plain_thread(drop_result);
 }
 
@@ -180,9 +175,8 @@ static void use_guest(struct rpc_run *run)
   assert_int_equal(run_one(run, &make).ref, 1);
 }
 
-static void runs_in_the_session_that_a_request_names(void **state)
+UNIT_TEST(runs_in_the_session_that_a_request_names)
 {
-  (void)state;
   check_on_plain_thread(use_guest);
 }
 
@@ -210,22 +204,9 @@ static void run_controls(struct rpc_run *run)
   assert_int_equal(stub.collected, 1);
 }
 
-static void runs_every_control_method(void **state)
+UNIT_TEST(runs_every_control_method)
 {
-  (void)state;
   check_on_plain_thread(run_controls);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_in_the_session_that_a_request_names),
-      cmocka_unit_test(runs_every_control_method),
-      cmocka_unit_test(runs_where_the_affinity_says),
-      cmocka_unit_test(keeps_the_objects_of_executors_in_the_session),
-      cmocka_unit_test(the_peers_own_methods_have_no_affinity),
-      cmocka_unit_test(takes_back_what_the_request_in_hand_has_stored),
-      cmocka_unit_test(stores_nothing_that_nobody_reads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

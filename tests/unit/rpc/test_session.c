@@ -97,9 +97,8 @@ static bool is_there(struct rpc_sessions *sessions, uint8_t number)
   return session != NULL;
 }
 
-static void test_routing_ids_are_checked(void **state)
+UNIT_TEST_WITH(test_routing_ids_are_checked, set_up, tear_down)
 {
-  (void)state;
   char bytes[RPC_ROUTING_ID_MAX + 1] = {0};
   struct rpc_session_key key;
   assert_false(rpc_session_key_routing_id(&key, (struct text){bytes, 0}));
@@ -108,9 +107,8 @@ static void test_routing_ids_are_checked(void **state)
   assert_true(rpc_session_key_routing_id(&key, (struct text){bytes, RPC_ROUTING_ID_MAX}));
 }
 
-static void test_names_for_the_log(void **state)
+UNIT_TEST_WITH(test_names_for_the_log, set_up, tear_down)
 {
-  (void)state;
   char name[RPC_SESSION_NAME_MAX];
   struct rpc_session_key key = {0};
   rpc_session_key_describe(&key, name);
@@ -132,7 +130,7 @@ static void test_names_for_the_log(void **state)
 }
 
 /* Holding one is free: a connection that makes no object takes nobody's place. */
-static void test_a_session_counts_from_its_first_object_to_its_last(void **state)
+UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *held[3 * SESSIONS_MAX];
@@ -156,7 +154,7 @@ static void test_a_session_counts_from_its_first_object_to_its_last(void **state
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-static void test_clients_without_an_address_count_together(void **state)
+UNIT_TEST_WITH(test_clients_without_an_address_count_together, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   static const struct rpc_session_maker unknown = {0};
@@ -170,7 +168,7 @@ static void test_clients_without_an_address_count_together(void **state)
     release(sessions, held[i], 0);
 }
 
-static void test_what_one_request_left_ends_first(void **state)
+UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *held[SESSIONS_MAX];
@@ -201,7 +199,7 @@ static void test_what_one_request_left_ends_first(void **state)
 }
 
 /* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
-static void test_what_one_request_left_ends_for_its_address(void **state)
+UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key_elsewhere = key_of(100);
@@ -229,7 +227,7 @@ static void test_what_one_request_left_ends_for_its_address(void **state)
 }
 
 /* Those of sockets, and of connections that have gone, wait for their clients: no newcomer ends them. */
-static void test_what_a_connection_left_stays(void **state)
+UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
@@ -246,7 +244,7 @@ static void test_what_a_connection_left_stays(void **state)
 }
 
 /* A client that lost its session may still believe in refs of it. */
-static void test_refs_go_on_behind_those_of_an_ended_session(void **state)
+UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
@@ -268,7 +266,7 @@ static void test_refs_go_on_behind_those_of_an_ended_session(void **state)
   release(sessions, other, 0);
 }
 
-static void test_sessions_are_found_by_key_alone(void **state)
+UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key one = key_of(1);
@@ -295,7 +293,7 @@ static void test_sessions_are_found_by_key_alone(void **state)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-static void test_the_ttl_runs_while_nobody_holds_it(void **state)
+UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
@@ -314,7 +312,7 @@ static void test_the_ttl_runs_while_nobody_holds_it(void **state)
   assert_null(rpc_session_find(sessions, &key));
 }
 
-static void test_the_longest_idle_goes_first(void **state)
+UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *held[3];
@@ -336,7 +334,7 @@ static void test_the_longest_idle_goes_first(void **state)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-static void test_a_thread_without_java_hands_tables_over(void **state)
+UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   rpc_session_release(sessions, acquire(sessions, NULL), NULL, 0);
@@ -346,7 +344,7 @@ static void test_a_thread_without_java_hands_tables_over(void **state)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-static void test_a_kept_session_is_found_by_its_new_name(void **state)
+UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *session = acquire(sessions, NULL);
@@ -360,7 +358,7 @@ static void test_a_kept_session_is_found_by_its_new_name(void **state)
   rpc_session_release(sessions, session, stub_thread(), 0);
 }
 
-static void test_a_shared_session_ends_with_its_last_holder(void **state)
+UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *session = acquire(sessions, NULL);
@@ -380,7 +378,7 @@ static void test_a_shared_session_ends_with_its_last_holder(void **state)
   assert_null(rpc_session_find(sessions, &key));
 }
 
-static void test_sharing_a_session_that_has_a_key(void **state)
+UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct uuid peer_id;
@@ -401,9 +399,8 @@ static void test_sharing_a_session_that_has_a_key(void **state)
 }
 
 /* Many keys: each is found, and all of them end. */
-static void test_many_sessions(void **state)
+UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
 {
-  (void)state;
   enum { MANY = 5000 };
   const struct rpc_session_limits limits = {
       .sessions_max = MANY, .per_address_max = MANY, .max_objects = 1, .ttl_ms = TTL_MS};
@@ -429,7 +426,7 @@ static void test_many_sessions(void **state)
   rpc_sessions_destroy(sessions);
 }
 
-static void test_the_sweeper_ends_what_nobody_holds(void **state)
+UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct jp_error error;
@@ -448,7 +445,7 @@ static void test_the_sweeper_ends_what_nobody_holds(void **state)
 }
 
 /* It is told of the first session that becomes idle, and not each time that one does, but ends them all. */
-static void test_the_sweeper_is_told_once(void **state)
+UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
 {
   enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are looked for before they are due */
   struct rpc_sessions *sessions = *state;
@@ -490,7 +487,7 @@ static void *use_sessions(void *argument)
   return NULL;
 }
 
-static void test_threads_share_sessions(void **state)
+UNIT_TEST_WITH(test_threads_share_sessions, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   struct jp_error error;
@@ -542,7 +539,7 @@ static void *make_requests(void *argument)
   return NULL;
 }
 
-static void test_threads_end_the_sessions_of_others(void **state)
+UNIT_TEST_WITH(test_threads_end_the_sessions_of_others, set_up, tear_down)
 {
   struct rpc_sessions *sessions = *state;
   pthread_t threads[4];
@@ -561,30 +558,4 @@ static void test_threads_end_the_sessions_of_others(void **state)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_routing_ids_are_checked, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_names_for_the_log, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_session_counts_from_its_first_object_to_its_last, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(test_clients_without_an_address_count_together, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_for_its_address, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_first, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_what_a_connection_left_stays, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_sessions_are_found_by_key_alone, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_longest_idle_goes_first, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_thread_without_java_hands_tables_over, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_sharing_a_session_that_has_a_key, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_many_sessions, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_sweeper_is_told_once, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_threads_share_sessions, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_threads_end_the_sessions_of_others, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

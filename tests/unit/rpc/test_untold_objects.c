@@ -50,7 +50,7 @@ static size_t count_objects(const struct service_bench *bench)
 }
 
 /* The ref takes its place, and nothing else of it is held. */
-static void test_an_answer_that_is_too_long(void **state)
+UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
@@ -59,7 +59,7 @@ static void test_an_answer_that_is_too_long(void **state)
 }
 
 /* The reference has nothing to tell of it but an error. */
-static void test_an_answer_that_is_too_long_with_compat_pal(void **state)
+UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   bench->peer->config.compat_pal = true;
@@ -74,7 +74,7 @@ static void test_an_answer_that_is_too_long_with_compat_pal(void **state)
 }
 
 /* What stands before it was told. */
-static void test_an_answer_in_a_batch_that_is_too_long(void **state)
+UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
@@ -82,7 +82,7 @@ static void test_an_answer_in_a_batch_that_is_too_long(void **state)
   assert_int_equal(count_objects(bench), 2);
 }
 
-static void test_a_notification(void **state)
+UNIT_TEST_WITH(test_a_notification, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   for (int i = 0; i < ROUNDS; i++) {
@@ -95,7 +95,7 @@ static void test_a_notification(void **state)
 }
 
 /* A list of objects, of which a later one could not be stored. */
-static void test_a_result_that_fails_half_way(void **state)
+UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check(bench, MAKE, 0, MADE("1"));
@@ -106,7 +106,7 @@ static void test_a_result_that_fails_half_way(void **state)
   assert_int_equal(count_objects(bench), 1);
 }
 
-static void test_a_session_that_the_message_names(void **state)
+UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   bench->peer->config.compat_pal = true;
@@ -123,7 +123,7 @@ static void test_a_session_that_the_message_names(void **state)
 }
 
 /* The transport knows that it cannot send the answer. */
-static void test_an_answer_that_is_lost(void **state)
+UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   check(bench, MAKE, 0, MADE("1"));
@@ -136,16 +136,4 @@ static void test_an_answer_that_is_lost(void **state)
   assert_int_equal(count_objects(bench), 1);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_an_answer_that_is_too_long, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_notification, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_result_that_fails_half_way, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_session_that_the_message_names, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_an_answer_that_is_lost, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

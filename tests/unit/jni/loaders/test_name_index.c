@@ -34,9 +34,8 @@ static bool has_loader(const struct name_index *index, uint32_t hash, uint32_t l
   return false;
 }
 
-static void every_name_is_found(void **state)
+UNIT_TEST(every_name_is_found)
 {
-  (void)state;
   struct name_index index = {0};
   uint32_t found[FOUND_MAX];
   assert_int_equal(name_index_find(&index, 1, found, FOUND_MAX), 0);
@@ -49,9 +48,8 @@ static void every_name_is_found(void **state)
   name_index_fini(&index);
 }
 
-static void the_greatest_numbers_are_told(void **state)
+UNIT_TEST(the_greatest_numbers_are_told)
 {
-  (void)state;
   struct name_index index = {0};
   const uint32_t added[] = {9, 2, 7, 2, 30, 4, 9, 11};
   for (size_t i = 0; i < COUNT_OF(added); i++)
@@ -67,9 +65,8 @@ static void the_greatest_numbers_are_told(void **state)
   name_index_fini(&index);
 }
 
-static void the_rest_is_found_when_some_are_dropped(void **state)
+UNIT_TEST(the_rest_is_found_when_some_are_dropped)
 {
-  (void)state;
   struct name_index index = {0};
   uint32_t dead[LOADERS];
   size_t dead_count = 0;
@@ -89,9 +86,8 @@ static void the_rest_is_found_when_some_are_dropped(void **state)
   name_index_fini(&index);
 }
 
-static void an_empty_index_is_small_again(void **state)
+UNIT_TEST(an_empty_index_is_small_again)
 {
-  (void)state;
   struct name_index index = {0};
   uint32_t all[LOADERS];
   for (uint32_t i = 0; i < LOADERS; i++)
@@ -105,13 +101,4 @@ static void an_empty_index_is_small_again(void **state)
   name_index_fini(&index);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_name_is_found),
-      cmocka_unit_test(the_greatest_numbers_are_told),
-      cmocka_unit_test(the_rest_is_found_when_some_are_dropped),
-      cmocka_unit_test(an_empty_index_is_small_again),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

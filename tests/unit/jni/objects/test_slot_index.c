@@ -21,9 +21,8 @@ static bool has_pair(const struct slot_index *index, uint32_t key, uint32_t slot
   return false;
 }
 
-static void keeps_every_pair(void **state)
+UNIT_TEST(keeps_every_pair)
 {
-  (void)state;
   struct slot_index index = {0};
   for (uint32_t i = 0; i < KEYS; i++)
     assert_int_equal(slot_index_add(&index, key_of(i), i), JP_OK);
@@ -37,9 +36,8 @@ static void keeps_every_pair(void **state)
   slot_index_fini(&index);
 }
 
-static void gives_memory_back(void **state)
+UNIT_TEST(gives_memory_back)
 {
-  (void)state;
   struct slot_index index = {0};
   for (uint32_t i = 0; i < KEYS; i++)
     assert_int_equal(slot_index_add(&index, i, i), JP_OK);
@@ -51,20 +49,11 @@ static void gives_memory_back(void **state)
   slot_index_fini(&index);
 }
 
-static void an_empty_one_has_nothing(void **state)
+UNIT_TEST(an_empty_one_has_nothing)
 {
-  (void)state;
   struct slot_index index = {0};
   assert_int_equal(slot_index_find(&index, 0), SLOT_NONE);
   slot_index_fini(&index);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_empty_one_has_nothing),
-      cmocka_unit_test(keeps_every_pair),
-      cmocka_unit_test(gives_memory_back),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

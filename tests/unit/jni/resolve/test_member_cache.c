@@ -53,9 +53,8 @@ static int tear_down(void **state)
     .kind = OP_INTEGER, .integer = (n)                                                                       \
   }
 
-static void what_differs_in_its_key_is_not_found(void **state)
+UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
 {
-  (void)state;
   static struct op_value one[] = {INT(1), {.kind = OP_REF, .ref = 5}};
   static struct op_value another[] = {INT(-7), {.kind = OP_REF, .ref = 6}};
   static struct op_value wide[] = {INT(INT64_MAX), {.kind = OP_REF, .ref = 5}};
@@ -100,9 +99,8 @@ static void what_differs_in_its_key_is_not_found(void **state)
   }
 }
 
-static void the_key_is_a_copy(void **state)
+UNIT_TEST_WITH(the_key_is_a_copy, set_up, tear_down)
 {
-  (void)state;
   char type[] = "a.B";
   char name[] = "m";
   struct op_value argument = {.kind = OP_INTEGER, .type = TEXT("short")};
@@ -119,9 +117,8 @@ static void the_key_is_a_copy(void **state)
   assert_ptr_equal(find(&operation, &opened), kept);
 }
 
-static void a_choice_by_one_guard_is_not_anothers(void **state)
+UNIT_TEST_WITH(a_choice_by_one_guard_is_not_anothers, set_up, tear_down)
 {
-  (void)state;
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};
   struct resolved_member member = {.action = MEMBER_REFUSE, .stamp = 7};
   struct opened seven = {.frame = {.stamp = 7}};
@@ -135,9 +132,8 @@ static void a_choice_by_one_guard_is_not_anothers(void **state)
   assert_ptr_equal(find(&operation, &seven), kept);
 }
 
-static void what_is_too_large_is_not_kept(void **state)
+UNIT_TEST_WITH(what_is_too_large_is_not_kept, set_up, tear_down)
 {
-  (void)state;
   char name[KEY_TEXTS_MAX + 1];
   memset(name, 'n', sizeof name);
   struct op_value arguments[KEY_ARGUMENTS_MAX + 1] = {{.kind = OP_NULL}};
@@ -171,9 +167,8 @@ static void keep_others(unsigned count)
 }
 
 /* A member that a request has found is good until the cache has been emptied twice. */
-static void a_full_cache_begins_empty(void **state)
+UNIT_TEST_WITH(a_full_cache_begins_empty, set_up, tear_down)
 {
-  (void)state;
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};
   struct resolved_member member = {.action = MEMBER_REFUSE, .modifiers = 11};
   struct opened opened = {0};
@@ -187,14 +182,4 @@ static void a_full_cache_begins_empty(void **state)
   assert_true(cache->count < 10);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(what_differs_in_its_key_is_not_found, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(the_key_is_a_copy, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_choice_by_one_guard_is_not_anothers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(what_is_too_large_is_not_kept, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_full_cache_begins_empty, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

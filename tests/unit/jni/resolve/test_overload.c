@@ -178,9 +178,8 @@ static void run(const struct overload_case *one)
   arena_fini(&arena);
 }
 
-static void java_would_choose_the_same(void **state)
+UNIT_TEST(java_would_choose_the_same)
 {
-  (void)state;
   static const struct overload_case cases[] = {
       {"", {NULL}, NONE, false, false},
       {"", {""}, 0, false, false},
@@ -234,9 +233,8 @@ static void java_would_choose_the_same(void **state)
     run(&cases[i]);
 }
 
-static void bare_values_choose_by_cost_at_last(void **state)
+UNIT_TEST(bare_values_choose_by_cost_at_last)
 {
-  (void)state;
   static const struct overload_case cases[] = {
       {"int", {"short", "byte"}, NONE, false, false}, /* declared: no choice by cost */
       {"~int", {"short", "byte", "String"}, 0, false, false},
@@ -255,9 +253,8 @@ static void bare_values_choose_by_cost_at_last(void **state)
     run(&cases[i]);
 }
 
-static void a_function_becomes_a_functional_interface(void **state)
+UNIT_TEST(a_function_becomes_a_functional_interface)
 {
-  (void)state;
   static const struct overload_case cases[] = {
       {"~fn0", {"Runner"}, 0, false, false},
       {"~fn0", {"int", "String", "Object", "Runner"}, 3, false, false},
@@ -276,12 +273,4 @@ static void a_function_becomes_a_functional_interface(void **state)
     run(&cases[i]);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(java_would_choose_the_same),
-      cmocka_unit_test(bare_values_choose_by_cost_at_last),
-      cmocka_unit_test(a_function_becomes_a_functional_interface),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -121,9 +121,8 @@ static const struct row {
     {NULL, "", "@/unsaid/bin", "@/unsaid", 0, NULL},
 };
 
-static void finds_what_each_row_says(void **state)
+UNIT_TEST(finds_what_each_row_says)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
     const struct row *row = &rows[i];
     char requested[256];
@@ -149,8 +148,4 @@ static void finds_what_each_row_says(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(finds_what_each_row_says)};
-  return cmocka_run_group_tests(tests, make_tree, remove_tree);
-}
+UNIT_MAIN_WITH(make_tree, remove_tree)

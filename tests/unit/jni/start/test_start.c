@@ -466,15 +466,13 @@ static void run_rows(const struct row *table, size_t count)
   assert_int_equal(faults, 0);
 }
 
-static void every_row_ends_as_it_says(void **state)
+UNIT_TEST(every_row_ends_as_it_says)
 {
-  (void)state;
   run_rows(rows, COUNT_OF(rows));
 }
 
-static void mains_are_those_of_the_version(void **state)
+UNIT_TEST(mains_are_those_of_the_version)
 {
-  (void)state;
   enum { FREE_MAINS_SINCE = 25 };
   struct jvm_home home;
   struct jp_error error;
@@ -485,9 +483,4 @@ static void mains_are_those_of_the_version(void **state)
     run_rows(rows_since_25, COUNT_OF(rows_since_25));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_row_ends_as_it_says),
-                                     cmocka_unit_test(mains_are_those_of_the_version)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -3,9 +3,8 @@
 #include "tests/unit/unit.h"
 
 /* The table is searched by halves: every row must be where the search looks. */
-static void makers_are_found_by_name(void **state)
+UNIT_TEST(makers_are_found_by_name)
 {
-  (void)state;
   static const struct {
     const char *name;
     enum class_maker maker;
@@ -66,10 +65,4 @@ static void makers_are_found_by_name(void **state)
     assert_null(class_maker_find(text_of(strangers[i])));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(makers_are_found_by_name),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -123,7 +123,7 @@ static struct jvm_callback_call *hold_call(struct fixture *f, struct stub_call *
 
 /* ---- answers ---- */
 
-static void test_a_call_gets_its_answer(void **state)
+UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -139,7 +139,7 @@ static void test_a_call_gets_its_answer(void **state)
   assert_nothing_sent(f->duplex);
 }
 
-static void test_answers_that_nobody_waits_for(void **state)
+UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, tear_down)
 {
   struct fixture *f = *state;
   /* Before anything was asked, none is expected. */
@@ -163,7 +163,7 @@ static void test_answers_that_nobody_waits_for(void **state)
   assert_nothing_sent(f->duplex);
 }
 
-static void test_an_answer_may_give_a_callback(void **state)
+UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -178,7 +178,7 @@ static void test_an_answer_may_give_a_callback(void **state)
 }
 
 /* Refs are let go of also behind the place where reading failed, and in an answer that came too late to be read. */
-static void test_what_an_unread_answer_gives_is_accounted_for(void **state)
+UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -199,7 +199,7 @@ static void test_what_an_unread_answer_gives_is_accounted_for(void **state)
 }
 
 /* What was read of it was released then, and is not counted again with the rest. */
-static void test_delete_session_while_an_answer_is_read(void **state)
+UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, tear_down)
 {
   struct fixture *f = *state;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
@@ -225,7 +225,7 @@ static void test_delete_session_while_an_answer_is_read(void **state)
 
 /* ---- ends ---- */
 
-static void test_ends_are_told_at_once(void **state)
+UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, tear_down)
 {
   struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
@@ -240,7 +240,7 @@ static void test_ends_are_told_at_once(void **state)
   assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
 }
 
-static void test_calls_of_threads_that_exit(void **state)
+UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, tear_down)
 {
   struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
@@ -261,7 +261,7 @@ static void test_calls_of_threads_that_exit(void **state)
 
 /* ---- sending ---- */
 
-static void test_calls_wait_for_room(void **state)
+UNIT_TEST_WITH(test_calls_wait_for_room, set_up, tear_down)
 {
   struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
@@ -286,7 +286,7 @@ static void test_calls_wait_for_room(void **state)
   }
 }
 
-static void test_calls_that_cannot_be_sent(void **state)
+UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, tear_down)
 {
   struct fixture *f = *state;
   f->duplex->too_long = 100;
@@ -325,7 +325,7 @@ static void answer_call(struct fixture *f)
   end_call(&f->caller);
 }
 
-static void test_borrowed_objects_end_with_the_call(void **state)
+UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, tear_down)
 {
   struct fixture *f = *state;
   f->caller.call.tells_object = true;
@@ -343,7 +343,7 @@ static void test_borrowed_objects_end_with_the_call(void **state)
 
 /* ---- nested requests ---- */
 
-static void test_nested_requests_run_on_the_thread(void **state)
+UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -370,7 +370,7 @@ static void test_nested_requests_run_on_the_thread(void **state)
 }
 
 /* What was sent before the answer is served before it is taken. */
-static void test_nested_requests_come_before_the_answer(void **state)
+UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -391,7 +391,7 @@ static void test_nested_requests_come_before_the_answer(void **state)
 }
 
 /* Requests that nobody will serve get an answer, and what they give is counted. */
-static void test_requests_of_a_call_that_ends(void **state)
+UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, tear_down)
 {
   struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
@@ -420,7 +420,7 @@ static void test_requests_of_a_call_that_ends(void **state)
   assert_nothing_sent(f->duplex);
 }
 
-static void test_a_nested_answer_may_find_no_room(void **state)
+UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, tear_down)
 {
   struct fixture *f = *state;
   begin_call(&f->caller);
@@ -434,7 +434,7 @@ static void test_a_nested_answer_may_find_no_room(void **state)
 
 /* ---- bounds ---- */
 
-static void test_what_is_kept_is_bounded(void **state)
+UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, tear_down)
 {
   enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
   struct fixture *f = *state;
@@ -514,7 +514,7 @@ static void run_member(void *argument, struct rpc_worker *worker)
   stub_call(&member->call);
 }
 
-static void test_crew_members_wait_natively(void **state)
+UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct jp_error error;
@@ -545,26 +545,4 @@ static void test_crew_members_wait_natively(void **state)
   lent_worker_take(&f->bench->lent, f->bench->service);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(test_a_call_gets_its_answer),
-      TEST(test_answers_that_nobody_waits_for),
-      TEST(test_an_answer_may_give_a_callback),
-      TEST(test_what_an_unread_answer_gives_is_accounted_for),
-      TEST(test_delete_session_while_an_answer_is_read),
-      TEST(test_ends_are_told_at_once),
-      TEST(test_calls_of_threads_that_exit),
-      TEST(test_calls_wait_for_room),
-      TEST(test_calls_that_cannot_be_sent),
-      TEST(test_borrowed_objects_end_with_the_call),
-      TEST(test_nested_requests_run_on_the_thread),
-      TEST(test_nested_requests_come_before_the_answer),
-      TEST(test_requests_of_a_call_that_ends),
-      TEST(test_a_nested_answer_may_find_no_room),
-      TEST(test_what_is_kept_is_bounded),
-      TEST(test_crew_members_wait_natively),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -155,7 +155,7 @@ static void end_server(struct server *server)
 
 /* ---- */
 
-static void test_requests_wait_until_answers_are_read(void **state)
+UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
 {
   static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
@@ -174,7 +174,7 @@ static void test_requests_wait_until_answers_are_read(void **state)
 }
 
 /* A call that is not answered, and answers that come behind the request, hold up nothing. */
-static void test_other_calls_are_not_waited_for(void **state)
+UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct server server = {.fixture = f, .message = DELETE};
@@ -193,7 +193,7 @@ static void test_other_calls_are_not_waited_for(void **state)
 }
 
 /* Each of two threads has to serve a delete_object before its own answer. */
-static void test_threads_do_not_wait_for_each_other(void **state)
+UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 {
   struct fixture *f = *state;
   make_object(f);
@@ -216,7 +216,7 @@ static void test_threads_do_not_wait_for_each_other(void **state)
 }
 
 /* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
-static void test_requests_of_the_same_thread_come_behind_its_answer(void **state)
+UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   make_object(f);
@@ -232,7 +232,7 @@ static void test_requests_of_the_same_thread_come_behind_its_answer(void **state
   stub_callbacks.hooks->close(outer);
 }
 
-static void test_a_thread_does_not_wait_for_itself(void **state)
+UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 {
   struct fixture *f = *state;
   make_object(f);
@@ -250,7 +250,7 @@ static void test_a_thread_does_not_wait_for_itself(void **state)
 }
 
 /* Nobody reads it: all requests together wait as long as one. */
-static void test_the_wait_is_bounded(void **state)
+UNIT_TEST_WITH(test_the_wait_is_bounded, set_up, tear_down)
 {
   struct fixture *f = *state;
   make_object(f);
@@ -266,16 +266,4 @@ static void test_the_wait_is_bounded(void **state)
   stub_callbacks.hooks->close(call);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(test_requests_wait_until_answers_are_read),
-      TEST(test_other_calls_are_not_waited_for),
-      TEST(test_threads_do_not_wait_for_each_other),
-      TEST(test_requests_of_the_same_thread_come_behind_its_answer),
-      TEST(test_a_thread_does_not_wait_for_itself),
-      TEST(test_the_wait_is_bounded),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

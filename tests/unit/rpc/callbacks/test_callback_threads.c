@@ -170,7 +170,7 @@ static void end_client(struct client *client)
 
 /* ---- */
 
-static void test_each_call_gets_its_own_answer(void **state)
+UNIT_TEST_WITH(test_each_call_gets_its_own_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct caller callers[CALLERS];
@@ -190,7 +190,7 @@ static void test_each_call_gets_its_own_answer(void **state)
 }
 
 /* The client goes in the middle of it: every thread comes back. */
-static void test_all_come_back_when_the_client_goes(void **state)
+UNIT_TEST_WITH(test_all_come_back_when_the_client_goes, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct caller callers[CALLERS];
@@ -257,7 +257,7 @@ static void answer_after_request(struct client *client, unsigned long number, lo
   come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
 }
 
-static void test_nested_requests_call_back(void **state)
+UNIT_TEST_WITH(test_nested_requests_call_back, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct caller callers[CALLERS];
@@ -325,7 +325,7 @@ static void end_churners(const struct churner *churners)
 }
 
 /* However giving and letting go interleave, the client can account for each argument. */
-static void test_every_argument_is_accounted_for(void **state)
+UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
 {
   struct fixture *f = *state;
   struct churner churners[CHURNERS];
@@ -342,7 +342,7 @@ static void test_every_argument_is_accounted_for(void **state)
 }
 
 /* Its session is deleted, and it closes, while nested requests and collected proxies go on. */
-static void test_a_client_closes_meanwhile(void **state)
+UNIT_TEST_WITH(test_a_client_closes_meanwhile, set_up, tear_down)
 {
   enum { DELETIONS = 20 };
   struct fixture *f = *state;
@@ -360,13 +360,4 @@ static void test_a_client_closes_meanwhile(void **state)
   end_churners(churners);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(test_each_call_gets_its_own_answer), TEST(test_all_come_back_when_the_client_goes),
-      TEST(test_nested_requests_call_back),     TEST(test_every_argument_is_accounted_for),
-      TEST(test_a_client_closes_meanwhile),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -47,7 +47,7 @@ static void serve_part(struct rpc_duplex *duplex, const char *message, const cha
   assert_part(duplex->bench, part);
 }
 
-static void test_a_client_begins_with_its_first_callback(void **state)
+UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   assert_int_equal(bench_serve_from(duplex, KEEP("5")), RPC_REPLY);
@@ -65,7 +65,7 @@ static void test_a_client_begins_with_its_first_callback(void **state)
 }
 
 /* A release says how often the object was given since it was released last, and comes when nobody has it. */
-static void test_given_counts_every_argument(void **state)
+UNIT_TEST_WITH(test_given_counts_every_argument, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   serve_part(duplex, KEEP(GIVEN("7") "," GIVEN("7") ",[" GIVEN("7") ",{\"k\":" GIVEN("7") "}]"), "result");
@@ -78,7 +78,7 @@ static void test_given_counts_every_argument(void **state)
 }
 
 /* Java has no proxy of what a failed request gives, so that it is released with the request. */
-static void test_failed_requests_count(void **state)
+UNIT_TEST_WITH(test_failed_requests_count, set_up, tear_down)
 {
   static const struct {
     const char *message;
@@ -120,7 +120,7 @@ static void test_failed_requests_count(void **state)
 }
 
 /* Of a batch with a request that cannot be read, what the others gave is counted once. */
-static void test_batches_count_once(void **state)
+UNIT_TEST_WITH(test_batches_count_once, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
@@ -134,7 +134,7 @@ static void test_batches_count_once(void **state)
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
-static void test_refused_messages_count(void **state)
+UNIT_TEST_WITH(test_refused_messages_count, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   const struct rpc_service *service = duplex->bench->service;
@@ -151,7 +151,7 @@ static void test_refused_messages_count(void **state)
 }
 
 /* A proxy that is collected while its ID is given again releases nothing. */
-static void test_an_older_proxy_releases_nothing(void **state)
+UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
@@ -167,7 +167,7 @@ static void test_an_older_proxy_releases_nothing(void **state)
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
-static void test_releases_wait_for_room(void **state)
+UNIT_TEST_WITH(test_releases_wait_for_room, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   const struct rpc_service *service = duplex->bench->service;
@@ -187,7 +187,7 @@ static void test_releases_wait_for_room(void **state)
 }
 
 /* A client that reads nothing, and gives more and more in messages that nobody reads. */
-static void test_releases_that_wait_are_bounded(void **state)
+UNIT_TEST_WITH(test_releases_that_wait_are_bounded, set_up, tear_down)
 {
   enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
   struct rpc_duplex *duplex = *state;
@@ -210,7 +210,7 @@ static void test_releases_that_wait_are_bounded(void **state)
 #define DELETE_SESSION CONTROL("delete_session", "")
 
 /* In the middle of a message: what its other requests have read before was released with the rest. */
-static void test_delete_session_within_a_batch(void **state)
+UNIT_TEST_WITH(test_delete_session_within_a_batch, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
@@ -225,7 +225,7 @@ static void test_delete_session_within_a_batch(void **state)
 }
 
 /* What the message gives is counted once, also where a request that nobody has read follows. */
-static void test_delete_session_within_a_batch_that_is_unread_in_part(void **state)
+UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, set_up, tear_down)
 {
 #define UNREAD(args) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":[" args "]}"
   static const struct {
@@ -248,7 +248,7 @@ static void test_delete_session_within_a_batch_that_is_unread_in_part(void **sta
 
 #define PEER_ID "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-static void test_a_session_may_have_several_connections(void **state)
+UNIT_TEST_WITH(test_a_session_may_have_several_connections, set_up, tear_down)
 {
   struct rpc_duplex *other = *state;
   struct rpc_duplex *first = bench_connect_named(other->bench, PEER_ID);
@@ -269,7 +269,7 @@ static void test_a_session_may_have_several_connections(void **state)
 }
 
 /* Proxies outlive the client, and hold what they need. */
-static void test_a_proxy_may_outlive_its_client(void **state)
+UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, set_up, tear_down)
 {
   struct rpc_duplex *duplex = *state;
   struct jvm_callbacks *callbacks;
@@ -286,22 +286,4 @@ static void test_a_proxy_may_outlive_its_client(void **state)
   assert_int_equal(atomic_load(&duplex->opened), 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(test_a_client_begins_with_its_first_callback),
-      TEST(test_given_counts_every_argument),
-      TEST(test_failed_requests_count),
-      TEST(test_batches_count_once),
-      TEST(test_refused_messages_count),
-      TEST(test_an_older_proxy_releases_nothing),
-      TEST(test_releases_wait_for_room),
-      TEST(test_releases_that_wait_are_bounded),
-      TEST(test_delete_session_within_a_batch),
-      TEST(test_delete_session_within_a_batch_that_is_unread_in_part),
-      TEST(test_a_session_may_have_several_connections),
-      TEST(test_a_proxy_may_outlive_its_client),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -4,9 +4,8 @@
 #include "rpc/jsonrpc/codec_state.h"
 #include "tests/unit/unit.h"
 
-static void tells_binary_messages_by_their_first_byte(void **state)
+UNIT_TEST(tells_binary_messages_by_their_first_byte)
 {
-  (void)state;
   for (int first = 0; first <= UINT8_MAX; first++) {
     char message[] = {(char)first, '{'};
     bool is_binary = first <= 8 || first == 0x7f;
@@ -17,9 +16,8 @@ static void tells_binary_messages_by_their_first_byte(void **state)
   assert_ptr_equal(rpc_codec_of(rpc_codecs, TEXT_ABSENT), rpc_codecs[RPC_CODEC_COLFER]);
 }
 
-static void counts_in_the_last_digits_of_an_id(void **state)
+UNIT_TEST(counts_in_the_last_digits_of_an_id)
 {
-  (void)state;
   struct rpc_colfer_ids ids;
   struct uuid first;
   struct uuid last;
@@ -40,11 +38,4 @@ static void counts_in_the_last_digits_of_an_id(void **state)
   assert_memory_not_equal(first.bytes, last.bytes, 10);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tells_binary_messages_by_their_first_byte),
-      cmocka_unit_test(counts_in_the_last_digits_of_an_id),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

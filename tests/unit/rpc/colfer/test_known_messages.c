@@ -44,7 +44,7 @@ static bool has_part(const struct service_bench *bench, const char *part)
   return memmem(bench->out.data, bench->out.len, part, strlen(part)) != NULL;
 }
 
-static void every_kind_of_request_becomes_known(void **state)
+UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, tear_down)
 {
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
     learn(*state, &known_requests[i]);
@@ -52,7 +52,7 @@ static void every_kind_of_request_becomes_known(void **state)
     check(*state, &known_requests[i], SERVED_AS_KNOWN);
 }
 
-static void other_values_are_answered_as_on_the_general_path(void **state)
+UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, tear_down)
 {
   static const struct {
     const char *value;
@@ -88,7 +88,7 @@ static void other_values_are_answered_as_on_the_general_path(void **state)
   }
 }
 
-static void other_heads_are_answered_as_on_the_general_path(void **state)
+UNIT_TEST_WITH(other_heads_are_answered_as_on_the_general_path, set_up, tear_down)
 {
   static const char *const ids[] = {"1", "another", "\xc3\xa9", "\xff", ""};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -107,7 +107,7 @@ static void other_heads_are_answered_as_on_the_general_path(void **state)
   check(*state, &sample, SERVED_AS_KNOWN);
 }
 
-static void a_throwable_is_answered_as_on_the_general_path(void **state)
+UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, tear_down)
 {
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++) {
     struct stub_member *member = &stub.members[i];
@@ -122,7 +122,7 @@ static void a_throwable_is_answered_as_on_the_general_path(void **state)
   }
 }
 
-static void bounds_of_an_answer_hold(void **state)
+UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -136,7 +136,7 @@ static void bounds_of_an_answer_hold(void **state)
   assert_in_range(known, 100, 350);
 }
 
-static void a_new_policy_is_asked(void **state)
+UNIT_TEST_WITH(a_new_policy_is_asked, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   const struct policy_config denying = {.default_action = POLICY_DENY};
@@ -157,21 +157,21 @@ static void a_new_policy_is_asked(void **state)
   policy_source_destroy(others[1]);
 }
 
-static void a_member_that_may_be_gone_is_looked_for(void **state)
+UNIT_TEST_WITH(a_member_that_may_be_gone_is_looked_for, set_up, tear_down)
 {
   learn(*state, &known_requests[KNOWN_ADD]);
   stub.serial++;
   learn(*state, &known_requests[KNOWN_ADD]);
 }
 
-static void a_call_that_does_not_fit_is_left_alone(void **state)
+UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
 {
   learn(*state, &known_requests[KNOWN_ADD]);
   stub.members[KNOWN_ADD].is_unfit = true;
   check(*state, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
 }
 
-static void a_thread_affinity_is_obeyed(void **state)
+UNIT_TEST_WITH(a_thread_affinity_is_obeyed, set_up, tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
   learn(*state, &sample);
@@ -180,7 +180,7 @@ static void a_thread_affinity_is_obeyed(void **state)
   check(*state, &sample, SERVED_GENERALLY);
 }
 
-static void the_oldest_message_is_forgotten(void **state)
+UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, tear_down)
 {
   static const char *const types[MESSAGES_KEPT + 1] = {"int", "a", "b", "c", "d", "e", "f", "g", "h"};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -194,7 +194,7 @@ static void the_oldest_message_is_forgotten(void **state)
 }
 
 /* And what cannot be kept takes the place of one at most. */
-static void a_message_that_cannot_be_kept_displaces_few(void **state)
+UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, tear_down)
 {
   static const char *const types[MESSAGES_KEPT] = {"int", "a", "b", "c", "d", "e", "f", "g"};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -215,7 +215,7 @@ static void a_message_that_cannot_be_kept_displaces_few(void **state)
 
 /* ---- sessions ---- */
 
-static void an_object_is_that_of_the_named_session(void **state)
+UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
@@ -231,7 +231,7 @@ static void an_object_is_that_of_the_named_session(void **state)
   check(bench, &sample, SERVED_AS_KNOWN);
 }
 
-static void an_object_is_that_of_the_routing_id(void **state)
+UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
@@ -243,7 +243,7 @@ static void an_object_is_that_of_the_routing_id(void **state)
 }
 
 /* So that its time to live begins again. */
-static void a_session_that_is_named_is_held_now_and_then(void **state)
+UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -260,7 +260,7 @@ static void a_session_that_is_named_is_held_now_and_then(void **state)
   check(bench, &sample, SERVED_AS_KNOWN);
 }
 
-static void only_some_channels_name_a_session_in_a_message(void **state)
+UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -273,26 +273,4 @@ static void only_some_channels_name_a_session_in_a_message(void **state)
   bench_close(bench, client, NULL);
 }
 
-#define ONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      ONE(every_kind_of_request_becomes_known),
-      ONE(other_values_are_answered_as_on_the_general_path),
-      ONE(other_heads_are_answered_as_on_the_general_path),
-      ONE(a_throwable_is_answered_as_on_the_general_path),
-      ONE(bounds_of_an_answer_hold),
-      ONE(a_new_policy_is_asked),
-      ONE(a_member_that_may_be_gone_is_looked_for),
-      ONE(a_call_that_does_not_fit_is_left_alone),
-      ONE(a_thread_affinity_is_obeyed),
-      ONE(the_oldest_message_is_forgotten),
-      ONE(a_message_that_cannot_be_kept_displaces_few),
-      ONE(an_object_is_that_of_the_named_session),
-      ONE(an_object_is_that_of_the_routing_id),
-      ONE(a_session_that_is_named_is_held_now_and_then),
-      ONE(only_some_channels_name_a_session_in_a_message),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -74,7 +74,7 @@ static void check_part_of_reply(struct binary_bench *bench, const struct colfer_
     fail_msg("%s has no %s", bench->shown.data, part);
 }
 
-static void makes_refs_of_long_answers(void **state)
+UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   const struct colfer_message call = CALL_OF("long");
@@ -98,7 +98,7 @@ static void makes_refs_of_long_answers(void **state)
   assert_int_equal(stub.bodies, 0);
 }
 
-static void says_that_metadata_breaks_off(void **state)
+UNIT_TEST_WITH(says_that_metadata_breaks_off, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   stub.meta = "[1,2,3]";
@@ -110,7 +110,7 @@ static void says_that_metadata_breaks_off(void **state)
   assert_int_equal(stub.bodies, 0);
 }
 
-static void keeps_no_large_memory(void **state)
+UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   enum { LENGTH = 1024 * 1024 };
@@ -130,7 +130,7 @@ static void keeps_no_large_memory(void **state)
   test_free(text);
 }
 
-static void denies_withheld_classes_before_it_looks_further(void **state)
+UNIT_TEST_WITH(denies_withheld_classes_before_it_looks_further, set_up_compat, tear_down)
 {
   struct binary_bench *bench = *state;
   static const char denied[] = "io.quasient.pal.core.rpc.policy.RpcAccessDeniedException";
@@ -151,14 +151,4 @@ static void denies_withheld_classes_before_it_looks_further(void **state)
                       "java.lang.IllegalArgumentException");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(makes_refs_of_long_answers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(says_that_metadata_breaks_off, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(denies_withheld_classes_before_it_looks_further, set_up_compat,
-                                      tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -45,7 +45,7 @@ static bool answer_ping(struct binary_bench *bench, const struct colfer_message 
   return true;
 }
 
-static void answers_a_ping(void **state)
+UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   assert_true(answer_ping(bench, &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_PING)));
@@ -80,7 +80,7 @@ static void check_refusal(struct binary_bench *bench, struct text bytes, const c
   unit_assert_text(text_of(bench->shown.data), text_of(wanted), __FILE__, __LINE__);
 }
 
-static void refuses_in_the_form_of_the_request(void **state)
+UNIT_TEST_WITH(refuses_in_the_form_of_the_request, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   encode_message(&bench->request, &(struct colfer_message)CALL_OF("add"));
@@ -104,7 +104,7 @@ static void refuses_in_the_form_of_the_request(void **state)
       "decoded: exec_message, byte 6: the message ends here\"}}");
 }
 
-static void rejects_what_was_not_read(void **state)
+UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
 {
   struct binary_bench *bench = *state;
   static const struct {
@@ -134,12 +134,4 @@ static void rejects_what_was_not_read(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(answers_a_ping, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses_in_the_form_of_the_request, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(rejects_what_was_not_read, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -189,9 +189,8 @@ static const struct shape_case cases[] = {
      "{\"version\":\"1.1\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}", false},
 };
 
-static void means_the_same(void **state)
+UNIT_TEST(means_the_same)
 {
-  (void)state;
   struct buffer shown;
   buffer_init(&shown);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -205,9 +204,8 @@ static void means_the_same(void **state)
   buffer_fini(&shown);
 }
 
-static void keeps_as_many_as_it_has_room_for(void **state)
+UNIT_TEST(keeps_as_many_as_it_has_room_for)
 {
-  (void)state;
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   buffer_init(&shown);
@@ -228,9 +226,8 @@ static void keeps_as_many_as_it_has_room_for(void **state)
   free(fastpath);
 }
 
-static void passes_over_long_texts(void **state)
+UNIT_TEST(passes_over_long_texts)
 {
-  (void)state;
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
@@ -270,9 +267,8 @@ static void write_list(struct buffer *message, size_t count)
   buffer_append(message, end, strlen(end));
 }
 
-static void reads_very_long_lists_in_full(void **state)
+UNIT_TEST(reads_very_long_lists_in_full)
 {
-  (void)state;
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
@@ -290,9 +286,8 @@ static void reads_very_long_lists_in_full(void **state)
 }
 
 /* Items that were made before a list turned out not to fit are given back. */
-static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
+UNIT_TEST(leaves_the_arena_as_it_was_where_nothing_fits)
 {
-  (void)state;
   enum { COUNT = 1000 };
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
@@ -321,9 +316,8 @@ static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
 }
 
 /* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
-static void recovers_after_many_misses(void **state)
+UNIT_TEST(recovers_after_many_misses)
 {
-  (void)state;
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   buffer_init(&shown);
@@ -342,9 +336,8 @@ static void recovers_after_many_misses(void **state)
 }
 
 /* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
-static void forgets_what_it_could_not_keep(void **state)
+UNIT_TEST(forgets_what_it_could_not_keep)
 {
-  (void)state;
   static const char rest[] = ON("1");
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
@@ -362,16 +355,4 @@ static void forgets_what_it_could_not_keep(void **state)
   free(fastpath);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(means_the_same),
-      cmocka_unit_test(keeps_as_many_as_it_has_room_for),
-      cmocka_unit_test(passes_over_long_texts),
-      cmocka_unit_test(reads_very_long_lists_in_full),
-      cmocka_unit_test(leaves_the_arena_as_it_was_where_nothing_fits),
-      cmocka_unit_test(recovers_after_many_misses),
-      cmocka_unit_test(forgets_what_it_could_not_keep),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -76,7 +76,7 @@ static int tear_down(void **state)
   return is_clean ? 0 : 1;
 }
 
-static void a_call_is_run_and_answered(void **state)
+UNIT_TEST_WITH(a_call_is_run_and_answered, set_up, tear_down)
 {
   struct bench *bench = *state;
   assert_true(take_path(bench));
@@ -84,7 +84,7 @@ static void a_call_is_run_and_answered(void **state)
   assert_int_equal(stub.whole_numbers, 1);
 }
 
-static void a_void_call_is_answered_without_a_number(void **state)
+UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
 {
   struct bench *bench = *state;
   struct rpc_written_answer has_none = {
@@ -98,7 +98,7 @@ static void a_void_call_is_answered_without_a_number(void **state)
   unit_assert_text(buffer_text(&bench->service->out), TEXT("<7>"), __FILE__, __LINE__);
 }
 
-static void a_failure_is_answered_inside_the_frame(void **state)
+UNIT_TEST_WITH(a_failure_is_answered_inside_the_frame, set_up, tear_down)
 {
   struct bench *bench = *state;
   members[0].outcome =
@@ -117,25 +117,25 @@ static void check_unfit(struct bench *bench)
   assert_int_equal(bench->failures, 0);
 }
 
-static void a_call_that_does_not_fit_is_left_alone(void **state)
+UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
 {
   members[0].is_unfit = true;
   check_unfit(*state);
 }
 
-static void a_path_ends_with_the_cache_of_members(void **state)
+UNIT_TEST_WITH(a_path_ends_with_the_cache_of_members, set_up, tear_down)
 {
   stub.serial++;
   check_unfit(*state);
 }
 
-static void a_path_needs_a_verdict(void **state)
+UNIT_TEST_WITH(a_path_needs_a_verdict, set_up, tear_down)
 {
   memset(members[0].verdicts, 0, sizeof members[0].verdicts);
   check_unfit(*state);
 }
 
-static void a_path_needs_a_session(void **state)
+UNIT_TEST_WITH(a_path_needs_a_session, set_up, tear_down)
 {
   struct bench *bench = *state;
   struct rpc_client nobody = *bench->service->client;
@@ -144,7 +144,7 @@ static void a_path_needs_a_session(void **state)
   check_unfit(bench);
 }
 
-static void a_request_may_name_a_session_only_where_nobody_looks(void **state)
+UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tear_down)
 {
   struct bench *bench = *state;
   bench->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
@@ -155,7 +155,7 @@ static void a_request_may_name_a_session_only_where_nobody_looks(void **state)
   bench->service->client->channel = OP_CHANNEL_ZMQ;
 }
 
-static void an_answer_must_have_room(void **state)
+UNIT_TEST_WITH(an_answer_must_have_room, set_up, tear_down)
 {
   struct bench *bench = *state;
   size_t longest = answer_template_length_max(&bench->path.answer, 1);
@@ -165,7 +165,7 @@ static void an_answer_must_have_room(void **state)
   assert_true(take_path(bench));
 }
 
-static void a_member_of_other_values_is_not_kept(void **state)
+UNIT_TEST_WITH(a_member_of_other_values_is_not_kept, set_up, tear_down)
 {
   struct bench *bench = *state;
   bench->path.call.member = NULL;
@@ -174,21 +174,4 @@ static void a_member_of_other_values_is_not_kept(void **state)
   check_unfit(bench);
 }
 
-#define ONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      ONE(a_call_is_run_and_answered),
-      ONE(a_void_call_is_answered_without_a_number),
-      ONE(a_failure_is_answered_inside_the_frame),
-      ONE(a_call_that_does_not_fit_is_left_alone),
-      ONE(a_path_ends_with_the_cache_of_members),
-      ONE(a_path_needs_a_verdict),
-      ONE(a_path_needs_a_session),
-      ONE(a_request_may_name_a_session_only_where_nobody_looks),
-      ONE(an_answer_must_have_room),
-      ONE(a_member_of_other_values_is_not_kept),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -36,7 +36,7 @@ static int tear_down(void **state)
 static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
                            "\"method\":\"long\"}}";
 
-static void makes_refs_of_long_answers(void **state)
+UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -51,7 +51,7 @@ static void makes_refs_of_long_answers(void **state)
 }
 
 /* Where no room is left, a result that is no longer than an error is told none the less. */
-static void loses_nothing_in_a_batch_that_is_full(void **state)
+UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -64,7 +64,7 @@ static void loses_nothing_in_a_batch_that_is_full(void **state)
   bench_close(bench, client, NULL);
 }
 
-static void makes_errors_of_long_answers_with_compat_pal(void **state)
+UNIT_TEST_WITH(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -79,7 +79,7 @@ static void makes_errors_of_long_answers_with_compat_pal(void **state)
   bench_close(bench, client, NULL);
 }
 
-static void keeps_no_large_memory(void **state)
+UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -97,7 +97,7 @@ static void keeps_no_large_memory(void **state)
 }
 
 /* An answer that has it once more for each cause would be 33 times as long as its request. */
-static void tells_a_long_id_once(void **state)
+UNIT_TEST_WITH(tells_a_long_id_once, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   enum { LENGTH = 100000, CAUSES = 31 };
@@ -134,7 +134,7 @@ static const char query[] =
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\","       \
   "\"null\":false,\"value\":\"" body "\",\"status\":\"OK\"}}}"
 
-static void writes_metadata_whole(void **state)
+UNIT_TEST_WITH(writes_metadata_whole, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_ZMQ, NULL);
@@ -156,7 +156,7 @@ static void writes_metadata_whole(void **state)
   bench_close(bench, client, NULL);
 }
 
-static void streams_metadata(void **state)
+UNIT_TEST_WITH(streams_metadata, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_HTTP, NULL);
@@ -181,16 +181,4 @@ static void streams_metadata(void **state)
   bench_close(bench, client, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(makes_refs_of_long_answers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(loses_nothing_in_a_batch_that_is_full, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(tells_a_long_id_once, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(writes_metadata_whole, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(streams_metadata, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -117,9 +117,8 @@ static enum jp_status fill_sharing(const char *json, bool shares, struct json_va
   return batch_fill_in(&fill, params, &failed);
 }
 
-static void test_names_of_long_texts_stay(void **state)
+UNIT_TEST_WITH(test_names_of_long_texts_stay, set_up, tear_down)
 {
-  (void)state;
   static const struct {
     const char *params;
     const char *filled; /* NULL: it is copied, for which there is no room */
@@ -153,9 +152,8 @@ static void count_release(void *context, struct op_shared_text *text)
   ++*(int *)context;
 }
 
-static void test_a_long_text_is_found_by_its_name_and_released_once(void **state)
+UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, tear_down)
 {
-  (void)state;
   struct json_value params;
   struct json_value name = parse(TEXT("{\"result\":\"long\"}"));
   int released = 0;
@@ -175,9 +173,8 @@ static void test_a_long_text_is_found_by_its_name_and_released_once(void **state
 
 /* ---- limits ---- */
 
-static void test_what_is_filled_in_has_limits(void **state)
+UNIT_TEST_WITH(test_what_is_filled_in_has_limits, set_up, tear_down)
 {
-  (void)state;
   struct json_value params = parse(TEXT("[{\"ref\":{\"result\":5}},{\"ref\":{\"result\":5}}]"));
   struct outcome outcome;
   const struct batch_result *failed;
@@ -191,9 +188,8 @@ static void test_what_is_filled_in_has_limits(void **state)
   assert_text(outcome.message, "the request passes the depth limit of 16 with the results that it names");
 }
 
-static void test_noted_values_have_a_limit(void **state)
+UNIT_TEST_WITH(test_noted_values_have_a_limit, set_up, tear_down)
 {
-  (void)state;
   const struct op_value text = {.kind = OP_TEXT, .text = TEXT("twenty bytes of text")};
   const struct outcome value = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
@@ -207,9 +203,8 @@ static void test_noted_values_have_a_limit(void **state)
   assert_text(batch_results_find(results, TEXT("3"))->json, "null");
 }
 
-static void test_all_copies_of_a_batch_have_a_limit(void **state)
+UNIT_TEST_WITH(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down)
 {
-  (void)state;
   const struct op_value text = {.kind = OP_TEXT, .text = TEXT("twenty bytes of text")};
   const struct outcome value = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
@@ -230,9 +225,8 @@ static void test_all_copies_of_a_batch_have_a_limit(void **state)
 }
 
 /* Each request of the chain has failed because of the one before it. */
-static void test_a_chain_of_failures_stays_small(void **state)
+UNIT_TEST_WITH(test_a_chain_of_failures_stays_small, set_up, tear_down)
 {
-  (void)state;
   const struct batch_result *last = batch_results_find(results, TEXT("8"));
   size_t longest = 0;
   for (unsigned i = 100; i < 600; i++) {
@@ -249,16 +243,4 @@ static void test_a_chain_of_failures_stays_small(void **state)
   assert_in_range(longest, 200, 400);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_names_of_long_texts_stay, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_long_text_is_found_by_its_name_and_released_once, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(test_what_is_filled_in_has_limits, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_noted_values_have_a_limit, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_chain_of_failures_stays_small, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

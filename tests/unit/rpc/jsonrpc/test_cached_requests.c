@@ -87,7 +87,7 @@ static void check_batch(struct service_bench *bench, const char *const *requests
   buffer_fini(&wanted);
 }
 
-static void batches_are_answered_as_one_by_one(void **state)
+UNIT_TEST_WITH(batches_are_answered_as_one_by_one, set_up, tear_down)
 {
   static const char *const batches[][BATCH_MAX + 1] = {
       {CALL_ADD("\"id\":1,", "5,3")},
@@ -101,6 +101,7 @@ static void batches_are_answered_as_one_by_one(void **state)
   for (size_t i = 0; i < COUNT_OF(batches); i++)
     check_batch(*state, batches[i]);
 }
+UNIT_TEST_ALSO(batches_are_answered_as_one_by_one, set_up_whole_numbers, tear_down)
 
 #define TWICE(text) text text
 #define FOUR(text)  TWICE(text) TWICE(text)
@@ -109,7 +110,7 @@ static void batches_are_answered_as_one_by_one(void **state)
 #define ONE  CALL_ADD("\"id\":1,", "5,3")
 
 /* What is wrong with a batch is found although its elements are known, and before any of them runs. */
-static void batches_are_refused_as_on_the_general_path(void **state)
+UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
 {
   static const struct {
     const char *batch;
@@ -139,7 +140,7 @@ static void batches_are_refused_as_on_the_general_path(void **state)
 }
 
 /* The answers to the same message, cached and not, however much an answer may hold. */
-static void bounds_of_an_answer_hold(void **state)
+UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down)
 {
   struct service_bench *bench = *state;
   struct buffer wanted;
@@ -154,7 +155,7 @@ static void bounds_of_an_answer_hold(void **state)
   buffer_fini(&wanted);
 }
 
-static void failures_are_answered_as_on_the_general_path(void **state)
+UNIT_TEST_WITH(failures_are_answered_as_on_the_general_path, set_up_whole_numbers, tear_down)
 {
   struct service_bench *bench = *state;
   const struct outcome good = members[0].outcome;
@@ -173,7 +174,7 @@ static void failures_are_answered_as_on_the_general_path(void **state)
 }
 
 /* The text of a request that is kept, with options at its beginning, in its middle and at its end. */
-static void requests_with_options_are_neither_kept_nor_taken_for_others(void **state)
+UNIT_TEST_WITH(requests_with_options_are_neither_kept_nor_taken_for_others, set_up_whole_numbers, tear_down)
 {
   static const struct {
     const char *request;
@@ -223,17 +224,4 @@ static void requests_with_options_are_neither_kept_nor_taken_for_others(void **s
   buffer_fini(&wanted);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(batches_are_answered_as_one_by_one, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(batches_are_answered_as_one_by_one, set_up_whole_numbers, tear_down),
-      cmocka_unit_test_setup_teardown(batches_are_refused_as_on_the_general_path, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down),
-      cmocka_unit_test_setup_teardown(failures_are_answered_as_on_the_general_path, set_up_whole_numbers,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(requests_with_options_are_neither_kept_nor_taken_for_others,
-                                      set_up_whole_numbers, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

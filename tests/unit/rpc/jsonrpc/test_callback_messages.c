@@ -10,7 +10,7 @@ enum { DEPTH_MAX = 20 };
 
 static const struct rpc_callback_form *const form = &rpc_jsonrpc_callbacks;
 
-static void test_numbers_of_calls(void **state)
+UNIT_TEST(test_numbers_of_calls)
 {
   static const struct {
     const char *text;
@@ -32,7 +32,7 @@ static void test_numbers_of_calls(void **state)
 #define ANSWER(number) "{\"jsonrpc\":\"2.0\",\"id\":" number ",\"result\":null}"
 #define REQUEST        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\"}"
 
-static void test_messages_are_told_apart(void **state)
+UNIT_TEST(test_messages_are_told_apart)
 {
   static const struct {
     const char *message;
@@ -87,7 +87,7 @@ static void list_faulty(void *context, uint64_t number, const char *reason)
   buffer_printf(context, "cb-%llu: %s; ", (unsigned long long)number, reason);
 }
 
-static void test_faulty_messages_name_calls(void **state)
+UNIT_TEST(test_faulty_messages_name_calls)
 {
 #define NEITHER "it must have one of result and error; "
 #define MIXED   "something else than answers is in its array; "
@@ -128,7 +128,7 @@ static void test_faulty_messages_name_calls(void **state)
 }
 
 /* Answers as clients write them are told by their bytes. With a space before them they are read, and mean the same. */
-static void test_usual_answers_are_what_others_are(void **state)
+UNIT_TEST(test_usual_answers_are_what_others_are)
 {
 #define USUAL(id, result)  "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
 #define TYPED(type, value) "{\"type\":" type ",\"value\":" value "}"
@@ -173,7 +173,7 @@ static void test_usual_answers_are_what_others_are(void **state)
 }
 
 /* More elements than the index of a validated message has marks for. */
-static void test_arrays_are_taken_apart(void **state)
+UNIT_TEST(test_arrays_are_taken_apart)
 {
   enum { ANSWERS = 300 };
   struct buffer message;
@@ -238,7 +238,7 @@ static int tear_down(void **state)
   return 0;
 }
 
-static void test_errors_are_read(void **state)
+UNIT_TEST_WITH(test_errors_are_read, set_up, tear_down)
 {
   static const struct {
     const char *error;
@@ -277,7 +277,7 @@ static void test_errors_are_read(void **state)
   }
 }
 
-static void test_wrong_answers_are_told(void **state)
+UNIT_TEST_WITH(test_wrong_answers_are_told, set_up, tear_down)
 {
   static const struct {
     const char *json;
@@ -318,7 +318,7 @@ static void note_id(void *context, int64_t id)
   buffer_printf(context, "%lld ", (long long)id);
 }
 
-static void test_what_is_given_is_found(void **state)
+UNIT_TEST(test_what_is_given_is_found)
 {
   static const struct {
     const char *message;
@@ -346,17 +346,4 @@ static void test_what_is_given_is_found(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_numbers_of_calls),
-      cmocka_unit_test(test_messages_are_told_apart),
-      cmocka_unit_test(test_faulty_messages_name_calls),
-      cmocka_unit_test(test_usual_answers_are_what_others_are),
-      cmocka_unit_test(test_arrays_are_taken_apart),
-      cmocka_unit_test_setup_teardown(test_errors_are_read, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_wrong_answers_are_told, set_up, tear_down),
-      cmocka_unit_test(test_what_is_given_is_found),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -30,9 +30,8 @@ static void show_params(const struct rpc_procedure *procedure, char *out)
   }
 }
 
-static void has_the_procedures_of_the_contract(void **state)
+UNIT_TEST(has_the_procedures_of_the_contract)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(expected); i++) {
     const struct rpc_procedure *procedure = rpc_procedure_find(text_of(expected[i].name));
     assert_non_null(procedure);
@@ -53,9 +52,8 @@ static bool has_only(struct text name, const char *characters)
 }
 
 /* JSON-RPC 1.1, 11. A name of digits would be a position (6.2.1). */
-static void keeps_names_to_their_characters(void **state)
+UNIT_TEST(keeps_names_to_their_characters)
 {
-  (void)state;
   static const char parameters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   static const char procedures[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-";
   for (size_t i = 0; i < rpc_procedure_count; i++)
@@ -66,11 +64,4 @@ static void keeps_names_to_their_characters(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(has_the_procedures_of_the_contract),
-      cmocka_unit_test(keeps_names_to_their_characters),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -38,7 +38,7 @@ static bool answer_ping(struct service_bench *bench, const char *message, enum r
   return done;
 }
 
-static void answers_a_ping(void **state)
+UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   enum rpc_served served;
@@ -66,7 +66,7 @@ static void answers_a_ping(void **state)
   assert_false(answer_ping(bench, PING_WITH("null"), &served));
 }
 
-static void refuses_and_rejects(void **state)
+UNIT_TEST_WITH(refuses_and_rejects, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   const struct rpc_service *service = bench->service;
@@ -138,7 +138,7 @@ static bool answer_beside(const struct service_bench *bench, struct rpc_client *
   "\"null\":false,\"value\":\""
 #define ID_OF "11111111-2222-3333-4444-555555555555"
 
-static void tells_the_name_of_a_session_beside_a_request(void **state)
+UNIT_TEST_WITH(tells_the_name_of_a_session_beside_a_request, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
@@ -188,7 +188,7 @@ static void *ask_name(void *argument)
 }
 
 /* The thread that serves makes the session, or finds the one that the name was made for. */
-static void the_session_is_the_one_in_which_the_request_runs(void **state)
+UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down)
 {
   struct service_bench *bench = *state;
   for (int i = 0; i < RACES; i++) {
@@ -221,13 +221,4 @@ static void the_session_is_the_one_in_which_the_request_runs(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(answers_a_ping, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses_and_rejects, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(tells_the_name_of_a_session_beside_a_request, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

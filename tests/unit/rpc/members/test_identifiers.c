@@ -27,9 +27,8 @@ static const struct name_case {
     {TEXT(""), ""},
 };
 
-static void test_there_and_back(void **state)
+UNIT_TEST(test_there_and_back)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -46,9 +45,8 @@ static const char *const others[] = {"a.b",     "a-b",     "a$b",     "a_4b",   
                                      "a_00",    "a_000",   "a_0006",  "a_000F6", "a_0zzzz",  "a_00061",
                                      "a_0005f", "a_0002e", "a_0002d", "1a",      "\xC3\xB6", "a b"};
 
-static void test_each_name_has_one_identifier(void **state)
+UNIT_TEST(test_each_name_has_one_identifier)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(others); i++)
@@ -57,9 +55,8 @@ static void test_each_name_has_one_identifier(void **state)
 }
 
 /* The steps in which a name is written may not show. */
-static void test_long_names(void **state)
+UNIT_TEST(test_long_names)
 {
-  (void)state;
   struct arena arena;
   arena_init(&arena);
   for (size_t dot = 250; dot < 260; dot++) {
@@ -77,12 +74,4 @@ static void test_long_names(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_there_and_back),
-      cmocka_unit_test(test_each_name_has_one_identifier),
-      cmocka_unit_test(test_long_names),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

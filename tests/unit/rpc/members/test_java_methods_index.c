@@ -143,9 +143,8 @@ static const struct java_method *methods_of(const struct jdk *jdk, size_t i)
 }
 
 /* A client that went through many names once must not slow the names that others use, nor those that come later. */
-static void the_name_that_was_used_longest_ago_is_replaced(void **state)
+UNIT_TEST(the_name_that_was_used_longest_ago_is_replaced)
 {
-  (void)state;
   struct jdk jdk;
   open_jdk(&jdk);
   struct java_methods_found held = find_name(&jdk, 0);
@@ -168,9 +167,8 @@ static void *find_names(void *context)
   return NULL;
 }
 
-static void threads_replace_what_others_use(void **state)
+UNIT_TEST(threads_replace_what_others_use)
 {
-  (void)state;
   struct jdk jdk;
   pthread_t threads[THREADS];
   open_jdk(&jdk);
@@ -182,9 +180,8 @@ static void threads_replace_what_others_use(void **state)
 }
 
 /* A caller chooses the names: what is not there takes no room, and a full index still finds. */
-static void names_that_are_not_there_take_no_room(void **state)
+UNIT_TEST(names_that_are_not_there_take_no_room)
 {
-  (void)state;
   struct lookup lookup = {.index = java_methods_index_create()};
   assert_non_null(lookup.index);
   arena_init(&lookup.arena);
@@ -208,12 +205,4 @@ static void names_that_are_not_there_take_no_room(void **state)
   java_methods_index_destroy(lookup.index);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_that_are_not_there_take_no_room),
-      cmocka_unit_test(the_name_that_was_used_longest_ago_is_replaced),
-      cmocka_unit_test(threads_replace_what_others_use),
-  };
-  return cmocka_run_group_tests(tests, open_catalog, close_catalog);
-}
+UNIT_MAIN_WITH(open_catalog, close_catalog)

@@ -13,9 +13,8 @@ static void check_written(void (*write)(struct text, struct buffer *), const cha
   buffer_fini(&out);
 }
 
-static void component_keys_keep_to_their_characters(void **state)
+UNIT_TEST(component_keys_keep_to_their_characters)
 {
-  (void)state;
   check_written(java_component_key_write, "com.example.Color", "com.example.Color");
   check_written(java_component_key_write, "Outer$Inner", "Outer-Inner");
   check_written(java_component_key_write, "a_b.C$$D", "a_b.C--D");
@@ -23,9 +22,8 @@ static void component_keys_keep_to_their_characters(void **state)
   check_written(java_component_key_write, "a.\xF0\x9D\x92\x9C", "a...1D49C.");
 }
 
-static void patterns_cover_classes(void **state)
+UNIT_TEST(patterns_cover_classes)
 {
-  (void)state;
   static const struct {
     const char *pattern;
     const char *class_name;
@@ -54,11 +52,4 @@ static void patterns_cover_classes(void **state)
                      cases[i].covered);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(component_keys_keep_to_their_characters),
-      cmocka_unit_test(patterns_cover_classes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -27,7 +27,7 @@ static int open_catalog(void **state)
   return 0;
 }
 
-static void types_have_schemas(void **state)
+UNIT_TEST(types_have_schemas)
 {
   static const struct {
     const char *type;
@@ -88,9 +88,8 @@ static void types_have_schemas(void **state)
   buffer_fini(&out);
 }
 
-static void constructors_give_refs(void **state)
+UNIT_TEST(constructors_give_refs)
 {
-  (void)state;
   const struct java_schemas schemas = {.for_generators = false};
   const struct java_schemas for_generators = {.for_generators = true};
   struct buffer out;
@@ -103,9 +102,8 @@ static void constructors_give_refs(void **state)
   buffer_fini(&out);
 }
 
-static void elements_get_the_types_of_a_signature(void **state)
+UNIT_TEST(elements_get_the_types_of_a_signature)
 {
-  (void)state;
   struct op_value items[] = {{.kind = OP_INTEGER, .integer = 5},
                              {.kind = OP_INTEGER, .type = TEXT("int")},
                              {.kind = OP_REF, .ref = 1},
@@ -133,12 +131,4 @@ static void elements_get_the_types_of_a_signature(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(types_have_schemas),
-      cmocka_unit_test(constructors_give_refs),
-      cmocka_unit_test(elements_get_the_types_of_a_signature),
-  };
-  return cmocka_run_group_tests(tests, open_catalog, NULL);
-}
+UNIT_MAIN_WITH(open_catalog, NULL)

@@ -4,7 +4,7 @@
 
 enum { PARAMETERS_MAX = 3 };
 
-static void names_are_judged(void **state)
+UNIT_TEST(names_are_judged)
 {
   static const struct {
     const char *names[PARAMETERS_MAX];
@@ -46,10 +46,4 @@ static void names_are_judged(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(names_are_judged),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

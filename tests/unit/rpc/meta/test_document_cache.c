@@ -9,9 +9,8 @@ static bool holds(struct document_cache *cache, const char *key)
   return found != NULL;
 }
 
-static void test_find_what_was_stored(void **state)
+UNIT_TEST(test_find_what_was_stored)
 {
-  (void)state;
   struct document_cache *cache = document_cache_create();
   assert_false(holds(cache, ""));
   document_cache_store(cache, TEXT("a\0key"), TEXT("answer"));
@@ -24,9 +23,8 @@ static void test_find_what_was_stored(void **state)
   document_cache_destroy(cache);
 }
 
-static void test_the_least_asked_goes(void **state)
+UNIT_TEST(test_the_least_asked_goes)
 {
-  (void)state;
   struct document_cache *cache = document_cache_create();
   document_cache_store(cache, TEXT("1"), TEXT("one"));
   document_cache_store(cache, TEXT("2"), TEXT("two"));
@@ -39,9 +37,8 @@ static void test_the_least_asked_goes(void **state)
 }
 
 /* An answer that is being read outlives its place, and the cache. */
-static void test_in_use(void **state)
+UNIT_TEST(test_in_use)
 {
-  (void)state;
   struct document_cache *cache = document_cache_create();
   document_cache_store(cache, TEXT("1"), TEXT("one"));
   struct kept_document *found = document_cache_find(cache, TEXT("1"));
@@ -55,9 +52,8 @@ static void test_in_use(void **state)
 }
 
 /* A client chooses what a key is made of. */
-static void test_a_long_key_is_not_kept(void **state)
+UNIT_TEST(test_a_long_key_is_not_kept)
 {
-  (void)state;
   struct document_cache *cache = document_cache_create();
   char *key = test_calloc(1, DOCUMENT_CACHE_KEY_MAX + 1);
   const struct text longest = {key, DOCUMENT_CACHE_KEY_MAX};
@@ -72,10 +68,4 @@ static void test_a_long_key_is_not_kept(void **state)
   test_free(key);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_find_what_was_stored), cmocka_unit_test(test_the_least_asked_goes),
-      cmocka_unit_test(test_a_long_key_is_not_kept), cmocka_unit_test(test_in_use)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -158,9 +158,8 @@ static void assert_json(json_t *value, const char *wanted)
   free(text);
 }
 
-static void test_default_scope(void **state)
+UNIT_TEST(test_default_scope)
 {
-  (void)state;
   static const char *const shown[] = {"NoPackage",
                                       "meta.fixtures.Base",
                                       "meta.fixtures.Overloads",
@@ -190,9 +189,8 @@ static size_t count_named(json_t *list, const char *name)
   return count;
 }
 
-static void test_merged_ancestry(void **state)
+UNIT_TEST(test_merged_ancestry)
 {
-  (void)state;
   json_t *answer = answer_of(&(struct query){.merge_ancestry = true});
   json_t *shapes = class_of(answer, "meta.fixtures.Shapes");
   json_t *describe = member_of(shapes, "methods", "describe");
@@ -219,9 +217,8 @@ static void test_merged_ancestry(void **state)
   json_decref(answer);
 }
 
-static void test_policy_member_by_member(void **state)
+UNIT_TEST(test_policy_member_by_member)
 {
-  (void)state;
   json_t *answer = answer_of(&(struct query){.rules = "version: 1\n"
                                                       "defaultAction: DENY\n"
                                                       "rules:\n"
@@ -247,9 +244,8 @@ static void test_policy_member_by_member(void **state)
 }
 
 /* A denial follows the member to the class that inherits it. */
-static void test_policy_of_the_declaring_class(void **state)
+UNIT_TEST(test_policy_of_the_declaring_class)
 {
-  (void)state;
   json_t *answer = answer_of(&(struct query){.merge_ancestry = true,
                                              .rules = "version: 1\n"
                                                       "defaultAction: DENY\n"
@@ -288,9 +284,8 @@ static void unpack(struct text encoded, struct buffer *out)
   test_free(packed);
 }
 
-static void test_compressed_is_the_same(void **state)
+UNIT_TEST(test_compressed_is_the_same)
 {
-  (void)state;
   static const size_t pieces[] = {1, 1000, 1000000};
   struct policy *policy = make_policy(NULL);
   const struct query query = {.merge_ancestry = true};
@@ -314,9 +309,8 @@ static void test_compressed_is_the_same(void **state)
 }
 
 /* Another policy, argument or list of names is another question. */
-static void test_cache_tells_questions_apart(void **state)
+UNIT_TEST(test_cache_tells_questions_apart)
 {
-  (void)state;
   static const struct query queries[] = {
       {0},
       {.merge_ancestry = true},
@@ -340,9 +334,8 @@ static void test_cache_tells_questions_apart(void **state)
   policy_destroy(all);
 }
 
-static void test_closed_before_its_end(void **state)
+UNIT_TEST(test_closed_before_its_end)
 {
-  (void)state;
   struct policy *policy = make_policy(NULL);
   for (int compress = 0; compress < 2; compress++) {
     struct operation operation = {.kind = OP_META};
@@ -359,9 +352,8 @@ static void test_closed_before_its_end(void **state)
   policy_destroy(policy);
 }
 
-static void test_failed_scan(void **state)
+UNIT_TEST(test_failed_scan)
 {
-  (void)state;
   struct catalog *broken;
   struct rpc_meta *asked;
   struct outcome_body body;
@@ -379,9 +371,8 @@ static void test_failed_scan(void **state)
 }
 
 /* No compiler makes such files; a query over them ends all the same. */
-static void test_inheritance_in_a_circle(void **state)
+UNIT_TEST(test_inheritance_in_a_circle)
 {
-  (void)state;
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};
   char folder[64];
   struct catalog *circle;
@@ -416,14 +407,4 @@ static void test_inheritance_in_a_circle(void **state)
   meta = kept;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_default_scope),           cmocka_unit_test(test_merged_ancestry),
-      cmocka_unit_test(test_policy_member_by_member), cmocka_unit_test(test_policy_of_the_declaring_class),
-      cmocka_unit_test(test_compressed_is_the_same),  cmocka_unit_test(test_cache_tells_questions_apart),
-      cmocka_unit_test(test_closed_before_its_end),   cmocka_unit_test(test_failed_scan),
-      cmocka_unit_test(test_inheritance_in_a_circle),
-  };
-  return cmocka_run_group_tests(tests, open_meta, close_meta);
-}
+UNIT_MAIN_WITH(open_meta, close_meta)

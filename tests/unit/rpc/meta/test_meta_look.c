@@ -41,9 +41,8 @@ static void check_look(const struct op_look *look, const char *rules, const char
   "\"overridden\":false,\"inheritedFrom\":\"a.Base\",\"parameters\":[]}"
 
 /* The class is known to the policy by another name, as an array's is. */
-static void judges_an_array_by_its_element(void **state)
+UNIT_TEST(judges_an_array_by_its_element)
 {
-  (void)state;
   struct op_shape array = {.name = TEXT("[La.Thing;"), .superclass = TEXT("a.Base"), .access = PUBLIC};
   const struct op_shape base = {.name = TEXT("a.Base"),
                                 .methods = base_methods,
@@ -68,9 +67,8 @@ static void judges_an_array_by_its_element(void **state)
 }
 
 /* A loader may give a class the name of the one that it extends. */
-static void survives_a_class_above_of_the_same_name(void **state)
+UNIT_TEST(survives_a_class_above_of_the_same_name)
 {
-  (void)state;
   struct op_shape twins[] = {{.name = TEXT("a.Twin"), .superclass = TEXT("a.Twin"), .access = PUBLIC},
                              {.name = TEXT("a.Twin"), .access = PUBLIC}};
   const struct op_look look = {.class_name = TEXT("a.Twin"),
@@ -82,11 +80,4 @@ static void survives_a_class_above_of_the_same_name(void **state)
              "\"methods\":[],\"fields\":[]}");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(judges_an_array_by_its_element),
-      cmocka_unit_test(survives_a_class_above_of_the_same_name),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -24,9 +24,8 @@ static struct text make_text(struct arena *arena, size_t length)
   return (struct text){text, length};
 }
 
-static void covers_what_begins_with_one_of_them(void **state)
+UNIT_TEST(covers_what_begins_with_one_of_them)
 {
-  (void)state;
   enum { ROUNDS = 2000, PREFIXES = 20, NAMES = 50, LENGTH = 7 };
   struct arena arena;
   arena_init(&arena);
@@ -48,9 +47,8 @@ static void covers_what_begins_with_one_of_them(void **state)
 }
 
 /* At sizes where a look at each prefix for each name would take many minutes. */
-static void many_of_both_take_no_product(void **state)
+UNIT_TEST(many_of_both_take_no_product)
 {
-  (void)state;
   enum { PREFIXES = 1000000, NAMES = 100000, LENGTH = 16 };
   struct arena arena;
   struct meta_prefixes prefixes;
@@ -73,11 +71,4 @@ static void many_of_both_take_no_product(void **state)
   arena_fini(&arena);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(covers_what_begins_with_one_of_them),
-      cmocka_unit_test(many_of_both_take_no_product),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -73,9 +73,8 @@ static uint64_t check_reach(struct loaders *given, const char *wanted)
   return stamp;
 }
 
-static void a_jar_is_listed_as_a_whole_once_main_has_its_loader(void **state)
+UNIT_TEST(a_jar_is_listed_as_a_whole_once_main_has_its_loader)
 {
-  (void)state;
   struct loaders none = {.asked = 0};
   struct loaders all_of_first = {.found = "b.Two"}; /* the one that stands for the jar */
   uint64_t without = check_reach(&none, "10000");
@@ -84,26 +83,16 @@ static void a_jar_is_listed_as_a_whole_once_main_has_its_loader(void **state)
   assert_true(check_reach(&none, "10000") == without);
 }
 
-static void a_loaded_class_is_listed_alone(void **state)
+UNIT_TEST(a_loaded_class_is_listed_alone)
 {
-  (void)state;
   struct loaders one = {.loaded = "c.One"};
   check_reach(&one, "10010");
 }
 
-static void without_loaders_all_are_listed(void **state)
+UNIT_TEST(without_loaders_all_are_listed)
 {
-  (void)state;
   assert_int_equal(check_reach(NULL, "11111"), 0);
   assert_true(meta_reach_has(NULL, 4));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_jar_is_listed_as_a_whole_once_main_has_its_loader),
-      cmocka_unit_test(a_loaded_class_is_listed_alone),
-      cmocka_unit_test(without_loaders_all_are_listed),
-  };
-  return cmocka_run_group_tests(tests, make_tables, free_tables);
-}
+UNIT_MAIN_WITH(make_tables, free_tables)

@@ -28,9 +28,8 @@ static const struct distance_case {
     {"a", "abcde", 4},
 };
 
-static void test_distances(void **state)
+UNIT_TEST(test_distances)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(distances); i++) {
     struct text a = text_of(distances[i].a);
     struct text b = text_of(distances[i].b);
@@ -68,9 +67,8 @@ static struct text make_name(char *bytes)
   return (struct text){bytes, length};
 }
 
-static void test_a_limit_changes_no_distance_within_it(void **state)
+UNIT_TEST(test_a_limit_changes_no_distance_within_it)
 {
-  (void)state;
   char bytes[2][NAME_MAX_TRIED];
   srand(1);
   for (int i = 0; i < 20000; i++) {
@@ -82,9 +80,8 @@ static void test_a_limit_changes_no_distance_within_it(void **state)
   }
 }
 
-static void test_nothing_is_near_a_long_name(void **state)
+UNIT_TEST(test_nothing_is_near_a_long_name)
 {
-  (void)state;
   char bytes[NEAREST_NAME_MAX + 1];
   memset(bytes, 'x', sizeof bytes);
   struct text longest = {bytes, NEAREST_NAME_MAX};
@@ -100,9 +97,8 @@ static void offer(struct nearest *nearest, const char *name)
   nearest_offer(nearest, text_of(name), nearest_distance(text_of(name), nearest->wanted, nearest->limit));
 }
 
-static void test_the_nearest_are_kept(void **state)
+UNIT_TEST(test_the_nearest_are_kept)
 {
-  (void)state;
   struct nearest nearest;
   nearest_begin(&nearest, TEXT("lenght"), TEXT("lenght"));
   offer(&nearest, "width");
@@ -117,9 +113,8 @@ static void test_the_nearest_are_kept(void **state)
   assert_text(nearest.names[2], "weight");
 }
 
-static void test_a_short_name_may_have_one_error(void **state)
+UNIT_TEST(test_a_short_name_may_have_one_error)
 {
-  (void)state;
   struct nearest nearest;
   nearest_begin(&nearest, TEXT("mx"), TEXT("mx"));
   offer(&nearest, "max");
@@ -128,14 +123,4 @@ static void test_a_short_name_may_have_one_error(void **state)
   assert_text(nearest.names[0], "max");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_distances),
-      cmocka_unit_test(test_a_limit_changes_no_distance_within_it),
-      cmocka_unit_test(test_nothing_is_near_a_long_name),
-      cmocka_unit_test(test_the_nearest_are_kept),
-      cmocka_unit_test(test_a_short_name_may_have_one_error),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

@@ -8,9 +8,8 @@
 static const int64_t longs[] = {INT64_MIN, INT64_MAX};
 
 /* Never shorter than the text that is written: jpeer.fetch fills an answer by it. */
-static void no_text_is_longer(void **state)
+UNIT_TEST(no_text_is_longer)
 {
-  (void)state;
   struct op_value items[] = {
       {.kind = OP_NULL},
       {.kind = OP_BOOLEAN},
@@ -49,18 +48,10 @@ static void no_text_is_longer(void **state)
   buffer_fini(&out);
 }
 
-static void plain_text_counts_as_it_is(void **state)
+UNIT_TEST(plain_text_counts_as_it_is)
 {
-  (void)state;
   const struct op_value value = {.kind = OP_TEXT, .text = TEXT("plain")};
   assert_int_equal(rpc_value_length(&value), 7);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_text_is_longer),
-      cmocka_unit_test(plain_text_counts_as_it_is),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN

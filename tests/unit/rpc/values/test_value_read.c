@@ -52,7 +52,7 @@ static enum jp_status read_many(struct bench *bench, const char *head, const cha
   return status;
 }
 
-static void counts_have_limits(void **state)
+UNIT_TEST_WITH(counts_have_limits, set_up, tear_down)
 {
   struct bench *bench = *state;
   assert_int_equal(read_many(bench, "[", "1", RPC_ARGS_MAX, "]"), JP_OK);
@@ -67,7 +67,7 @@ static void counts_have_limits(void **state)
 }
 
 /* The memory for an array follows from how many numbers there can be, not from the commas of a text in it. */
-static void commas_in_a_text_take_no_memory(void **state)
+UNIT_TEST_WITH(commas_in_a_text_take_no_memory, set_up, tear_down)
 {
   enum { COMMAS = 1024 * 1024 };
   struct mallinfo2 before = mallinfo2(); /* nothing but zeros under a sanitizer */
@@ -77,7 +77,7 @@ static void commas_in_a_text_take_no_memory(void **state)
 }
 
 /* The last value of each key in the place of its first, at sizes where a pairwise search would take minutes. */
-static void repeated_keys_take_no_product(void **state)
+UNIT_TEST_WITH(repeated_keys_take_no_product, set_up, tear_down)
 {
   enum { KEYS = 20000, ROUNDS = 5 };
   struct bench *bench = *state;
@@ -94,7 +94,7 @@ static void repeated_keys_take_no_product(void **state)
   buffer_fini(&map);
 }
 
-static void types_may_stand_elsewhere(void **state)
+UNIT_TEST_WITH(types_may_stand_elsewhere, set_up, tear_down)
 {
   static const struct {
     const char *type;
@@ -121,13 +121,4 @@ static void types_may_stand_elsewhere(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(counts_have_limits, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(commas_in_a_text_take_no_memory, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(repeated_keys_take_no_product, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(types_may_stand_elsewhere, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN
