@@ -116,14 +116,14 @@ class Hostile(PeerCase):
 
 
 class Batches(PeerCase):
-    def growth(self, requests):
+    def growth(self, requests, count):
         """By how many MiB a peer grows while it answers the batch."""
         options, env = small_heap()
         peer = self.start(*options, env=env)
         client = self.connect()
         exchange_batch(client, requests(1))
         before = peer.resident_kib()
-        answers = json.loads(exchange_batch(client, requests(100)))
+        answers = json.loads(exchange_batch(client, requests(count)))
         self.assertEqual([one for one in answers if "error" in one], [])
         return (peer.peak_kib() - before) // 1024
 
@@ -132,14 +132,14 @@ class Batches(PeerCase):
         def requests(count):
             long = call("long", "fixtures.Arguments", "longText", 4 * MIB, options={"keep": False})
             return [long] + [call(i, "java.lang.String", "length", on={"result": "long"}) for i in range(count)]
-        self.assertLess(self.growth(requests), 120)
+        self.assertLess(self.growth(requests, 100), 120)
 
     def test_results_that_become_refs_leave_nothing_behind(self):
         def requests(count):
             ints = call("ints", "fixtures.Arguments", "manyInts", MIB)
             echo = {"type": "fixtures.Arguments", "method": "echoObject", "args": [{"ref": {"result": "ints"}}]}
             return [ints] + [request(i, "call", echo, options={"array_value_max": 4 * MIB}) for i in range(count)]
-        self.assertLess(self.growth(requests), 160)
+        self.assertLess(self.growth(requests, 40), 120)
 
     def test_an_error_is_not_repeated_beyond_the_limit_of_the_answer(self):
         client = self.serve("--send-buffer-max", "64K")
