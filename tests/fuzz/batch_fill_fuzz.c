@@ -4,15 +4,9 @@
  */
 #include "rpc/jsonrpc/batch_fill.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { DEPTH_MAX = 32, SIZE_MAX_FILLED = 4096 };
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 static void note_samples(struct batch_results *results)
 {
@@ -57,14 +51,11 @@ static void fill(struct batch_results *results, enum batch_fill_form form, struc
   require(json_validate(filled.span, how.limits, TEXT(""), &fault) == JP_OK);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(text)
 {
-  struct text text = {(const char *)data, size};
   struct json_fault fault;
   if (json_validate(text, (struct json_limits){DEPTH_MAX}, TEXT(""), &fault) != JP_OK)
-    return 0;
+    return;
   struct arena arena;
   arena_init(&arena);
   struct batch_results *results = batch_results_create(&arena, SIZE_MAX_FILLED);
@@ -73,5 +64,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   for (int form = BATCH_FILL_PROCEDURE; form <= BATCH_FILL_OPTIONS; form++)
     fill(results, (enum batch_fill_form)form, &arena, json_root(text));
   arena_fini(&arena);
-  return 0;
 }

@@ -6,13 +6,7 @@
 #include "rpc/colfer/outcome.h"
 #include "tests/fuzz/touch_operation.h"
 
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void require_answer(struct buffer *out)
 {
@@ -61,11 +55,8 @@ static void answer_request(struct text bytes, struct buffer *out)
   arena_fini(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(bytes)
 {
-  const struct text bytes = {(const char *)data, size};
   struct buffer out;
   buffer_init(&out);
   answer_request(bytes, &out);
@@ -74,5 +65,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   rpc_colfer_reject(NULL, RPC_REJECT_INVALID, bytes, "too long", &out);
   require_answer(&out);
   buffer_fini(&out);
-  return 0;
 }

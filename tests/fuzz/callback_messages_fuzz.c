@@ -6,7 +6,7 @@
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { DEPTH_MAX = 64, DIGITS_MAX = 1000 };
 
@@ -14,12 +14,6 @@ struct counts {
   size_t taken;
   size_t found;
 };
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
 {
@@ -61,12 +55,9 @@ static void require_number(void *context, uint64_t number, const char *reason)
   require(number > 0 && reason != NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(message)
 {
   const struct rpc_callback_form *form = &rpc_jsonrpc_callbacks;
-  struct text message = {(const char *)data, size};
   struct counts counts = {0};
   struct text answer;
   uint64_t number;
@@ -90,5 +81,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     break;
   }
   require(counts.taken <= counts.found);
-  return 0;
 }

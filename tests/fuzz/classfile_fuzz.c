@@ -2,9 +2,7 @@
 #include "classfile/class_file.h"
 #include "classfile/signature.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void read_types(struct text rest, bool (*read)(struct text *, struct buffer *))
 {
@@ -18,8 +16,7 @@ static void read_types(struct text rest, bool (*read)(struct text *, struct buff
 static void read_member(const struct class_member *member, bool is_method)
 {
   struct text signature = member->signature;
-  if (is_method && descriptor_parameters(member->descriptor).len > member->descriptor.len)
-    abort();
+  require(!is_method || descriptor_parameters(member->descriptor).len <= member->descriptor.len);
   if (is_method && signature_count_parameters(signature) >= 0)
     (void)signature_enter_method(&signature);
   read_types(signature, signature_read_type);
@@ -27,16 +24,15 @@ static void read_member(const struct class_member *member, bool is_method)
     read_types(member->descriptor, descriptor_read_type);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   enum { MEMBERS = 16 }; /* the first ones are enough */
   struct arena arena;
   struct class_file file;
   struct jp_error error = {.text = ""};
   arena_init(&arena);
-  enum jp_status status = class_file_parse(data, size, &arena, &file, &error);
-  if (status == JP_INVALID && error.text[0] == '\0')
-    abort(); /* a refusal says why */
+  enum jp_status status = class_file_parse((const uint8_t *)input.data, input.len, &arena, &file, &error);
+  require(status != JP_INVALID || error.text[0] != '\0'); /* a refusal says why */
   if (status == JP_OK) {
     for (size_t i = 0; i < file.method_count && i < MEMBERS; i++)
       read_member(&file.methods[i], true);
@@ -44,5 +40,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       read_member(&file.fields[i], false);
   }
   arena_fini(&arena);
-  return 0;
 }

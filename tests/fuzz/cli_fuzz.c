@@ -4,7 +4,7 @@
  * in them. */
 #include "cli/run_options.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { MAX_ARGS = 64 };
 
@@ -30,15 +30,13 @@ static void hide_files(char *text)
   }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
+  const size_t size = input.len;
   char *copy = malloc(size + 1);
-  if (copy == NULL)
-    return 0;
+  require(copy != NULL);
   if (size > 0)
-    memcpy(copy, data, size);
+    memcpy(copy, input.data, size);
   copy[size] = '\0';
 
   char *args[MAX_ARGS + 1] = {NULL};
@@ -59,11 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct run_options options;
   struct jp_error error = {0};
   enum jp_status status = run_options_read(args, line_end, variable, &options, &error);
-  if (status != JP_OK && error.text[0] == '\0')
-    abort();
-  if (status == JP_OK && !options.help && !options.version && options.name == NULL)
-    abort();
+  require(status == JP_OK ? options.help || options.version || options.name != NULL : error.text[0] != '\0');
   run_options_fini(&options);
   free(copy);
-  return 0;
 }

@@ -5,10 +5,7 @@
 #include "colfer/messages.h"
 #include "tests/unit/colfer/kinds.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 /* A struct that was read, as it is written and shown. */
 struct forms {
@@ -16,17 +13,9 @@ struct forms {
   struct buffer printed;
 };
 
-static void require(bool holds, const char *what)
+static void require_same(const struct buffer *a, const struct buffer *b)
 {
-  if (holds)
-    return;
-  fprintf(stderr, "%s\n", what);
-  abort();
-}
-
-static void require_same(const struct buffer *a, const struct buffer *b, const char *what)
-{
-  require(!a->failed && !b->failed && text_equal(buffer_text(a), buffer_text(b)), what);
+  require(!a->failed && !b->failed && text_equal(buffer_text(a), buffer_text(b)));
 }
 
 /* Reads the struct and makes its forms, also of the part that stands before a mistake. */
@@ -35,9 +24,9 @@ static enum jp_status read_forms(const struct colfer_type *type, struct text byt
 {
   struct jp_error error = {0};
   void *value = arena_alloc(arena, type->size);
-  require(value != NULL, "no memory");
+  require(value != NULL);
   enum jp_status status = colfer_decode(type, bytes, arena, value, &error);
-  require(status == JP_OK || (status == JP_INVALID && error.text[0] != '\0'), "a mistake without a reason");
+  require(status == JP_OK || (status == JP_INVALID && error.text[0] != '\0'));
   buffer_init(&forms->bytes);
   buffer_init(&forms->printed);
   colfer_encode(type, value, &forms->bytes);
@@ -58,20 +47,18 @@ static void read_twice(const struct colfer_type *type, struct text bytes)
   struct forms first;
   struct forms second;
   if (read_forms(type, bytes, &arena, &first) == JP_OK)
-    require(first.bytes.len <= bytes.len, "what was read is written longer");
+    require(first.bytes.len <= bytes.len);
   enum jp_status again = read_forms(type, buffer_text(&first.bytes), &arena, &second);
-  require(again == JP_OK, "what was written cannot be read");
-  require_same(&first.bytes, &second.bytes, "the second time other bytes are written");
-  require_same(&first.printed, &second.printed, "the second time other values are shown");
+  require(again == JP_OK);
+  require_same(&first.bytes, &second.bytes);
+  require_same(&first.printed, &second.printed);
   free_forms(&first);
   free_forms(&second);
   arena_fini(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(bytes)
 {
-  struct text bytes = {(const char *)data, size};
   read_twice(&colfer_message_type, bytes);
   read_twice(&kinds_type, bytes);
-  return 0;
 }

@@ -5,7 +5,7 @@
  */
 #include "net/http/http_heads.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { HEAD_MAX = 4096, BODY_MAX = 4096, REQUESTS_MAX = 16 };
 
@@ -43,20 +43,18 @@ static void recognize(struct reading *reading, struct text input, size_t used)
       http_heads_find(reading->heads, &site, input, HEAD_MAX, BODY_MAX, &known, &length);
   if (terms == NULL)
     return;
-  if (known != used || route->action != HTTP_SERVE || route->continues || request->is_chunked ||
-      length != request->length || terms->mode.is_1_1 != request->is_1_1 ||
-      terms->mode.keeps_alive != request->keep_alive || terms->refuses_json != route->refuses_json ||
-      terms->mode.origin != route->origin || terms->has_peer_id != route->has_peer_id ||
-      !uuid_equal(&terms->peer_id, &route->peer_id))
-    abort();
+  require(known == used && route->action == HTTP_SERVE && !route->continues && !request->is_chunked &&
+          length == request->length && terms->mode.is_1_1 == request->is_1_1 &&
+          terms->mode.keeps_alive == request->keep_alive && terms->refuses_json == route->refuses_json &&
+          terms->mode.origin == route->origin && terms->has_peer_id == route->has_peer_id &&
+          uuid_equal(&terms->peer_id, &route->peer_id));
 }
 
 static enum http_progress read_head(struct reading *reading, struct text input)
 {
   static struct web_origins *origins;
   struct jp_error error;
-  if (origins == NULL && web_origins_create(TEXT("https://app.test"), &origins, &error) != JP_OK)
-    abort();
+  require(origins != NULL || web_origins_create(TEXT("https://app.test"), &origins, &error) == JP_OK);
   site.origins = origins;
   size_t used = 0;
   enum http_progress progress =
@@ -65,11 +63,9 @@ static enum http_progress read_head(struct reading *reading, struct text input)
     recognize(reading, input, 0);
     return progress;
   }
-  if (used == 0 || used > input.len)
-    abort();
+  require(used > 0 && used <= input.len);
   http_route(&reading->request, &site, BODY_MAX, &reading->route);
-  if (reading->route.action == HTTP_RESPOND && reading->route.response.status < 200)
-    abort();
+  require(reading->route.action != HTTP_RESPOND || reading->route.response.status >= 200);
   recognize(reading, input, used);
   http_heads_keep(reading->heads, &site, text_slice(input, 0, used), &reading->request, &reading->route);
   recognize(reading, input, used);
@@ -86,8 +82,7 @@ static enum http_progress read_body(struct reading *reading, struct text input)
   if (input.len == 0)
     return HTTP_NEEDS_INPUT;
   enum http_progress progress = http_read_body(&reading->parser, input, BODY_MAX, &used, &reading->body);
-  if (used > input.len || reading->body.len > BODY_MAX)
-    abort();
+  require(used <= input.len && reading->body.len <= BODY_MAX);
   reading->at += used;
   return progress;
 }
@@ -109,27 +104,23 @@ static void read_on(struct reading *reading, const char *bytes, size_t length)
   }
 }
 
-static void read_pieces(struct reading *reading, const char *bytes, size_t size, size_t cut)
+static void read_pieces(struct reading *reading, struct text input, size_t cut)
 {
   *reading = (struct reading){.heads = http_heads_create()};
   begin(reading);
-  read_on(reading, bytes, cut);
-  read_on(reading, bytes, size);
+  read_on(reading, input.data, cut);
+  read_on(reading, input.data, input.len);
   buffer_fini(&reading->body);
   http_heads_destroy(reading->heads);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
-  if (size == 0)
-    return 0;
+  if (input.len == 0)
+    return;
   struct reading whole;
   struct reading pieces;
-  read_pieces(&whole, (const char *)data, size, size);
-  read_pieces(&pieces, (const char *)data, size, data[size - 1] % size);
-  if (whole.requests != pieces.requests || whole.status != pieces.status)
-    abort();
-  return 0;
+  read_pieces(&whole, input, input.len);
+  read_pieces(&pieces, input, (uint8_t)input.data[input.len - 1] % input.len);
+  require(whole.requests == pieces.requests && whole.status == pieces.status);
 }

@@ -3,22 +3,13 @@
 
 #include "json/reader.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
+FUZZ_TARGET(target)
 {
-  if (!condition)
-    abort();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-  struct text target = {(const char *)data, size};
-  const char *mark = size == 0 ? NULL : memchr(target.data, '?', size);
-  size_t length = mark == NULL ? size : (size_t)(mark - target.data);
-  struct text query = mark == NULL ? TEXT_ABSENT : text_slice(target, length + 1, size);
+  const char *mark = target.len == 0 ? NULL : memchr(target.data, '?', target.len);
+  size_t length = mark == NULL ? target.len : (size_t)(mark - target.data);
+  struct text query = mark == NULL ? TEXT_ABSENT : text_slice(target, length + 1, target.len);
   struct buffer message;
   buffer_init(&message);
   if (http_query_to_call(text_slice(target, 0, length), query, &message) == NULL) {
@@ -29,5 +20,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(message.len == 0);
   }
   buffer_fini(&message);
-  return 0;
 }

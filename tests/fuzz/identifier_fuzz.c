@@ -2,13 +2,7 @@
  * taken for the one is written the same way again, and every name is read back. */
 #include "rpc/members/identifiers.h"
 
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void write_again(struct text name, struct text identifier)
 {
@@ -29,18 +23,14 @@ static void read_back(struct text name, struct arena *arena)
   buffer_fini(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
-  struct text input = {(const char *)data, size};
   struct arena arena;
   arena_init(&arena);
   struct text name = identifier_read(input, &arena);
   if (name.data != NULL)
     write_again(name, input);
-  if (text_valid_utf8(input) == size)
+  if (text_valid_utf8(input) == input.len)
     read_back(input, &arena);
   arena_fini(&arena);
-  return 0;
 }

@@ -3,37 +3,30 @@
 #include "classfile/jar.h"
 #include "classfile/manifest.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void read_manifest(const uint8_t *data, size_t size)
+static void read_manifest(struct text input)
 {
   struct arena arena;
   struct manifest manifest;
   arena_init(&arena);
-  if (!manifest_parse((struct text){(const char *)data, size}, &arena, &manifest))
-    abort();
+  require(manifest_parse(input, &arena, &manifest));
   for (struct text path; manifest_next_path(&manifest.class_path, "lib/a.jar", &arena, &path);)
     ;
   arena_fini(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   enum { FEATURE_VERSION = 17 };
   struct jp_error error;
   struct catalog_tables tables;
   struct builder *builder = builder_create();
-  if (builder == NULL)
-    abort();
+  require(builder != NULL);
   log_set_level(LOG_LEVEL_ERROR);
-  read_manifest(data, size);
-  enum jp_status status = jar_read_bytes(builder, data, size, "fuzz", FEATURE_VERSION, &error);
-  if (status == JP_OK && builder_finish(builder, &tables, &error) != JP_OK)
-    abort();
-  if (status != JP_OK && status != JP_LIMIT)
-    abort();
+  read_manifest(input);
+  enum jp_status status =
+      jar_read_bytes(builder, (const uint8_t *)input.data, input.len, "fuzz", FEATURE_VERSION, &error);
+  require(status == JP_LIMIT || (status == JP_OK && builder_finish(builder, &tables, &error) == JP_OK));
   builder_destroy(builder);
-  return 0;
 }

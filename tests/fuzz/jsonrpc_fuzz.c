@@ -7,13 +7,7 @@
 #include "base/number.h"
 #include "json/writer.h"
 
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void copy_value(struct json_value value, struct arena *arena, struct buffer *out);
 
@@ -99,9 +93,7 @@ static void salvage(struct text message, size_t fault, enum jsonrpc_version vers
   require(json_validate(id, (struct json_limits){JSON_DEPTH_MAX}, TEXT_ABSENT, &unused) == JP_OK);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   struct arena arena;
   struct buffer out;
@@ -110,19 +102,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   buffer_init(&out);
   struct jsonrpc_service service = {
       .context = &arena, .arena = &arena, .handle = handle, .limits = {32}, .max_batch = 16};
-  enum jsonrpc_handled handled =
-      jsonrpc_handle(&service, (struct text){(const char *)data, size}, &out, &stream);
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, input, &out, &stream);
   require(handled != JSONRPC_STREAM && (handled == JSONRPC_NO_REPLY) == (out.len == 0));
   if (handled != JSONRPC_NO_REPLY) {
     struct json_fault fault;
     /* The envelope, and a batch, are deeper than what came in. */
     require(json_validate(buffer_text(&out), (struct json_limits){40}, TEXT_ABSENT, &fault) == JP_OK);
   }
-  for (size_t fault = 0; fault <= size; fault += 1 + size / 4) {
-    salvage((struct text){(const char *)data, size}, fault, JSONRPC_2_0);
-    salvage((struct text){(const char *)data, size}, fault, JSONRPC_1_1);
+  for (size_t fault = 0; fault <= input.len; fault += 1 + input.len / 4) {
+    salvage(input, fault, JSONRPC_2_0);
+    salvage(input, fault, JSONRPC_1_1);
   }
   buffer_fini(&out);
   arena_fini(&arena);
-  return 0;
 }

@@ -4,9 +4,7 @@
 #include "tests/unit/rpc/colfer/known_bench.h"
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 /* Served twice, a control message that deletes something is answered in two ways. */
 static bool is_control(struct text message)
@@ -16,8 +14,7 @@ static bool is_control(struct text message)
 
 static void serve(struct service_bench *bench, struct text message)
 {
-  if (!is_control(message) && known_bench_serve(bench, bench->client, message, 0) == SERVED_DIFFERENTLY)
-    abort();
+  require(is_control(message) || known_bench_serve(bench, bench->client, message, 0) != SERVED_DIFFERENTLY);
 }
 
 static void learn_all(struct service_bench *bench)
@@ -33,7 +30,7 @@ static void learn_all(struct service_bench *bench)
   buffer_fini(&message);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(rest)
 {
   enum { HEAD = 2, BYTE = 8 };
   static struct service_bench *bench;
@@ -42,7 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stub.members[KNOWN_CONSTRUCTOR].outcome.ref = 0; /* that would be another one each time */
   }
   learn_all(bench);
-  struct text rest = {(const char *)data, size};
   while (rest.len >= HEAD) {
     size_t length = (size_t)(uint8_t)rest.data[0] << BYTE | (uint8_t)rest.data[1];
     rest = text_slice(rest, HEAD, rest.len);
@@ -50,5 +46,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     serve(bench, text_slice(rest, 0, length));
     rest = text_slice(rest, length, rest.len);
   }
-  return 0;
 }

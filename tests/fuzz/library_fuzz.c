@@ -1,18 +1,10 @@
 /* The public library: what it answers is JSON that its own client side takes, with a map and without one. */
 #include "include/jpeer/jsonrpc.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 #include <string.h>
 
 enum { DEPTH_MAX = 200 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 /* Answers with what it was asked, or fails in one of the ways that a handler can. */
 static int handle(void *context, struct jp_jsonrpc_call *call)
@@ -70,10 +62,10 @@ static void check(const struct jp_jsonrpc_config *config, struct jp_text message
   jp_jsonrpc_client_destroy(client);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   const struct jp_jsonrpc_config mapped = {.map = map_backwards};
-  struct jp_text message = {(const char *)data, size};
+  struct jp_text message = {input.data, input.len};
   struct jp_jsonrpc_reply one;
   struct jp_jsonrpc_reply other;
   check(NULL, message, &one);
@@ -85,5 +77,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   jp_jsonrpc_client_destroy(client);
   jp_jsonrpc_reply_free(&one);
   jp_jsonrpc_reply_free(&other);
-  return 0;
 }

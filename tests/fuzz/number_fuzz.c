@@ -4,14 +4,8 @@
 #include "base/number.h"
 #include "base/number_format.h"
 
+#include "tests/fuzz/fuzz.h"
 #include <math.h>
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 static void require_same(double value, double wanted)
 {
@@ -53,23 +47,20 @@ static void check_number(const struct number *number)
   check_float(single);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   struct number number;
-  if (number_parse((struct text){(const char *)data, size}, &number))
+  if (number_parse(input, &number))
     check_number(&number);
   /* Any eight bytes are a double, any four a float. */
   double value;
   float single;
-  if (size >= sizeof value) {
-    memcpy(&value, data, sizeof value);
+  if (input.len >= sizeof value) {
+    memcpy(&value, input.data, sizeof value);
     check_double(value);
   }
-  if (size >= sizeof single) {
-    memcpy(&single, data, sizeof single);
+  if (input.len >= sizeof single) {
+    memcpy(&single, input.data, sizeof single);
     check_float(single);
   }
-  return 0;
 }

@@ -2,13 +2,7 @@
  * any length, or is refused. */
 #include "op/piece.h"
 
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void locate(const struct op_piece *piece, int32_t length)
 {
@@ -20,16 +14,13 @@ static void locate(const struct op_piece *piece, int32_t length)
   require(piece->kind == OP_PIECE_RANGE || count == 1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   static const int32_t lengths[] = {0, 1, 2, 10, 1000, INT32_MAX - 1, INT32_MAX};
   struct op_piece piece;
-  if (!op_piece_parse((struct text){(const char *)data, size}, &piece))
-    return 0;
-  require(op_piece_is_meant((struct text){(const char *)data, size}));
+  if (!op_piece_parse(input, &piece))
+    return;
+  require(op_piece_is_meant(input));
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     locate(&piece, lengths[i]);
-  return 0;
 }

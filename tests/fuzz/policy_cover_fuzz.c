@@ -4,9 +4,7 @@
  */
 #include "policy/match.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static bool has_empty_segment(struct text t)
 {
@@ -17,23 +15,18 @@ static void check(const struct policy_pattern *general, const struct policy_patt
                   struct text name)
 {
   if (policy_pattern_covers(general, specific)) {
-    if (!policy_pattern_may_cover(general, specific) ||
-        (policy_pattern_matches(specific, name) && !policy_pattern_matches(general, name)))
-      abort();
-  } else if (general->every_name) {
-    abort();
+    require(policy_pattern_may_cover(general, specific));
+    require(!policy_pattern_matches(specific, name) || policy_pattern_matches(general, name));
+  } else {
+    require(!general->every_name);
   }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(name)
 {
-  const uint8_t *first = size == 0 ? NULL : memchr(data, '\n', size);
-  const uint8_t *second = first == NULL ? NULL : memchr(first + 1, '\n', size - (size_t)(first + 1 - data));
-  if (second == NULL)
-    return 0;
-  struct text sources[] = {{(const char *)data, (size_t)(first - data)},
-                           {(const char *)first + 1, (size_t)(second - first - 1)}};
-  struct text name = {(const char *)second + 1, size - (size_t)(second + 1 - data)};
+  struct text sources[2];
+  if (!take_line(&name, &sources[0]) || !take_line(&name, &sources[1]))
+    return;
   struct policy_pattern patterns[2];
   struct arena arena;
   arena_init(&arena);
@@ -44,5 +37,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(&patterns[0], &patterns[0], name);
   }
   arena_fini(&arena);
-  return 0;
 }

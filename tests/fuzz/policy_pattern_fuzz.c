@@ -4,11 +4,9 @@
  */
 #include "policy/match.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { SHORT = 20 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char lower(char c)
 {
@@ -69,26 +67,21 @@ static bool is_short_ascii(struct text t)
   return t.len <= SHORT;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(name)
 {
-  const uint8_t *feed = size == 0 ? NULL : memchr(data, '\n', size);
-  if (feed == NULL)
-    return 0;
-  struct text source = {(const char *)data, (size_t)(feed - data)};
-  struct text name = {(const char *)feed + 1, size - source.len - 1};
+  struct text source;
+  if (!take_line(&name, &source))
+    return;
   struct arena arena;
   arena_init(&arena);
   struct policy_pattern pattern;
   if (policy_pattern_compile(source, &arena, &pattern, NULL) == JP_OK) {
     bool matches = policy_pattern_matches(&pattern, name);
-    if (!has_empty_segment(name) && is_short_ascii(source) && is_short_ascii(name) &&
-        matches != plain_match(source, name))
-      abort();
-    if (matches && !policy_pattern_may_match(&pattern, name))
-      abort();
+    if (!has_empty_segment(name) && is_short_ascii(source) && is_short_ascii(name))
+      require(matches == plain_match(source, name));
+    require(!matches || policy_pattern_may_match(&pattern, name));
   }
   if (policy_pattern_compile_member(source, &arena, &pattern, NULL) == JP_OK)
     (void)policy_pattern_matches(&pattern, name);
   arena_fini(&arena);
-  return 0;
 }

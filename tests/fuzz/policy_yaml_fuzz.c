@@ -1,22 +1,18 @@
 /* Any bytes as a policy file: it loads, or the error has a place; what loaded can be asked, and warned of. */
 #include "policy/lint.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check_error(const struct jp_error *error)
 {
-  if (error->status != JP_INVALID || strncmp(error->text, "f:", 2) != 0)
-    abort();
+  require(error->status == JP_INVALID && strncmp(error->text, "f:", 2) == 0);
 }
 
 static void ask(const struct policy_document *document)
 {
   for (size_t i = 0; i < document->rule_count; i++) {
     const struct policy_rule *rule = &document->rules[i];
-    if (rule->line < 1 || rule->channels == 0 || rule->combinations == 0)
-      abort();
+    require(rule->line >= 1 && rule->channels != 0 && rule->combinations != 0);
     for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
       (void)policy_rule_applies(rule, channel, rule->combinations, TEXT("com.example.A$B"), TEXT("<init>"));
   }
@@ -28,28 +24,25 @@ static void warn(const struct policy_document *document)
   size_t count;
   size_t lines = 0;
   buffer_init(&out);
-  if (policy_lint(document, "f", &out, &count, NULL) != JP_OK)
-    abort();
+  require(policy_lint(document, "f", &out, &count, NULL) == JP_OK);
   /* A pattern may have a line feed. */
   for (size_t i = 0; i < out.len; i++)
     lines += out.data[i] == '\n';
-  if (lines < count)
-    abort();
+  require(lines >= count);
   buffer_fini(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   struct arena arena;
   arena_init(&arena);
   struct policy_document document;
   struct jp_error error = {0};
-  if (policy_load_text((struct text){(const char *)data, size}, "f", &arena, &document, &error) == JP_OK) {
+  if (policy_load_text(input, "f", &arena, &document, &error) == JP_OK) {
     ask(&document);
     warn(&document);
   } else {
     check_error(&error);
   }
   arena_fini(&arena);
-  return 0;
 }

@@ -9,7 +9,7 @@
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { DIGITS_MAX = 1000 };
 
@@ -18,12 +18,6 @@ struct reading {
   size_t callbacks; /* taken of the request in hand */
   size_t found;     /* in its params */
 };
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
 {
@@ -76,9 +70,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), &outcome, &answer);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   struct reading reading;
   struct buffer out;
@@ -92,9 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           .takes_options = true};
   struct jsonrpc_stream stream;
   struct json_fault fault;
-  if (jsonrpc_handle(&service, (struct text){(const char *)data, size}, &out, &stream) == JSONRPC_REPLY)
+  if (jsonrpc_handle(&service, input, &out, &stream) == JSONRPC_REPLY)
     require(json_validate(buffer_text(&out), service.limits, TEXT_ABSENT, &fault) == JP_OK);
   buffer_fini(&out);
   arena_fini(&reading.arena);
-  return 0;
 }

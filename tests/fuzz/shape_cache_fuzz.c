@@ -2,26 +2,22 @@
  * of those before it; both must come to the same. */
 #include "tests/unit/rpc/fastpath/read_twice.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
   struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   buffer_init(&shown);
-  const char *p = (const char *)data;
-  const char *end = p + size;
+  const char *p = input.data;
+  const char *end = p + input.len;
   while (p < end) {
     const char *line_end = memchr(p, '\n', (size_t)(end - p));
     if (line_end == NULL)
       line_end = end;
-    if (read_twice(&fastpath, (struct text){p, (size_t)(line_end - p)}, &shown) == READ_DIFFERENTLY)
-      abort();
+    require(read_twice(&fastpath, (struct text){p, (size_t)(line_end - p)}, &shown) != READ_DIFFERENTLY);
     p = line_end < end ? line_end + 1 : end;
   }
   buffer_fini(&shown);
   free(fastpath);
-  return 0;
 }

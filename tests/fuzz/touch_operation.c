@@ -2,15 +2,9 @@
 
 #include "base/primitives.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 static volatile uint8_t sum; /* of every byte that was read */
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
 
 static void touch(const void *bytes, size_t count)
 {

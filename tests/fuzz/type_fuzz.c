@@ -2,13 +2,7 @@
  */
 #include "op/type.h"
 
-#include <stdlib.h>
-
-static void require(bool condition)
-{
-  if (!condition)
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_descriptor(const struct op_type *type, struct arena *arena)
 {
@@ -32,11 +26,8 @@ static void check_named(const struct op_type *type, struct arena *arena)
   check_descriptor(type, arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(text)
 {
-  struct text text = {(const char *)data, size};
   struct arena arena;
   struct op_type type;
   struct jp_error error;
@@ -48,5 +39,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   while (op_type_parse_descriptor(&text, &arena, &type) == JP_OK)
     check_descriptor(&type, &arena);
   arena_fini(&arena);
-  return 0;
 }

@@ -4,7 +4,7 @@
  */
 #include "net/websocket/ws_frames.h"
 
-#include <stdlib.h>
+#include "tests/fuzz/fuzz.h"
 
 enum { MESSAGE_MAX = 4096 };
 
@@ -26,8 +26,7 @@ static void take(struct reading *reading, enum ws_event event, const struct ws_i
   note(reading, (uint64_t)event);
   if (event == WS_EVENT_MESSAGE) {
     struct text message = buffer_text(&reading->message);
-    if (message.len > MESSAGE_MAX || (message.len > 0 && text_valid_utf8(message) != message.len))
-      abort();
+    require(message.len <= MESSAGE_MAX && (message.len == 0 || text_valid_utf8(message) == message.len));
     note(reading, message.len > 0 ? text_hash(message) : 0);
     buffer_clear(&reading->message);
   } else if (event == WS_EVENT_FAILED) {
@@ -40,40 +39,34 @@ static void take(struct reading *reading, enum ws_event event, const struct ws_i
   }
 }
 
-static void feed(struct reading *reading, const uint8_t *data, size_t size)
+static void feed(struct reading *reading, struct text bytes)
 {
-  struct ws_input input = {.bytes = {(const char *)data, size}};
+  struct ws_input input = {.bytes = bytes};
   while (!reading->is_over) {
     enum ws_event event = ws_read(&reading->reader, reading->decoder, &input, &reading->message, MESSAGE_MAX);
-    if (input.used > size)
-      abort();
+    require(input.used <= bytes.len);
     if (event == WS_EVENT_NONE)
       break;
     take(reading, event, &input);
   }
-  if (!reading->is_over && input.used != size)
-    abort();
+  require(reading->is_over || input.used == bytes.len);
 }
 
-static uint64_t read_pieces(const uint8_t *data, size_t size, size_t cut)
+static uint64_t read_pieces(struct text input, size_t cut)
 {
   struct reading reading = {.decoder = ws_decoder_create()};
-  if (reading.decoder == NULL)
-    return 0;
-  feed(&reading, data, cut);
-  feed(&reading, data + cut, size - cut);
+  require(reading.decoder != NULL);
+  feed(&reading, text_slice(input, 0, cut));
+  feed(&reading, text_slice(input, cut, input.len));
   ws_decoder_destroy(reading.decoder);
   buffer_fini(&reading.message);
   return reading.trace;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(input)
 {
-  if (size == 0)
-    return 0;
-  if (read_pieces(data, size, size) != read_pieces(data, size, data[size - 1] % size))
-    abort();
-  return 0;
+  if (input.len == 0)
+    return;
+  size_t cut = (uint8_t)input.data[input.len - 1] % input.len;
+  require(read_pieces(input, input.len) == read_pieces(input, cut));
 }

@@ -27,7 +27,6 @@ enum oracle_verdict {
   ORACLE_DIFFER
 };
 
-/* *why (static text) says what differs, for ORACLE_DIFFER. */
-enum oracle_verdict oracle_compare(struct text message, const char **why);
+enum oracle_verdict oracle_compare(struct text message);
 
 #endif

@@ -1,0 +1,37 @@
+#ifndef JPEER_TESTS_FUZZ_FUZZ_H
+#define JPEER_TESTS_FUZZ_FUZZ_H
+/* What a fuzz target is made of. FUZZ_TARGET(input) { ... } defines what is done with each input, a struct text;
+ * libFuzzer calls it, or replay_main.c. */
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FUZZ_TARGET(input)                                                                                   \
+  int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);                                              \
+  static void try_input(struct text input);                                                                  \
+  int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                               \
+  {                                                                                                          \
+    try_input((struct text){(const char *)data, size});                                                      \
+    return 0;                                                                                                \
+  }                                                                                                          \
+  static void try_input(struct text input)
+
+static inline void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+/* Takes the line off *rest that a line feed ends; false: there is none. */
+static inline bool take_line(struct text *rest, struct text *line)
+{
+  const char *feed = rest->len == 0 ? NULL : memchr(rest->data, '\n', rest->len);
+  if (feed == NULL)
+    return false;
+  *line = text_slice(*rest, 0, (size_t)(feed - rest->data));
+  *rest = text_slice(*rest, line->len + 1, rest->len);
+  return true;
+}
+
+#endif
