@@ -97,6 +97,9 @@ static const struct expansion_case cases[] = {
     {NULL, "Main", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
     {"Main", "@{F}", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
     {NULL, "-jar a.jar", "", "!JDK_JAVA_OPTIONS cannot have -jar: java takes it on its command line alone"},
+    {NULL, "-m a", "", "!JDK_JAVA_OPTIONS cannot have -m: java takes it on its command line alone"},
+    {NULL, "-version", "", "!JDK_JAVA_OPTIONS cannot have -version: java takes it on its command line alone"},
+    {NULL, "@{F}", "", "!the argument file {F} cannot be opened: No such file or directory"},
     {NULL, "--json-rpc auto", "",
      "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
 };

@@ -1,9 +1,12 @@
 /* cli/run_options.c over cli/options.c: what is taken, and what each usage error says. */
 #include "cli/run_options.h"
 
+#include "base/buffer.h"
 #include "policy/policy.h"
 
 #include "tests/unit/temporary_file.h"
+
+#include <stdio.h>
 
 enum { MAX_WORDS = 24 };
 
@@ -183,226 +186,229 @@ UNIT_TEST(test_usage_errors)
   for (size_t i = 0; i < COUNT_OF(usage_errors); i++) {
     struct command command;
     enum jp_status status = read_command(&command, usage_errors[i].line, NULL);
-    if (status != JP_INVALID || strcmp(command.error.text, usage_errors[i].message) != 0)
-      print_error("jpeer run %s\n  said: %s\n", usage_errors[i].line, command.error.text);
-    assert_string_equal(command.error.text, usage_errors[i].message);
+    unit_assert_text(text_of(command.error.text), text_of(usage_errors[i].message), usage_errors[i].line,
+                     __LINE__);
     assert_int_equal(status, JP_INVALID);
     run_options_fini(&command.options);
   }
 }
 
-static void read_good(struct command *command, const char *line, const char *const *environment)
+/* ---- what is taken, shown ---- */
+
+/* Numbers of eight bytes, and their defaults. */
+static const struct {
+  const char *name;
+  size_t offset;
+  int64_t standard;
+} numbers[] = {
+#define NUMBER(member, standard)                                                                             \
+  {                                                                                                          \
+#member, offsetof(struct run_options, member), standard                                                  \
+  }
+    NUMBER(grace_ms, 5000),
+    NUMBER(session_ttl_ms, 600000),
+    NUMBER(callback_timeout_ms, 0),
+    NUMBER(callbacks_max, 1000),
+    NUMBER(callback_depth, 64),
+    NUMBER(callback_classes_max, 10000),
+    NUMBER(callback_threads_max, 256),
+    NUMBER(message_max, 16 << 20),
+    NUMBER(input_max_total, 256 << 20),
+    NUMBER(shm_ring, 1 << 20),
+    NUMBER(shm_total, 256 << 20),
+    NUMBER(shm_spin_us, 50),
+    NUMBER(depth_max, 128),
+    NUMBER(batch_max, 1000),
+    NUMBER(session_max_objects, 4000000),
+    NUMBER(sessions_max, 100000),
+    NUMBER(sessions_per_address, 10000),
+    NUMBER(threads_max, 256),
+    NUMBER(threads, 0),
+};
+
+static void show_text(struct buffer *out, const char *name, const char *value)
 {
-  enum jp_status status = read_command(command, line, environment);
-  if (status != JP_OK)
-    print_error("jpeer run %s\n  said: %s\n", line, command->error.text);
-  assert_int_equal(status, JP_OK);
+  if (value != NULL)
+    buffer_printf(out, " %s=%s", name, value);
 }
 
-UNIT_TEST(test_defaults)
+static void show_flag(struct buffer *out, const char *name, bool is_set)
 {
-  struct command command;
-  read_good(&command, "com.example.Main", NULL);
-  const struct run_options *options = &command.options;
-  assert_string_equal(options->main_class, "com.example.Main");
-  assert_string_equal(options->name, "com.example.Main");
-  assert_int_equal(options->arg_count, 0);
-  assert_int_equal(options->json.count + options->zmq.count, 0);
-  assert_false(options->as_service || options->has_uuid);
-  assert_int_equal(options->default_action, POLICY_UNSET);
-  assert_null(options->allow);
-  assert_int_equal(options->grace_ms, 5000);
-  assert_int_equal(options->session_ttl_ms, 600000);
-  assert_int_equal(options->callback_timeout_ms, 0);
-  assert_int_equal(options->callbacks_max, 1000);
-  assert_int_equal(options->callback_depth, 64);
-  assert_int_equal(options->callback_classes_max, 10000);
-  assert_int_equal(options->callback_threads_max, 256);
-  assert_int_equal(options->message_max, 16 << 20);
-  assert_int_equal(options->input_max_total, 256 << 20);
-  assert_int_equal(options->shm_ring, 1 << 20);
-  assert_int_equal(options->shm_total, 256 << 20);
-  assert_int_equal(options->shm_spin_us, 50);
-  assert_int_equal(options->depth_max, 128);
-  assert_int_equal(options->batch_max, 1000);
-  assert_int_equal(options->session_max_objects, 4000000);
-  assert_int_equal(options->sessions_max, 100000);
-  assert_int_equal(options->sessions_per_address, 10000);
-  assert_int_equal(options->threads_max, 256);
-  assert_int_equal(options->threads, 0);
-  run_options_fini(&command.options);
+  if (is_set)
+    buffer_printf(out, " %s", name);
 }
 
-UNIT_TEST(test_the_bound_on_input_follows_the_longest_message)
+static void show_list(struct buffer *out, const char *name, const char *const *items, size_t count)
 {
-  struct command command;
-  read_good(&command, "--message-max 1G Main", NULL);
-  assert_int_equal(command.options.input_max_total, (int64_t)4 << 30);
-  run_options_fini(&command.options);
-  read_good(&command, "--message-max 1G --input-max-total 1G Main", NULL);
-  assert_int_equal(command.options.input_max_total, 1 << 30);
-  run_options_fini(&command.options);
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(out, i == 0 ? " %s=%s" : "|%s%s", i == 0 ? name : "", items[i]);
 }
 
-UNIT_TEST(test_shared_memory_has_room_for_one_connection)
+/* As they are given to the transport. */
+static void show_addresses(struct buffer *out, const char *name, const struct run_endpoints *addresses)
 {
-  struct command command;
-  read_good(&command, "--shm-ring 1G --shm-total 2147487744 Main", NULL);
-  run_options_fini(&command.options);
-  read_good(&command, "--shm-ring 0 --shm-total 0 Main", NULL);
-  run_options_fini(&command.options);
+  struct net_endpoints endpoints = endpoints_for_net(addresses);
+  for (size_t i = 0; i < endpoints.count; i++) {
+    buffer_printf(out, i == 0 ? " %s=" : "|", name);
+    if (endpoints.items[i].path != NULL)
+      buffer_append_text(out, text_of(endpoints.items[i].path));
+    else
+      buffer_printf(out, "%s:%d", endpoints.items[i].host, (int)endpoints.items[i].port);
+  }
 }
 
-UNIT_TEST(test_options_end_at_the_main_class)
+/* All that is not as it is without options; for help nothing else counts. */
+static void show(const struct run_options *o, struct buffer *out)
 {
-  struct command command;
-  read_good(&command, "-cp a.jar:b Main --json-rpc auto -x", NULL);
-  assert_string_equal(command.options.class_path, "a.jar:b");
-  assert_int_equal(command.options.json.count, 0);
-  assert_int_equal(command.options.arg_count, 3);
-  assert_string_equal(command.options.args[0], "--json-rpc");
-  run_options_fini(&command.options);
-
-  read_good(&command, "-jar /x/app.jar --name y", NULL);
-  assert_string_equal(command.options.jar, "/x/app.jar");
-  assert_string_equal(command.options.name, "app.jar");
-  assert_null(command.options.main_class);
-  assert_int_equal(command.options.arg_count, 2);
-  run_options_fini(&command.options);
-
-  read_good(&command, "-- --Main a", NULL);
-  assert_string_equal(command.options.main_class, "--Main");
-  assert_int_equal(command.options.arg_count, 1);
-  run_options_fini(&command.options);
+  show_flag(out, "help", o->help);
+  if (o->help)
+    return;
+  show_text(out, "class", o->main_class);
+  show_text(out, "jar", o->jar);
+  show_text(out, "module", o->main_module);
+  show_list(out, "args", (const char *const *)o->args, o->arg_count);
+  if (o->name != NULL && (o->main_class == NULL || strcmp(o->name, o->main_class) != 0))
+    show_text(out, "name", o->name);
+  show_text(out, "class_path", o->class_path);
+  show_text(out, "module_path", o->module_path);
+  show_list(out, "jvm", o->jvm_options.items, o->jvm_options.count);
+  show_addresses(out, "json", &o->json);
+  show_addresses(out, "zmq", &o->zmq);
+  for (size_t i = 0; i < o->executor_count; i++)
+    buffer_printf(out, " %.*s=%.*s.%.*s", TEXT_ARGS(o->executors[i].name),
+                  TEXT_ARGS(o->executors[i].class_name), TEXT_ARGS(o->executors[i].member));
+  for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+    int64_t value;
+    memcpy(&value, (const char *)o + numbers[i].offset, sizeof value);
+    if (value != numbers[i].standard)
+      buffer_printf(out, " %s=%lld", numbers[i].name, (long long)value);
+  }
+  show_text(out, "allow", o->allow);
+  show_flag(out, "ALLOW", o->default_action == POLICY_ALLOW);
+  show_flag(out, "debug", o->log_level == LOG_LEVEL_DEBUG);
+  show_flag(out, "service", o->as_service);
+  show_flag(out, "compat", o->compat_pal);
+  show_flag(out, "dry", o->dry_run);
+  show_flag(out, "uuid", o->has_uuid);
+  show_text(out, "show", o->show);
+  show_text(out, "of", o->show_value);
+  show_text(out, "first", o->show_first);
+  show_flag(out, "passed over", o->passed_over.count == 1);
 }
 
-UNIT_TEST(test_values)
+/* Without an environment. */
+#define TAKES(a_line, an_outcome)                                                                            \
+  {                                                                                                          \
+    .line = a_line, .shown = an_outcome                                                                      \
+  }
+
+static const struct {
+  const char *line;
+  const char *shown;
+  const char *environment[20];
+} good[] = {
+    TAKES("com.example.Main", " class=com.example.Main"),
+    /* bounds that follow others */
+    TAKES("--message-max 1G Main", " class=Main message_max=1073741824 input_max_total=4294967296"),
+    TAKES("--message-max 1G --input-max-total 1G Main",
+          " class=Main message_max=1073741824 input_max_total=1073741824"),
+    TAKES("--shm-ring 1G --shm-total 2147487744 Main",
+          " class=Main shm_ring=1073741824 shm_total=2147487744"),
+    TAKES("--shm-ring 0 --shm-total 0 Main", " class=Main shm_ring=0 shm_total=0"),
+    /* options end at the main class */
+    TAKES("-cp a.jar:b Main --json-rpc auto -x", " class=Main args=--json-rpc|auto|-x class_path=a.jar:b"),
+    TAKES("-jar /x/app.jar --name y", " jar=/x/app.jar args=--name|y name=app.jar"),
+    TAKES("-- --Main a", " class=--Main args=a"),
+    /* values */
+    TAKES(
+        "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea --compat pal "
+        "--rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
+        " name=jpeer jvm=-Xmx1g|-ea json=127.0.0.1:0 zmq=localhost:4712 grace_ms=2000 message_max=65536 "
+        "allow=a.**,b.C ALLOW debug service compat"),
+    TAKES("--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main",
+          " class=Main json=::1:81 zmq=0.0.0.0:0"),
+    {"--json-rpc unix:/run/p.sock --json-rpc [::1]:81 --json-rpc=unix:rel Main",
+     " class=Main json=/run/p.sock|::1:81|rel zmq=z",
+     {"JPEER_JSON_RPC", "auto", "JPEER_ZMQ_RPC", "ipc://z"}},
+    {"Main",
+     " class=Main json=127.0.0.1:0|/run/a|127.0.0.1:4711",
+     {"JPEER_JSON_RPC", " auto  unix:/run/a 4711"}},
+    TAKES("--thread-affinity a.b=Main.gui --fx-thread --thread-affinity=IO=a.b.Outer$Io._pool Main",
+          " class=Main a.b=Main.gui IO=a.b.Outer$Io._pool FX=javafx.application.Platform.runLater"),
+    {"Main",
+     " class=Main IO=a.Io.pool GUI=b.Gui.later FX=javafx.application.Platform.runLater",
+     {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later", "JPEER_FX_THREAD", "1"}},
+    /* the environment, and what comes before it */
+    {"--name from-line",
+     " name=from-line jvm=-Xmx1g|-ea json=127.0.0.1:0 allow=com.example.** service compat",
+     {"JPEER_JSON_RPC", "auto", "JPEER_JVM_OPTIONS", "-Xmx1g  -ea", "JPEER_COMPAT", "pal", "JPEER_NAME",
+      "from-variable", "JPEER_GRACE", "", "JPEER_AS_SERVICE", "yes", "JPEER_RPC_ALLOW", "com.example.**"}},
+    {"-J -Xss1m Main",
+     " class=Main jvm=-Xss1m",
+     {"JPEER_JVM_OPTIONS", "-Xmx1g  -ea", "JPEER_AS_SERVICE", "yes"}},
+    /* what java passes to the JVM goes there, in its order, between and among the peer's own options */
+    TAKES("-Xmx1g -J -Xss1m --json-rpc auto -Da.b=c -D -XX:+UseSerialGC Main",
+          " class=Main jvm=-Xmx1g|-Xss1m|-Da.b=c|-D|-XX:+UseSerialGC json=127.0.0.1:0"),
+    TAKES("-ea -da:a.b... -esa -dsa -enableassertions:x -disablesystemassertions Main",
+          " class=Main jvm=-ea|-da:a.b...|-esa|-dsa|-enableassertions:x|-disablesystemassertions"),
+    TAKES(
+        "--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads a=b "
+        "Main",
+        " class=Main jvm=--add-opens=a/b=ALL-UNNAMED|--add-opens=c/d=e|--add-modules=x,y|--add-exports=p/q=r|"
+        "--add-reads=a=b"),
+    TAKES("--patch-module a=b.jar --limit-modules a --upgrade-module-path u --enable-native-access m Main",
+          " class=Main "
+          "jvm=--patch-module=a=b.jar|--limit-modules=a|--upgrade-module-path=u|--enable-native-access=m"),
+    TAKES("-p mods --module-path=more --enable-preview --finalization=disabled Main",
+          " class=Main module_path=more "
+          "jvm=--module-path=mods|--module-path=more|--enable-preview|--finalization=disabled"),
+    TAKES("-javaagent:a.jar=x -agentlib:jdwp=server=y -agentpath:/x.so -verbose -verbose:gc Main",
+          " class=Main jvm=-javaagent:a.jar=x|-agentlib:jdwp=server=y|-agentpath:/x.so|-verbose|-verbose:gc"),
+    TAKES("-verbosegc -noverify -Xdiag -server -client --disable-@files Main",
+          " class=Main jvm=-verbose:gc|-Xverify:none|-Dsun.java.launcher.diag=true"),
+    TAKES("--illegal-native-access=deny --sun-misc-unsafe-memory-access=allow --illegal-access=deny Main",
+          " class=Main "
+          "jvm=--illegal-native-access=deny|--sun-misc-unsafe-memory-access=allow|--illegal-access=deny"),
+    TAKES("--show-module-resolution Main", " class=Main jvm=-Djdk.module.showModuleResolution=true"),
+    {"-Da=2 Main @x",
+     " class=Main args=@x class_path=c jvm=-Da=0|-Dz|-Da=1|-Db=x y|-Dq='|-Da=2",
+     {"JDK_JAVA_OPTIONS", "-Da=1 '-Db=x y' -cp c -Dq=\"'\"", "JPEER_JVM_OPTIONS", "-Da=0 -Dz"}},
+    TAKES("-cp @@x @@Main", " class=@Main class_path=@x"),
+    /* modules and class paths */
+    TAKES("-p mods -m a.b/c.Main --json-rpc x",
+          " module=a.b/c.Main args=--json-rpc|x name=a.b/c.Main module_path=mods jvm=--module-path=mods"),
+    {"--module=a",
+     " module=a name=a class_path=from-variable",
+     {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar"}},
+    {"-cp a --class-path b -Djava.class.path=c -classpath d Main",
+     " class=Main class_path=d",
+     {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar"}},
+    /* what only shows */
+    TAKES("-version", " name=jpeer show=-version"),
+    TAKES("-fullversion", " name=jpeer show=-fullversion"),
+    TAKES("--full-version", " name=jpeer show=--full-version"),
+    TAKES("-X", " name=jpeer show=-X"),
+    TAKES("--help-extra", " name=jpeer show=--help-extra"),
+    TAKES("--list-modules", " name=jpeer show=--list-modules"),
+    TAKES("--validate-modules", " name=jpeer show=--validate-modules"),
+    TAKES("--describe-module java.sql", " name=jpeer show=--describe-module of=java.sql"),
+    TAKES("--dry-run -showversion -splash:a.png Main", " class=Main dry first=-version passed over"),
+    TAKES("-?", " help"),
+};
+
+UNIT_TEST(test_what_is_taken)
 {
-  struct command command;
-  read_good(&command,
-            "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea "
-            "--compat pal --rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
-            NULL);
-  const struct run_options *options = &command.options;
-  assert_int_equal(options->json.count, 1);
-  assert_int_equal(options->zmq.count, 1);
-  assert_true(options->as_service && options->compat_pal);
-  assert_string_equal(options->json.items[0].host, "127.0.0.1");
-  assert_int_equal(options->json.items[0].port, 0);
-  assert_string_equal(options->zmq.items[0].host, "localhost");
-  assert_int_equal(options->zmq.items[0].port, 4712);
-  assert_int_equal(options->grace_ms, 2000);
-  assert_int_equal(options->message_max, 65536);
-  assert_int_equal(options->input_max_total, 256 << 20);
-  assert_int_equal(options->jvm_options.count, 2);
-  assert_string_equal(options->jvm_options.items[0], "-Xmx1g");
-  assert_string_equal(options->jvm_options.items[1], "-ea");
-  assert_int_equal(options->default_action, POLICY_ALLOW);
-  assert_string_equal(options->allow, "a.**,b.C");
-  assert_int_equal(options->log_level, LOG_LEVEL_DEBUG);
-  assert_string_equal(options->name, "jpeer");
-  run_options_fini(&command.options);
-
-  read_good(&command, "--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main", NULL);
-  assert_string_equal(options->json.items[0].host, "::1");
-  assert_int_equal(options->json.items[0].port, 81);
-  assert_string_equal(options->zmq.items[0].host, "0.0.0.0");
-  run_options_fini(&command.options);
-}
-
-UNIT_TEST(test_addresses)
-{
-  static const char *const environment[] = {"JPEER_JSON_RPC", "auto", "JPEER_ZMQ_RPC", "ipc://z", NULL};
-  struct command command;
-  const struct run_options *options = &command.options;
-  read_good(&command, "--json-rpc unix:/run/p.sock --json-rpc [::1]:81 --json-rpc=unix:rel Main",
-            environment);
-  assert_int_equal(options->json.count, 3);
-  struct net_endpoints endpoints = endpoints_for_net(&options->json);
-  assert_int_equal(endpoints.count, 3);
-  assert_string_equal(endpoints.items[0].path, "/run/p.sock");
-  assert_null(endpoints.items[1].path);
-  assert_string_equal(endpoints.items[1].host, "::1");
-  assert_int_equal(endpoints.items[1].port, 81);
-  assert_string_equal(endpoints.items[2].path, "rel");
-  assert_int_equal(options->zmq.count, 1);
-  assert_string_equal(options->zmq.items[0].path, "z");
-  run_options_fini(&command.options);
-
-  static const char *const split[] = {"JPEER_JSON_RPC", " auto  unix:/run/a 4711", NULL};
-  read_good(&command, "Main", split);
-  assert_int_equal(options->json.count, 3);
-  assert_string_equal(options->json.items[1].path, "/run/a");
-  assert_int_equal(options->json.items[2].port, 4711);
-  run_options_fini(&command.options);
-}
-
-static void assert_executor(const struct run_options *options, size_t i, const char *name,
-                            const char *class_name, const char *member)
-{
-  assert_true(i < options->executor_count);
-  assert_true(text_equal(options->executors[i].name, text_of(name)));
-  assert_true(text_equal(options->executors[i].class_name, text_of(class_name)));
-  assert_true(text_equal(options->executors[i].member, text_of(member)));
-}
-
-UNIT_TEST(test_executors)
-{
-  static const char *const environment[] = {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later",
-                                            "JPEER_FX_THREAD", "1", NULL};
-  struct command command;
-  read_good(&command, "Main", NULL);
-  assert_int_equal(command.options.executor_count, 0);
-  run_options_fini(&command.options);
-
-  read_good(&command,
-            "--thread-affinity a.b=Main.gui --fx-thread --thread-affinity=IO=a.b.Outer$Io._pool Main", NULL);
-  assert_int_equal(command.options.executor_count, 3);
-  assert_executor(&command.options, 0, "a.b", "Main", "gui");
-  assert_executor(&command.options, 1, "IO", "a.b.Outer$Io", "_pool");
-  assert_executor(&command.options, 2, "FX", "javafx.application.Platform", "runLater");
-  run_options_fini(&command.options);
-
-  read_good(&command, "Main", environment);
-  assert_int_equal(command.options.executor_count, 3);
-  assert_executor(&command.options, 1, "GUI", "b.Gui", "later");
-  run_options_fini(&command.options);
-}
-
-UNIT_TEST(test_environment)
-{
-  static const char *const environment[] = {"JPEER_JSON_RPC",
-                                            "auto",
-                                            "JPEER_JVM_OPTIONS",
-                                            "-Xmx1g  -ea",
-                                            "JPEER_COMPAT",
-                                            "pal",
-                                            "JPEER_NAME",
-                                            "from-variable",
-                                            "JPEER_GRACE",
-                                            "",
-                                            "JPEER_AS_SERVICE",
-                                            "yes",
-                                            "JPEER_RPC_ALLOW",
-                                            "com.example.**",
-                                            NULL};
-  struct command command;
-  read_good(&command, "--name from-line", environment);
-  const struct run_options *options = &command.options;
-  assert_int_equal(options->json.count, 1);
-  assert_true(options->compat_pal && options->as_service);
-  assert_string_equal(options->name, "from-line");
-  assert_string_equal(options->allow, "com.example.**");
-  assert_int_equal(options->grace_ms, 5000);
-  assert_int_equal(options->jvm_options.count, 2);
-  assert_string_equal(options->jvm_options.items[1], "-ea");
-  run_options_fini(&command.options);
-
-  read_good(&command, "-J -Xss1m Main", environment);
-  assert_false(options->as_service);
-  assert_string_equal(options->main_class, "Main");
-  assert_int_equal(options->jvm_options.count, 1);
-  run_options_fini(&command.options);
+  for (size_t i = 0; i < COUNT_OF(good); i++) {
+    struct command command;
+    struct buffer out;
+    buffer_init(&out);
+    if (read_command(&command, good[i].line, good[i].environment) != JP_OK)
+      fail_msg("jpeer run %s\n  said: %s", good[i].line, command.error.text);
+    show(&command.options, &out);
+    unit_assert_text(buffer_text(&out), text_of(good[i].shown), good[i].line, __LINE__);
+    buffer_fini(&out);
+    run_options_fini(&command.options);
+  }
 }
 
 UNIT_TEST(test_environment_errors)
@@ -414,6 +420,7 @@ UNIT_TEST(test_environment_errors)
       {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto|unix:PATH, not \"http\""},
       {{"JPEER_AS_SERVICE", "maybe"}, "JPEER_AS_SERVICE takes 1, true, yes, 0, false or no, not \"maybe\""},
       {{"JPEER_AS_SERVICE", "1", "JPEER_JAR", "a.jar"}, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set"},
+      {{"JDK_JAVA_OPTIONS", "-Da='b"}, "JDK_JAVA_OPTIONS: a quote (') is open at its end"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct command command;
@@ -423,184 +430,27 @@ UNIT_TEST(test_environment_errors)
   }
 }
 
-static void assert_items(const struct option_list *list, const char *const *items)
-{
-  size_t count = 0;
-  for (; items[count] != NULL; count++) {
-    assert_true(count < list->count);
-    assert_string_equal(list->items[count], items[count]);
-  }
-  assert_int_equal(list->count, count);
-}
-
-/* What java passes to the JVM goes there, in its order, between and among the peer's own options. */
-UNIT_TEST(test_options_of_java)
-{
-  static const struct {
-    const char *line;
-    const char *jvm_options[12];
-  } cases[] = {
-      {"-Xmx1g -J -Xss1m --json-rpc auto -Da.b=c -D -XX:+UseSerialGC Main",
-       {"-Xmx1g", "-Xss1m", "-Da.b=c", "-D", "-XX:+UseSerialGC"}},
-      {"-ea -da:a.b... -esa -dsa -enableassertions:x -disablesystemassertions Main",
-       {"-ea", "-da:a.b...", "-esa", "-dsa", "-enableassertions:x", "-disablesystemassertions"}},
-      {"--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads a=b "
-       "Main",
-       {"--add-opens=a/b=ALL-UNNAMED", "--add-opens=c/d=e", "--add-modules=x,y", "--add-exports=p/q=r",
-        "--add-reads=a=b"}},
-      {"--patch-module a=b.jar --limit-modules a --upgrade-module-path u --enable-native-access m Main",
-       {"--patch-module=a=b.jar", "--limit-modules=a", "--upgrade-module-path=u",
-        "--enable-native-access=m"}},
-      {"-p mods --module-path=more --enable-preview --finalization=disabled Main",
-       {"--module-path=mods", "--module-path=more", "--enable-preview", "--finalization=disabled"}},
-      {"-javaagent:a.jar=x -agentlib:jdwp=server=y -agentpath:/x.so -verbose -verbose:gc Main",
-       {"-javaagent:a.jar=x", "-agentlib:jdwp=server=y", "-agentpath:/x.so", "-verbose", "-verbose:gc"}},
-      {"-verbosegc -noverify -Xdiag -server -client --disable-@files Main",
-       {"-verbose:gc", "-Xverify:none", "-Dsun.java.launcher.diag=true"}},
-      {"--illegal-native-access=deny --sun-misc-unsafe-memory-access=allow --illegal-access=deny Main",
-       {"--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=allow", "--illegal-access=deny"}},
-      {"--show-module-resolution Main", {"-Djdk.module.showModuleResolution=true"}},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct command command;
-    read_good(&command, cases[i].line, NULL);
-    assert_items(&command.options.jvm_options, cases[i].jvm_options);
-    assert_string_equal(command.options.main_class, "Main");
-    run_options_fini(&command.options);
-  }
-}
-
-UNIT_TEST(test_modules_and_class_paths)
-{
-  struct command command;
-  const struct run_options *options = &command.options;
-  read_good(&command, "-p mods -m a.b/c.Main --json-rpc x", NULL);
-  assert_string_equal(options->main_module, "a.b/c.Main");
-  assert_string_equal(options->module_path, "mods");
-  assert_string_equal(options->name, "a.b/c.Main");
-  assert_null(options->main_class);
-  assert_null(options->class_path);
-  assert_int_equal(options->arg_count, 2);
-  assert_string_equal(options->args[0], "--json-rpc");
-  run_options_fini(&command.options);
-
-  static const char *const environment[] = {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar", NULL};
-  read_good(&command, "--module=a", environment);
-  assert_string_equal(options->main_module, "a");
-  assert_string_equal(options->class_path, "from-variable");
-  assert_null(options->jar);
-  run_options_fini(&command.options);
-
-  read_good(&command, "-cp a --class-path b -Djava.class.path=c -classpath d Main", environment);
-  assert_string_equal(options->class_path, "d");
-  assert_int_equal(options->jvm_options.count, 0);
-  run_options_fini(&command.options);
-}
-
-UNIT_TEST(test_what_only_shows)
-{
-  struct command command;
-  const struct run_options *options = &command.options;
-  static const char *const names[] = {"-version",     "-fullversion",   "--full-version",    "-X",
-                                      "--help-extra", "--list-modules", "--validate-modules"};
-  for (size_t i = 0; i < COUNT_OF(names); i++) {
-    read_good(&command, names[i], NULL);
-    assert_string_equal(options->show, names[i]);
-    assert_null(options->show_value);
-    run_options_fini(&command.options);
-  }
-  read_good(&command, "--describe-module java.sql", NULL);
-  assert_string_equal(options->show, "--describe-module");
-  assert_string_equal(options->show_value, "java.sql");
-  run_options_fini(&command.options);
-  read_good(&command, "--dry-run -showversion -splash:a.png Main", NULL);
-  assert_true(options->dry_run);
-  assert_string_equal(options->show_first, "-version");
-  assert_int_equal(options->passed_over.count, 1);
-  run_options_fini(&command.options);
-  read_good(&command, "-?", NULL);
-  assert_true(options->help);
-  run_options_fini(&command.options);
-}
-
-UNIT_TEST(test_the_variable_of_java)
-{
-  static const char *const environment[] = {"JDK_JAVA_OPTIONS", "-Da=1 '-Db=x y' -cp c -Dq=\"'\"",
-                                            "JPEER_JVM_OPTIONS", "-Da=0 -Dz", NULL};
-  struct command command;
-  const struct run_options *options = &command.options;
-  read_good(&command, "-Da=2 Main @x", environment);
-  static const char *const wanted[] = {"-Da=0", "-Dz", "-Da=1", "-Db=x y", "-Dq='", "-Da=2", NULL};
-  assert_items(&options->jvm_options, wanted);
-  assert_string_equal(options->class_path, "c");
-  assert_string_equal(options->args[0], "@x");
-  run_options_fini(&command.options);
-
-  static const struct {
-    const char *variable;
-    const char *message;
-  } errors[] = {
-      {"-Da='b", "JDK_JAVA_OPTIONS: a quote (') is open at its end"},
-      {"-Da Main", "JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
-      {"-jar a.jar", "JDK_JAVA_OPTIONS cannot have -jar: java takes it on its command line alone"},
-      {"-m a", "JDK_JAVA_OPTIONS cannot have -m: java takes it on its command line alone"},
-      {"-version", "JDK_JAVA_OPTIONS cannot have -version: java takes it on its command line alone"},
-      {"--json-rpc auto",
-       "JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
-      {"-Xmx1g --add-opens", "JDK_JAVA_OPTIONS ends before the value of --add-opens"},
-      {"@/nonexistent/x", "the argument file /nonexistent/x cannot be opened: No such file or directory"},
-  };
-  for (size_t i = 0; i < COUNT_OF(errors); i++) {
-    const char *const one[] = {"JDK_JAVA_OPTIONS", errors[i].variable, NULL};
-    assert_int_equal(read_command(&command, "Main", one), JP_INVALID);
-    assert_string_equal(command.error.text, errors[i].message);
-    run_options_fini(&command.options);
-  }
-}
-
-static void write_file(char *path, const char *content)
-{
-  strcpy(path, TEMPORARY_FILE);
-  temporary_file_write(path, content, strlen(content));
-}
-
+/* tests/unit/cli/test_java_arguments.c has the forms of such files. */
 UNIT_TEST(test_argument_files)
 {
-  char path[64];
+  static const char content[] =
+      "# for the peer\n--name \"a b\" -Dx='y z'\n--add-opens\n\ta/b=c @not-a-file two\n";
+  char path[] = TEMPORARY_FILE;
   char line[512];
+  char wanted[512];
   struct command command;
-  const struct run_options *options = &command.options;
-
-  write_file(path, "# for the peer\n--name \"a b\" -Dx='y z'\n--add-opens\n\ta/b=c @not-a-file two\n");
+  struct buffer out;
+  buffer_init(&out);
+  temporary_file_write(path, content, sizeof content - 1);
+  /* The main class is in the file, and no file is looked for in a file: the rest are its arguments. */
   snprintf(line, sizeof line, "-Xmx1g @%s @%s --name x", path, path);
-  read_good(&command, line, NULL);
-  static const char *const wanted[] = {"-Xmx1g", "-Dx=y z", "--add-opens=a/b=c", NULL};
-  assert_items(&options->jvm_options, wanted);
-  assert_string_equal(options->name, "a b");
-  assert_string_equal(options->main_class, "@not-a-file"); /* no file is looked for in a file */
-  assert_int_equal(options->arg_count, 4); /* the main class stood in the file: the rest are its arguments */
-  assert_string_equal(options->args[0], "two");
-  assert_int_equal(options->args[1][0], '@');
+  snprintf(wanted, sizeof wanted,
+           " class=@not-a-file args=two|@%s|--name|x name=a b jvm=-Xmx1g|-Dx=y z|--add-opens=a/b=c", path);
+  assert_int_equal(read_command(&command, line, NULL), JP_OK);
+  show(&command.options, &out);
+  unit_assert_text(buffer_text(&out), text_of(wanted), __FILE__, __LINE__);
   run_options_fini(&command.options);
-
-  snprintf(line, sizeof line, "--disable-@files @%s", path);
-  read_good(&command, line, NULL);
-  assert_string_equal(options->main_class, command.words[1]);
-  run_options_fini(&command.options);
-
-  read_good(&command, "-cp @@x @@Main", NULL);
-  assert_string_equal(options->class_path, "@x");
-  assert_string_equal(options->main_class, "@Main");
-  run_options_fini(&command.options);
-  unlink(path);
-
-  write_file(path, "app.jar");
-  snprintf(line, sizeof line, "-jar @%s @%s", path, path);
-  read_good(&command, line, NULL);
-  assert_string_equal(options->jar, "app.jar");
-  assert_int_equal(options->arg_count, 1);
-  assert_int_equal(options->args[0][0], '@');
-  run_options_fini(&command.options);
+  buffer_fini(&out);
   unlink(path);
 }
 
