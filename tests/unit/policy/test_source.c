@@ -4,17 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-
-static char path[] = TEMPORARY_FILE;
-
-static void write_policy(const char *yaml)
-{
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  assert_true(fputs(yaml, file) >= 0);
-  assert_int_equal(fclose(file), 0);
-}
 
 static bool allows(const struct policy *policy, struct text class_name)
 {
@@ -36,8 +25,8 @@ static bool source_allows(struct policy_source *source, struct text class_name)
 
 static struct policy_source *create(const char *yaml, const char *presets)
 {
-  write_policy(yaml);
-  const struct policy_config config = {.file = path, .presets = presets};
+  temporary_file_set(temporary_path, yaml);
+  const struct policy_config config = {.file = temporary_path, .presets = presets};
   struct policy_source *source;
   struct jp_error error = {0};
   assert_int_equal(policy_source_create(&config, &source, &error), JP_OK);
@@ -48,7 +37,7 @@ UNIT_TEST(a_reload_swaps_the_policy_whole)
 {
   struct policy_source *source = create("rules: [{class: a.A, action: ALLOW}]\n", NULL);
   struct policy *old = policy_source_take(source);
-  write_policy("rules: [{class: a.B, action: ALLOW}]\n");
+  temporary_file_set(temporary_path, "rules: [{class: a.B, action: ALLOW}]\n");
   struct jp_error error = {0};
   assert_int_equal(policy_source_reload(source, &error), JP_OK);
   assert_false(policy_source_is_current(source, old));
@@ -70,16 +59,16 @@ UNIT_TEST(what_fails_leaves_the_old_one)
   struct policy_source *source = create("rules: [{class: a.A, action: ALLOW}]\n", NULL);
   struct policy *before = policy_source_take(source);
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-    write_policy(wrong[i]);
+    temporary_file_set(temporary_path, wrong[i]);
     struct jp_error error = {0};
     assert_int_equal(policy_source_reload(source, &error), JP_INVALID);
-    assert_memory_equal(error.text, path, strlen(path));
+    assert_memory_equal(error.text, temporary_path, strlen(temporary_path));
     assert_true(policy_source_is_current(source, before));
   }
-  unlink(path);
+  unlink(temporary_path);
   struct jp_error error = {0};
   assert_int_equal(policy_source_reload(source, &error), JP_IO);
-  assert_non_null(strstr(error.text, path));
+  assert_non_null(strstr(error.text, temporary_path));
   assert_true(source_allows(source, TEXT("a.A")));
   policy_destroy(before);
   policy_source_destroy(source);
@@ -88,7 +77,7 @@ UNIT_TEST(what_fails_leaves_the_old_one)
 UNIT_TEST(the_command_line_is_kept)
 {
   struct policy_source *source = create("defaultAction: ALLOW\n", "deny-scripting");
-  write_policy("defaultAction: ALLOW\npresets: {deny-serialization: true}\n");
+  temporary_file_set(temporary_path, "defaultAction: ALLOW\npresets: {deny-serialization: true}\n");
   struct jp_error error = {0};
   assert_int_equal(policy_source_reload(source, &error), JP_OK);
   assert_false(source_allows(source, TEXT("javax.script.ScriptEngine")));
@@ -130,8 +119,8 @@ UNIT_TEST(many_take_while_one_reloads)
   for (int i = 0; i < TAKERS; i++)
     assert_int_equal(pthread_create(&takers[i], NULL, take_on_and_on, &race), 0);
   for (int i = 0; i < RELOADS; i++) {
-    write_policy(i % 2 == 0 ? "rules: [{class: a.B, action: ALLOW}]\n"
-                            : "rules: [{class: a.A, action: ALLOW}]\n");
+    temporary_file_set(temporary_path, i % 2 == 0 ? "rules: [{class: a.B, action: ALLOW}]\n"
+                                                  : "rules: [{class: a.A, action: ALLOW}]\n");
     struct jp_error error = {0};
     assert_int_equal(policy_source_reload(race.source, &error), JP_OK);
   }
@@ -141,18 +130,4 @@ UNIT_TEST(many_take_while_one_reloads)
   policy_source_destroy(race.source);
 }
 
-static int make_file(void **state)
-{
-  (void)state;
-  temporary_file_write(path, "", 0);
-  return 0;
-}
-
-static int remove_file(void **state)
-{
-  (void)state;
-  unlink(path);
-  return 0;
-}
-
-UNIT_MAIN_WITH(make_file, remove_file)
+UNIT_MAIN_WITH(temporary_file_make, temporary_file_remove)

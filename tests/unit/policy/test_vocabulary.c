@@ -17,8 +17,10 @@ UNIT_TEST(test_each_constant_has_its_word)
 {
   check_words(&policy_channel_words, POLICY_CHANNELS);
   check_words(&policy_category_words, POLICY_CATEGORIES);
-  assert_string_equal(policy_channel_name(POLICY_ZMQ), "ZMQ_SOCKET_RPC");
-  assert_string_equal(policy_channel_name(POLICY_REPLAY), "REPLAY_INJECTION");
+  static const char *const names[] = {"WEBSOCKET_RPC", "HTTP_RPC", "ZMQ_SOCKET_RPC",
+                                      "LOG_RPC",       "CLI_RPC",  "REPLAY_INJECTION"};
+  for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
+    assert_string_equal(policy_channel_name((enum policy_channel)channel), names[channel]);
 }
 
 UNIT_TEST(test_each_visibility_has_a_word)

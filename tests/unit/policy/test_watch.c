@@ -1,26 +1,15 @@
 #include "policy/watch.h"
 
 #include "base/clock.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/temporary_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { SPIN_MS = 60000, NEVER_MS = 86400000 };
 
 static char folder[] = "/tmp/jpeer-watch-XXXXXX";
 static char path[64];
 static char other_path[64];
-
-static void write_to(const char *where, const char *yaml)
-{
-  FILE *file = fopen(where, "w");
-  assert_non_null(file);
-  assert_true(fputs(yaml, file) >= 0);
-  assert_int_equal(fclose(file), 0);
-}
 
 struct watched {
   struct policy_source *source;
@@ -63,55 +52,45 @@ static void check_default(const struct watched *watched, bool allow)
   policy_destroy(policy);
 }
 
-/* No look by time would come within the test's patience. */
-UNIT_TEST(a_written_file_is_seen_by_inotify)
+/* watched_path: the file as the policy names it. No look by time would come within the test's patience. */
+static void check_is_seen(const char *watched_path, bool is_replaced)
 {
-  write_to(path, "defaultAction: DENY\n");
-  struct watched watched = start(path, NEVER_MS);
-  write_to(path, "defaultAction: ALLOW\n");
+  struct watched watched = start(watched_path, NEVER_MS);
+  temporary_file_set(is_replaced ? other_path : path, "defaultAction: ALLOW\n");
+  if (is_replaced)
+    assert_int_equal(rename(other_path, path), 0);
   await_another(&watched);
   check_default(&watched, true);
   stop(&watched);
 }
 
-UNIT_TEST(a_file_in_the_place_of_another_is_seen)
-{
-  write_to(path, "defaultAction: DENY\n");
-  struct watched watched = start(path, NEVER_MS);
-  write_to(other_path, "defaultAction: ALLOW\n");
-  assert_int_equal(rename(other_path, path), 0);
-  await_another(&watched);
-  check_default(&watched, true);
-  stop(&watched);
-}
-
-UNIT_TEST(a_file_behind_a_link_is_seen)
+UNIT_TEST(a_file_is_seen_when_it_is_written_or_replaced_or_is_behind_a_link)
 {
   char link_folder[80];
   char link_path[96];
+  for (int is_replaced = 0; is_replaced < 2; is_replaced++) {
+    temporary_file_set(path, "defaultAction: DENY\n");
+    check_is_seen(path, is_replaced);
+  }
   snprintf(link_folder, sizeof link_folder, "%s/links", folder);
   snprintf(link_path, sizeof link_path, "%s/policy.yaml", link_folder);
   assert_int_equal(mkdir(link_folder, 0700), 0);
-  write_to(path, "defaultAction: DENY\n");
+  temporary_file_set(path, "defaultAction: DENY\n");
   assert_int_equal(symlink(path, link_path), 0);
-  struct watched watched = start(link_path, NEVER_MS);
-  write_to(path, "defaultAction: ALLOW\n");
-  await_another(&watched);
-  check_default(&watched, true);
-  stop(&watched);
+  check_is_seen(link_path, false);
   unlink(link_path);
   rmdir(link_folder);
 }
 
 UNIT_TEST(a_wrong_file_and_a_missing_one_change_nothing)
 {
-  write_to(path, "defaultAction: DENY\n");
+  temporary_file_set(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 10);
-  write_to(path, "defaultAction: PERHAPS\n");
+  temporary_file_set(path, "defaultAction: PERHAPS\n");
   policy_watch_reload(watched.watch);
   unlink(path);
   policy_watch_reload(watched.watch);
-  write_to(path, "defaultAction: ALLOW\n");
+  temporary_file_set(path, "defaultAction: ALLOW\n");
   await_another(&watched); /* the first that came is the good one: nothing was in force between */
   check_default(&watched, true);
   stop(&watched);
@@ -119,9 +98,9 @@ UNIT_TEST(a_wrong_file_and_a_missing_one_change_nothing)
 
 UNIT_TEST(with_no_interval_only_a_request_reloads)
 {
-  write_to(path, "defaultAction: DENY\n");
+  temporary_file_set(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 0);
-  write_to(path, "defaultAction: ALLOW\n");
+  temporary_file_set(path, "defaultAction: ALLOW\n");
   check_default(&watched, false);
   policy_watch_reload(watched.watch);
   await_another(&watched);
@@ -132,7 +111,7 @@ UNIT_TEST(with_no_interval_only_a_request_reloads)
 /* Opening it would wait for a writer, and the end of the watch with it. */
 UNIT_TEST(a_pipe_is_not_read_again)
 {
-  write_to(path, "defaultAction: DENY\n");
+  temporary_file_set(path, "defaultAction: DENY\n");
   struct watched watched = start(path, 10);
   unlink(path);
   assert_int_equal(mkfifo(path, 0600), 0);
