@@ -97,52 +97,50 @@ UNIT_TEST(every_value_for_every_type)
   }
 }
 
-UNIT_TEST(values_arrive_whole)
+/* The value that is read for a letter, as a double. */
+static double read_as(const char *written, char letter)
 {
   union primitive_value out;
-  struct op_value value = value_of("-7");
-  assert_int_equal(op_scalar_read(&value, 'B', &out), OP_SCALAR_FITS);
-  assert_int_equal(out.b, -7);
-  assert_int_equal(op_scalar_read(&value, 'S', &out), OP_SCALAR_FITS);
-  assert_int_equal(out.s, -7);
-  assert_int_equal(op_scalar_read(&value, 'J', &out), OP_SCALAR_FITS);
-  assert_int_equal(out.j, -7);
-  assert_int_equal(op_scalar_read(&value, 'F', &out), OP_SCALAR_FITS);
-  assert_true(out.f == -7.0F);
+  struct op_value value = value_of(written);
+  if (op_scalar_read(&value, letter, &out) != OP_SCALAR_FITS)
+    fail_msg("%s does not fit %c", written, letter);
+  switch (letter) {
+  case 'B':
+    return out.b;
+  case 'S':
+    return out.s;
+  case 'C':
+    return out.c;
+  case 'J':
+    return (double)out.j;
+  case 'F':
+    return (double)out.f;
+  default:
+    return out.d;
+  }
+}
 
+UNIT_TEST(values_arrive_whole)
+{
+  for (const char *letter = "BSJFD"; *letter != '\0'; letter++)
+    assert_true(read_as("-7", *letter) == -7);
   /* Rounded once: through a double it would be 16777216. */
-  value = value_of("16777217.0000001");
-  assert_int_equal(op_scalar_read(&value, 'F', &out), OP_SCALAR_FITS);
-  assert_true(out.f == 16777218.0F);
-  value = value_of("0.1f");
-  assert_int_equal(op_scalar_read(&value, 'D', &out), OP_SCALAR_FITS);
-  assert_true(out.d == (double)0.1F);
-  value = value_of("16777217000000000000000f"); /* beyond 64 bits */
-  assert_int_equal(op_scalar_read(&value, 'D', &out), OP_SCALAR_FITS);
-  assert_true(out.d == (double)16777217000000000000000.0F);
-  value = value_of("\"\xE2\x82\xAC\"");
-  assert_int_equal(op_scalar_read(&value, 'C', &out), OP_SCALAR_FITS);
-  assert_int_equal(out.c, 0x20AC);
-  value = value_of("\"NaN\"");
-  assert_int_equal(op_scalar_read(&value, 'F', &out), OP_SCALAR_FITS);
-  assert_true(isnan(out.f));
+  assert_true(read_as("16777217.0000001", 'F') == 16777218);
+  assert_true(read_as("0.1f", 'D') == (double)0.1F);
+  assert_true(read_as("16777217000000000000000f", 'D') ==
+              (double)16777217000000000000000.0F); /* beyond 64 bits */
+  assert_true(read_as("\"\xE2\x82\xAC\"", 'C') == 0x20AC);
+  assert_true(isnan(read_as("\"NaN\"", 'F')));
 }
 
 UNIT_TEST(minus_zero_keeps_its_sign)
 {
   static const char *const zeros[] = {"-0", "-0f", "-0.0", "\"-0\""};
   for (size_t i = 0; i < COUNT_OF(zeros); i++) {
-    union primitive_value out;
-    struct op_value value = value_of(zeros[i]);
-    assert_int_equal(op_scalar_read(&value, 'D', &out), OP_SCALAR_FITS);
-    assert_true(out.d == 0 && signbit(out.d));
-    assert_int_equal(op_scalar_read(&value, 'F', &out), OP_SCALAR_FITS);
-    assert_true(out.f == 0 && signbit(out.f));
+    assert_true(read_as(zeros[i], 'D') == 0 && signbit(read_as(zeros[i], 'D')));
+    assert_true(read_as(zeros[i], 'F') == 0 && signbit(read_as(zeros[i], 'F')));
   }
-  union primitive_value out;
-  struct op_value zero = value_of("0");
-  assert_int_equal(op_scalar_read(&zero, 'D', &out), OP_SCALAR_FITS);
-  assert_false(signbit(out.d));
+  assert_false(signbit(read_as("0", 'D')));
 }
 
 /* As a codec gives them whose numbers are no text. */

@@ -6,104 +6,74 @@
 
 #include <stdio.h>
 
-enum outcome { TAKEN, RESERVED, BAD_CHARACTERS };
+static const char reserved_text[] = "Type name is a Java reserved keyword";
+static const char bad_text[] = "Invalid characters in type";
 
-static const char *const texts[] = {
-    [RESERVED] = "Type name is a Java reserved keyword", [BAD_CHARACTERS] = "Invalid characters in type"};
-
-/* What the caller writes, and what it is as an argument and as a target: base, dimensions, name. */
+/* What the caller writes: base, dimensions, and the name as an argument and as a target, NULL: it is reserved. */
 static const struct type_case {
   struct text written;
-  enum outcome as_argument;
-  enum outcome as_target;
   char base;
   unsigned dimensions;
   const char *argument_name;
   const char *target_name;
 } cases[] = {
-    {TEXT("int"), TAKEN, RESERVED, 'I', 0, "int", NULL},
-    {TEXT("boolean"), TAKEN, RESERVED, 'Z', 0, "boolean", NULL},
-    {TEXT("double[]"), TAKEN, TAKEN, 'D', 1, "double", "double"},
-    {TEXT("int[][]"), TAKEN, TAKEN, 'I', 2, "int", "int"},
-    {TEXT("[[J"), TAKEN, TAKEN, 'J', 2, "long", "long"},
-    {TEXT("[Z"), TAKEN, TAKEN, 'Z', 1, "boolean", "boolean"},
-    {TEXT("[Ljava.lang.String;"), TAKEN, TAKEN, 'L', 1, "java.lang.String", "java.lang.String"},
-    {TEXT("[[La.B$C;"), TAKEN, TAKEN, 'L', 2, "a.B$C", "a.B$C"},
-    {TEXT("String"), TAKEN, TAKEN, 'L', 0, "java.lang.String", "String"},
-    {TEXT("String[]"), TAKEN, TAKEN, 'L', 1, "java.lang.String", "String"},
-    {TEXT("[LInteger;"), TAKEN, TAKEN, 'L', 1, "java.lang.Integer", "Integer"},
-    {TEXT("java.lang.Integer[]"), TAKEN, TAKEN, 'L', 1, "java.lang.Integer", "java.lang.Integer"},
-    {TEXT("com.example.Foo"), TAKEN, TAKEN, 'L', 0, "com.example.Foo", "com.example.Foo"},
-    {TEXT("java.util.Map$Entry"), TAKEN, TAKEN, 'L', 0, "java.util.Map$Entry", "java.util.Map$Entry"},
-    {TEXT("Outer$1"), TAKEN, TAKEN, 'L', 0, "Outer$1", "Outer$1"},
-    {TEXT("Calculator"), TAKEN, TAKEN, 'L', 0, "Calculator", "Calculator"},
-    {TEXT("string"), TAKEN, TAKEN, 'L', 0, "string", "string"},
-    {TEXT("BigDecimal"), TAKEN, TAKEN, 'L', 0, "BigDecimal", "BigDecimal"},
-    {TEXT("x.String"), TAKEN, TAKEN, 'L', 0, "x.String", "x.String"},
-    {TEXT("I"), TAKEN, TAKEN, 'L', 0, "I", "I"},
-    {TEXT("\xC3\x9C"
-          "ber"),
-     TAKEN, TAKEN, 'L', 0,
-     "\xC3\x9C"
-     "ber",
-     "\xC3\x9C"
-     "ber"},
-    {TEXT("a.do.if"), TAKEN, TAKEN, 'L', 0, "a.do.if", "a.do.if"},
-    {TEXT("tryit"), TAKEN, TAKEN, 'L', 0, "tryit", "tryit"},
-
-    {TEXT("try"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("class[]"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("[Lclass;"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("[Lint;"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("void"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("void[]"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("null"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("true"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("_"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-    {TEXT("while"), RESERVED, RESERVED, 0, 0, NULL, NULL},
-
-    {TEXT(""), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a:b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("java/lang/String"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[Ljava/lang/String;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("List<String>"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("int ..."), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("int []"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT(" int"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("int[3]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("int]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("int["), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[I[]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[["), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[V"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[X"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[int"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[L;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[La"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("[La;;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("Ljava.lang.String;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT(".a"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a."), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a..b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a.1b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("1"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a-b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a\0b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
-    {TEXT("a\nb"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int"), 'I', 0, "int", NULL},
+    {TEXT("boolean"), 'Z', 0, "boolean", NULL},
+    {TEXT("double[]"), 'D', 1, "double", "double"},
+    {TEXT("int[][]"), 'I', 2, "int", "int"},
+    {TEXT("[[J"), 'J', 2, "long", "long"},
+    {TEXT("[Z"), 'Z', 1, "boolean", "boolean"},
+    {TEXT("[Ljava.lang.String;"), 'L', 1, "java.lang.String", "java.lang.String"},
+    {TEXT("[[La.B$C;"), 'L', 2, "a.B$C", "a.B$C"},
+    {TEXT("String"), 'L', 0, "java.lang.String", "String"},
+    {TEXT("String[]"), 'L', 1, "java.lang.String", "String"},
+    {TEXT("[LInteger;"), 'L', 1, "java.lang.Integer", "Integer"},
+    {TEXT("java.lang.Integer[]"), 'L', 1, "java.lang.Integer", "java.lang.Integer"},
+    {TEXT("com.example.Foo"), 'L', 0, "com.example.Foo", "com.example.Foo"},
+    {TEXT("java.util.Map$Entry"), 'L', 0, "java.util.Map$Entry", "java.util.Map$Entry"},
+    {TEXT("Outer$1"), 'L', 0, "Outer$1", "Outer$1"},
+    {TEXT("Calculator"), 'L', 0, "Calculator", "Calculator"},
+    {TEXT("string"), 'L', 0, "string", "string"},
+    {TEXT("BigDecimal"), 'L', 0, "BigDecimal", "BigDecimal"},
+    {TEXT("x.String"), 'L', 0, "x.String", "x.String"},
+    {TEXT("I"), 'L', 0, "I", "I"},
+    {TEXT("r\xC3\xBC"), 'L', 0, "r\xC3\xBC", "r\xC3\xBC"},
+    {TEXT("a.do.if"), 'L', 0, "a.do.if", "a.do.if"},
+    {TEXT("tryit"), 'L', 0, "tryit", "tryit"},
 };
 
-static void check_case(const struct type_case *c,
-                       enum jp_status (*parse)(struct text, struct op_type *, struct jp_error *),
-                       enum outcome wanted, const char *name)
+static const struct text reserved[] = {TEXT("class[]"), TEXT("[Lclass;"), TEXT("[Lint;"), TEXT("void[]")};
+
+static const char *const bad[] = {"",       "[]",   "a:b",    "a/B",  "[La/B;", "A<B>",  "int ...",
+                                  "int []", " int", "int[3]", "int]", "int[",   "[I[]",  "[[",
+                                  "[V",     "[X",   "[int",   "[L;",  "[La",    "[La;;", "La.B;",
+                                  ".a",     "a.",   "a..b",   "a.1b", "1",      "a-b",   "a\nb"};
+
+typedef enum jp_status parse_function(struct text, struct op_type *, struct jp_error *);
+
+static void check_refused(struct text written, const char *wanted)
+{
+  static parse_function *const functions[] = {op_type_parse_argument, op_type_parse_target};
+  for (size_t i = 0; i < COUNT_OF(functions); i++) {
+    char *copy = unit_exact_copy(written.data, written.len);
+    struct op_type type;
+    struct jp_error error = {0};
+    enum jp_status status = functions[i]((struct text){copy, written.len}, &type, &error);
+    if (status != JP_INVALID || !text_starts_with(text_of(error.text), text_of(wanted)))
+      fail_msg("%s: status %d, %s", written.data, status, error.text);
+    test_free(copy);
+  }
+}
+
+static void check_taken(const struct type_case *c, parse_function *parse, const char *name)
 {
   char *copy = unit_exact_copy(c->written.data, c->written.len);
   struct op_type type;
   struct jp_error error = {0};
   enum jp_status status = parse((struct text){copy, c->written.len}, &type, &error);
-  if (wanted != TAKEN) {
-    if (status != JP_INVALID || !text_starts_with(text_of(error.text), text_of(texts[wanted])))
-      fail_msg("%s: status %d, %s", c->written.data, status, error.text);
+  if (name == NULL) {
+    assert_int_equal(status, JP_INVALID);
+    assert_true(text_starts_with(text_of(error.text), text_of(reserved_text)));
   } else {
     if (status != JP_OK)
       fail_msg("%s: %s", c->written.data, error.text);
@@ -114,16 +84,17 @@ static void check_case(const struct type_case *c,
   test_free(copy);
 }
 
-UNIT_TEST(reads_what_arguments_say)
+UNIT_TEST(reads_what_arguments_and_targets_say)
 {
-  for (size_t i = 0; i < COUNT_OF(cases); i++)
-    check_case(&cases[i], op_type_parse_argument, cases[i].as_argument, cases[i].argument_name);
-}
-
-UNIT_TEST(reads_what_targets_say)
-{
-  for (size_t i = 0; i < COUNT_OF(cases); i++)
-    check_case(&cases[i], op_type_parse_target, cases[i].as_target, cases[i].target_name);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    check_taken(&cases[i], op_type_parse_argument, cases[i].argument_name);
+    check_taken(&cases[i], op_type_parse_target, cases[i].target_name);
+  }
+  for (size_t i = 0; i < COUNT_OF(reserved); i++)
+    check_refused(reserved[i], reserved_text);
+  for (size_t i = 0; i < COUNT_OF(bad); i++)
+    check_refused(text_of(bad[i]), bad_text);
+  check_refused(TEXT("a\0b"), bad_text);
 }
 
 UNIT_TEST(takes_no_error_to_fill)
@@ -146,32 +117,28 @@ UNIT_TEST(refuses_every_reserved_word)
     struct op_type type;
     struct jp_error error;
     assert_int_equal(op_type_parse_target(text_of(words[i]), &type, &error), JP_INVALID);
-    assert_true(text_starts_with(text_of(error.text), text_of(texts[RESERVED])));
+    assert_true(text_starts_with(text_of(error.text), text_of(reserved_text)));
   }
 }
 
 UNIT_TEST(completes_the_common_names_of_arguments)
 {
-  static const char *const lang[] = {"Boolean",    "Byte",         "Character",     "Short",     "Integer",
-                                     "Long",       "Float",        "Double",        "Number",    "Object",
-                                     "String",     "CharSequence", "Class",         "Iterable",  "Appendable",
-                                     "Comparable", "Runnable",     "StringBuilder", "Throwable", "Void"};
-  static const char *const util[] = {"Collection", "List",          "Set",      "Map",        "ArrayList",
-                                     "LinkedList", "HashMap",       "TreeMap",  "HashSet",    "LinkedHashMap",
-                                     "TreeSet",    "LinkedHashSet", "UUID",     "ArrayDeque", "Comparator",
-                                     "Date",       "Iterator",      "Optional", "WeakHashMap"};
-  char full[64];
-  struct op_type type;
-  for (size_t i = 0; i < COUNT_OF(lang); i++) {
-    snprintf(full, sizeof full, "java.lang.%s", lang[i]);
-    assert_int_equal(op_type_parse_argument(text_of(lang[i]), &type, NULL), JP_OK);
-    unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
-  }
-  for (size_t i = 0; i < COUNT_OF(util); i++) {
-    snprintf(full, sizeof full, "java.util.%s", util[i]);
-    assert_int_equal(op_type_parse_argument(text_of(util[i]), &type, NULL), JP_OK);
-    unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
-  }
+  static const char *const names[][20] = {
+      {"Boolean",    "Byte",       "Character", "Short",         "Integer",      "Long",  "Float",
+       "Double",     "Number",     "Object",    "String",        "CharSequence", "Class", "Iterable",
+       "Appendable", "Comparable", "Runnable",  "StringBuilder", "Throwable",    "Void"},
+      {"Collection", "List", "Set", "Map", "ArrayList", "LinkedList", "HashMap", "TreeMap", "HashSet",
+       "LinkedHashMap", "TreeSet", "LinkedHashSet", "UUID", "ArrayDeque", "Comparator", "Date", "Iterator",
+       "Optional", "WeakHashMap"}};
+  static const char *const packages[] = {"java.lang", "java.util"};
+  for (size_t i = 0; i < COUNT_OF(packages); i++)
+    for (size_t j = 0; j < COUNT_OF(names[i]) && names[i][j] != NULL; j++) {
+      char full[64];
+      struct op_type type;
+      snprintf(full, sizeof full, "%s.%s", packages[i], names[i][j]);
+      assert_int_equal(op_type_parse_argument(text_of(names[i][j]), &type, NULL), JP_OK);
+      unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
+    }
 }
 
 UNIT_TEST(has_255_dimensions_at_the_most)
