@@ -50,8 +50,8 @@ static void expect_file(const char *name, const char *json_name)
 
   char expected[512];
   snprintf(expected, sizeof expected,
-           "{\"uuid\":\"00000000-0000-0000-0000-000000000000\",\"name\":%s,\"pid\":%ld,"
-           "\"addresses\":[\"ws://127.0.0.1:1/rpc\",\"tcp://127.0.0.1:2\"]}\n",
+           "{\"uuid\":\"00000000-0000-0000-0000-000000000000\",\"name\":%s,\"pid\":%ld,\"addresses\":[\"ws://"
+           "127.0.0.1:1/rpc\",\"tcp://127.0.0.1:2\"]}\n",
            json_name, (long)getpid());
   char content[512] = "";
   FILE *file = fopen(path, "r");

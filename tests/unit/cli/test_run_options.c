@@ -75,14 +75,13 @@ static const struct {
      "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
     {"--allow-origin * Main",
      "--allow-origin takes origins one by one, since * would let every web page call the peer, not \"*\""},
-    {"--allow-origin http://a.test,* Main",
-     "--allow-origin takes origins one by one, since * would let every web "
-     "page call the peer, not \"http://a.test,*\""},
+    {"--allow-origin http://a.test,* Main", "--allow-origin takes origins one by one, since * would let "
+                                            "every web page call the peer, not \"http://a.test,*\""},
     {"--allow-origin null Main",
      "--allow-origin takes origins one by one, since any web page can have null for one, not \"null\""},
-    {"--allow-origin http://a.test/ Main", "--allow-origin takes origins (scheme://host[:port]) between "
-                                           "commas (\"http://a.test/\" has no host alone "
-                                           "behind its scheme), not \"http://a.test/\""},
+    {"--allow-origin http://a.test/ Main",
+     "--allow-origin takes origins (scheme://host[:port]) between commas (\"http://a.test/\" has no host "
+     "alone behind its scheme), not \"http://a.test/\""},
     {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"never\""},
     {"--json-rpc unix: Main", "--json-rpc takes the path of a file, not \"unix:\""},
     {"--json-rpc unix:@x Main", "--json-rpc takes a path, because an abstract name has no mode that keeps "
@@ -91,19 +90,15 @@ static const struct {
     {"--zmq-rpc unix:x Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"unix:x\""},
     {"--zmq-rpc ipc://a/ Main", "--zmq-rpc takes the path of a file, not \"ipc://a/\""},
     {"--json-rpc 1 --json-rpc 2 --json-rpc 3 --json-rpc 4 --json-rpc 5 --json-rpc 6 --json-rpc 7 --json-rpc "
-     "8 "
-     "--json-rpc 9 Main",
+     "8 --json-rpc 9 Main",
      "--json-rpc takes 8 addresses at most, not \"9\""},
     {"--json-rpc unix:x --json-rpc 0.0.0.0:80 Main",
      "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches 0.0.0.0 "
-     "could "
-     "use the peer"},
+     "could use the peer"},
     {"--json-rpc 0.0.0.0:80 Main", "--json-rpc takes a loopback address unless --insecure-listen is given: "
-                                   "anyone who reaches 0.0.0.0 could "
-                                   "use the peer"},
-    {"--zmq-rpc [::]:auto Main",
-     "--zmq-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches :: could use "
-     "the peer"},
+                                   "anyone who reaches 0.0.0.0 could use the peer"},
+    {"--zmq-rpc [::]:auto Main", "--zmq-rpc takes a loopback address unless --insecure-listen is given: "
+                                 "anyone who reaches :: could use the peer"},
     {"--json-rpc 127.0.0.1.example.org:80 Main",
      "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches "
      "127.0.0.1.example.org could use the peer"},
@@ -133,20 +128,17 @@ static const struct {
     {"--fx-thread=1 Main", "--fx-thread takes no value"},
     {"--grace 1d Main",
      "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not \"1d\""},
-    {"--grace 99999999999999999999 Main",
-     "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not "
-     "\"99999999999999999999\""},
+    {"--grace 99999999999999999999 Main", "--grace takes MS: milliseconds, or a number with ms, s, m or h, "
+                                          "from 0 to 86400000 ms, not \"99999999999999999999\""},
     {"--message-max 9223372036854775807G Main",
      "--message-max takes BYTES, from 256 to 1073741824, not \"9223372036854775807G\""},
     {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
     {"--message-max 2M --input-max-total 1M Main",
      "--input-max-total takes at least --message-max, which is 2097152 bytes"},
-    {"--shm-ring 1G Main",
-     "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, which is "
-     "2147487744 bytes"},
-    {"--shm-total 0 Main",
-     "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, which is "
-     "2101248 bytes"},
+    {"--shm-ring 1G Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
+                           "--shm-ring, which is 2147487744 bytes"},
+    {"--shm-total 0 Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
+                           "--shm-ring, which is 2101248 bytes"},
     {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
     {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
     {"--depth-max -4 Main", "--depth-max takes N, from 4 to 256, not \"-4\""},
@@ -320,11 +312,10 @@ static const struct {
     TAKES("-jar /x/app.jar --name y", " jar=/x/app.jar args=--name|y name=app.jar"),
     TAKES("-- --Main a", " class=--Main args=a"),
     /* values */
-    TAKES(
-        "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea --compat pal "
-        "--rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
-        " name=jpeer jvm=-Xmx1g|-ea json=127.0.0.1:0 zmq=localhost:4712 grace_ms=2000 message_max=65536 "
-        "allow=a.**,b.C ALLOW debug service compat"),
+    TAKES("--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea --compat "
+          "pal --rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
+          " name=jpeer jvm=-Xmx1g|-ea json=127.0.0.1:0 zmq=localhost:4712 grace_ms=2000 message_max=65536 "
+          "allow=a.**,b.C ALLOW debug service compat"),
     TAKES("--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main",
           " class=Main json=::1:81 zmq=0.0.0.0:0"),
     {"--json-rpc unix:/run/p.sock --json-rpc [::1]:81 --json-rpc=unix:rel Main",
@@ -351,11 +342,11 @@ static const struct {
           " class=Main jvm=-Xmx1g|-Xss1m|-Da.b=c|-D|-XX:+UseSerialGC json=127.0.0.1:0"),
     TAKES("-ea -da:a.b... -esa -dsa -enableassertions:x -disablesystemassertions Main",
           " class=Main jvm=-ea|-da:a.b...|-esa|-dsa|-enableassertions:x|-disablesystemassertions"),
-    TAKES(
-        "--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads a=b "
-        "Main",
-        " class=Main jvm=--add-opens=a/b=ALL-UNNAMED|--add-opens=c/d=e|--add-modules=x,y|--add-exports=p/q=r|"
-        "--add-reads=a=b"),
+    TAKES("--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads "
+          "a=b Main",
+          " class=Main "
+          "jvm=--add-opens=a/b=ALL-UNNAMED|--add-opens=c/d=e|--add-modules=x,y|--add-exports=p/"
+          "q=r|--add-reads=a=b"),
     TAKES("--patch-module a=b.jar --limit-modules a --upgrade-module-path u --enable-native-access m Main",
           " class=Main "
           "jvm=--patch-module=a=b.jar|--limit-modules=a|--upgrade-module-path=u|--enable-native-access=m"),

@@ -139,9 +139,8 @@ static const struct exchange envelopes[] = {
     {"{`jsonrpc`:`2.0`,`method`:`peer_id`,`peer-id`:`\\u0061b`,`id`:1}", RESULT("1", "`ab`")},
     {"{`jsonrpc`:`2.0`,`method`:`peer_id`,`peer-id`:5,`id`:1}", RESULT("1", "`5`")},
     {"[[]]", "[" NO_REQUEST("null", "The request is not an object") "]"},
-    {"[{`jsonrpc`:`2.0`,`method`:`echo`},{`jsonrpc`:`2.0`,`method`:`echo`,`params`:[4],"
-     "`id`:2},"
-     "{`jsonrpc`:`2.0`,`method`:`echo`}]",
+    {"[{`jsonrpc`:`2.0`,`method`:`echo`},{`jsonrpc`:`2.0`,`method`:`echo`,`params`:[4],`id`:2},{`jsonrpc`:`2."
+     "0`,`method`:`echo`}]",
      "[" RESULT("2", "[4]") "]"},
     {"[0,0,0,0,0,0,0,0,0,0,0]", NO_REQUEST("null", "The batch of 11 requests passes the batch limit of 10")},
     {"[[[[[[]]]]]]", NO_REQUEST("null", "The message passes the depth limit of 5 at byte 5")},
@@ -160,8 +159,8 @@ static const struct exchange envelopes[] = {
     /* the members, in any order and spelling, and what is not there */
     {"{`jsonrpc`:`2.0`,`id`:`a\\u0031`,`method`:`c\\u0061ll`,`params`:{`x`:5l},`peer-id`:`\\u0070`}",
      RESULT("`a\\u0031`", "[`call`,`a\\u0031`,p,{`x`:5l},0]")},
-    {"{`p\\u0061rams`:{`x`:5l},`peer\\u002did`:`\\u0070`,`meth\\u006fd`:`c\\u0061ll`,`other`:[{`id`:9}],"
-     "`\\u0069d`:`a\\u0031`,`other`:1,`jsonrpc`:`2\\u002e0`,`version`:`1.1`}",
+    {"{`p\\u0061rams`:{`x`:5l},`peer\\u002did`:`\\u0070`,`meth\\u006fd`:`c\\u0061ll`,`other`:[{`id`:9}],`"
+     "\\u0069d`:`a\\u0031`,`other`:1,`jsonrpc`:`2\\u002e0`,`version`:`1.1`}",
      RESULT("`a\\u0031`", "[`call`,`a\\u0031`,p,{`x`:5l},0]")},
     {"{`jsonrpc`:`2.0`,`method`:``,`id`:1}", RESULT("1", "[``,1,0,0,0]")},
     {"{`opti\\u006fns`:{`a`:{}},`jsonrpc`:`2.0`,`method`:``,`id`:1}", RESULT("1", "[``,1,0,0,{`a`:{}}]")},
@@ -381,11 +380,10 @@ UNIT_TEST(lets_the_service_write_error_data)
         "{`jsonrpc`:`2.0`,`id`:`x`,`error`:{`code`:-32600,`message`:`Invalid Request`,`data`:[`Method is "
         "missing`,`x`]}}",
         JSONRPC_REPLY);
-  check(
-      "?",
-      "{`jsonrpc`:`2.0`,`id`:null,`error`:{`code`:-32700,`message`:`Parse error`,`data`:[`Byte 0: unexpected "
-      "character`,null]}}",
-      JSONRPC_REPLY);
+  check("?",
+        "{`jsonrpc`:`2.0`,`id`:null,`error`:{`code`:-32700,`message`:`Parse error`,`data`:[`Byte 0: "
+        "unexpected character`,null]}}",
+        JSONRPC_REPLY);
   service.write_error_data = NULL;
 }
 

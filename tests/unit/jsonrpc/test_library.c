@@ -1,4 +1,5 @@
-/* The public library: the examples of the specification and of jsonrpc2's README, compared as parsed JSON. */
+/* The public library: the examples of the specification and of jsonrpc2's README, compared as parsed JSON. Backquotes
+ * stand for quotes. */
 #include "include/jpeer/jsonrpc.h"
 #include "include/jpeer/jsonrpc_jansson.h"
 
@@ -158,83 +159,69 @@ static int handle(void *context, struct jp_jsonrpc_call *call)
 
 /* ---- the examples ---- */
 
-#define PARSE_ERROR                                                                                          \
-  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"Parse error\"},\"id\":null}"
-#define INVALID                                                                                              \
-  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"},\"id\":null}"
-#define INTERNAL(id)                                                                                         \
-  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"Internal error\"},\"id\":" id "}"
+#define PARSE_ERROR  "{`jsonrpc`:`2.0`,`error`:{`code`:-32700,`message`:`Parse error`},`id`:null}"
+#define INVALID      "{`jsonrpc`:`2.0`,`error`:{`code`:-32600,`message`:`Invalid Request`},`id`:null}"
+#define INTERNAL(id) "{`jsonrpc`:`2.0`,`error`:{`code`:-32603,`message`:`Internal error`},`id`:" id "}"
 
 static const struct example {
   const char *message;
   const char *reply; /* NULL: none */
 } examples[] = {
     /* JSON-RPC 2.0, 7 */
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[42,23],\"id\":1}",
-     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":1}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[23,42],\"id\":2}",
-     "{\"jsonrpc\":\"2.0\",\"result\":-19,\"id\":2}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":{\"subtrahend\":23,\"minuend\":42},\"id\":3}",
-     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":3}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":{\"minuend\":42,\"subtrahend\":23},\"id\":4}",
-     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":4}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"update\",\"params\":[1,2,3,4,5]}", NULL},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar\"}", NULL},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar\",\"id\":\"1\"}",
-     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\"},\"id\":\"1\"}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar,\"params\":\"bar\",\"baz]", PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\"method\":1,\"params\":\"bar\"}", INVALID},
-    {"[{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2,4],\"id\":\"1\"},{\"jsonrpc\":\"2.0\","
-     "\"method\"]",
-     PARSE_ERROR},
+    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[42,23],`id`:1}", "{`jsonrpc`:`2.0`,`result`:19,`id`:1}"},
+    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[23,42],`id`:2}",
+     "{`jsonrpc`:`2.0`,`result`:-19,`id`:2}"},
+    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:{`subtrahend`:23,`minuend`:42},`id`:3}",
+     "{`jsonrpc`:`2.0`,`result`:19,`id`:3}"},
+    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:{`minuend`:42,`subtrahend`:23},`id`:4}",
+     "{`jsonrpc`:`2.0`,`result`:19,`id`:4}"},
+    {"{`jsonrpc`:`2.0`,`method`:`update`,`params`:[1,2,3,4,5]}", NULL},
+    {"{`jsonrpc`:`2.0`,`method`:`foobar`}", NULL},
+    {"{`jsonrpc`:`2.0`,`method`:`foobar`,`id`:`1`}",
+     "{`jsonrpc`:`2.0`,`error`:{`code`:-32601,`message`:`Method not found`},`id`:`1`}"},
+    {"{`jsonrpc`:`2.0`,`method`:`foobar,`params`:`bar`,`baz]", PARSE_ERROR},
+    {"{`jsonrpc`:`2.0`,`method`:1,`params`:`bar`}", INVALID},
+    {"[{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1,2,4],`id`:`1`},{`jsonrpc`:`2.0`,`method`]", PARSE_ERROR},
     {"[]", INVALID},
     {"[1]", "[" INVALID "]"},
     {"[1,2,3]", "[" INVALID "," INVALID "," INVALID "]"},
-    {"[{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2,4],\"id\":\"1\"},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"notify_hello\",\"params\":[7]},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[42,23],\"id\":\"2\"},"
-     "{\"foo\":\"boo\"},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"foo.get\",\"params\":{\"name\":\"myself\"},\"id\":\"5\"},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"get_data\",\"id\":\"9\"}]",
-     "[{\"jsonrpc\":\"2.0\",\"result\":7,\"id\":\"1\"},{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":\"2\"}"
-     "," INVALID
-     ",{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\"},\"id\":\"5\"},"
-     "{\"jsonrpc\":\"2.0\",\"result\":[\"hello\",5],\"id\":\"9\"}]"},
-    {"[{\"jsonrpc\":\"2.0\",\"method\":\"notify_sum\",\"params\":[1,2,4]},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"notify_hello\",\"params\":[7]}]",
+    {"[{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1,2,4],`id`:`1`},{`jsonrpc`:`2.0`,`method`:`notify_hello`,`"
+     "params`:[7]},{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[42,23],`id`:`2`},{`foo`:`boo`},{`jsonrpc`:`"
+     "2.0`,`method`:`foo.get`,`params`:{`name`:`myself`},`id`:`5`},{`jsonrpc`:`2.0`,`method`:`get_data`,`id`:"
+     "`9`}]",
+     "[{`jsonrpc`:`2.0`,`result`:7,`id`:`1`},{`jsonrpc`:`2.0`,`result`:19,`id`:`2`}," INVALID
+     ",{`jsonrpc`:`2.0`,`error`:{`code`:-32601,`message`:`Method not "
+     "found`},`id`:`5`},{`jsonrpc`:`2.0`,`result`:[`hello`,5],`id`:`9`}]"},
+    {"[{`jsonrpc`:`2.0`,`method`:`notify_sum`,`params`:[1,2,4]},{`jsonrpc`:`2.0`,`method`:`notify_hello`,`"
+     "params`:[7]}]",
      NULL},
     /* docs/jsonrpc-library.md, "Handlers" */
-    {"{\"jsonrpc\": \"2.0\", \"method\": \"foo\", \"params\": [1,2,3], \"id\": 1}",
-     "{\"jsonrpc\":\"2.0\",\"result\":[3,2,1],\"id\":1}"},
+    {"{`jsonrpc`: `2.0`, `method`: `foo`, `params`: [1,2,3], `id`: 1}",
+     "{`jsonrpc`:`2.0`,`result`:[3,2,1],`id`:1}"},
     {"dummy", PARSE_ERROR},
-    {"{\"x\":42}", INVALID},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"Logout\",\"params\":[\"me\"],\"id\":1}",
-     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":123,\"message\":\"Not logged in\"},\"id\":1}"},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"with_data\",\"id\":1}",
-     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid "
-     "params\",\"data\":{\"at\":1}},\"id\":1}"},
+    {"{`x`:42}", INVALID},
+    {"{`jsonrpc`:`2.0`,`method`:`Logout`,`params`:[`me`],`id`:1}",
+     "{`jsonrpc`:`2.0`,`error`:{`code`:123,`message`:`Not logged in`},`id`:1}"},
+    {"{`jsonrpc`:`2.0`,`method`:`with_data`,`id`:1}",
+     "{`jsonrpc`:`2.0`,`error`:{`code`:-32602,`message`:`Invalid params`,`data`:{`at`:1}},`id`:1}"},
     /* handlers that fail: the rest of the batch goes on */
-    {"[{\"jsonrpc\":\"2.0\",\"method\":\"crash\",\"id\":1},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"say_nothing\",\"id\":2},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"rubbish\",\"id\":3},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"two_values\",\"id\":4},"
-     "{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2],\"id\":5}]",
+    {"[{`jsonrpc`:`2.0`,`method`:`crash`,`id`:1},{`jsonrpc`:`2.0`,`method`:`say_nothing`,`id`:2},{`jsonrpc`:`"
+     "2.0`,`method`:`rubbish`,`id`:3},{`jsonrpc`:`2.0`,`method`:`two_values`,`id`:4},{`jsonrpc`:`2.0`,`"
+     "method`:`sum`,`params`:[1,2],`id`:5}]",
      "[" INTERNAL("1") "," INTERNAL("2") "," INTERNAL("3") "," INTERNAL(
-         "4") ",{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":5}]"},
+         "4") ",{`jsonrpc`:`2.0`,`result`:3,`id`:5}]"},
     /* plain JSON: no suffixes */
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1l],\"id\":1}", PARSE_ERROR},
+    {"{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1l],`id`:1}", PARSE_ERROR},
     /* JSON-RPC 1.1 */
-    {"{\"version\":\"1.1\",\"method\":\"sum\",\"params\":[17,25]}", "{\"version\":\"1.1\",\"result\":42}"},
-    {"{\"version\":\"1.1\",\"method\":\"Logout\",\"id\":[1]}",
-     "{\"version\":\"1.1\",\"id\":[1],\"error\":{\"name\":\"JSONRPCError\",\"code\":123,\"message\":\"Not "
-     "logged "
-     "in\"}}"},
+    {"{`version`:`1.1`,`method`:`sum`,`params`:[17,25]}", "{`version`:`1.1`,`result`:42}"},
+    {"{`version`:`1.1`,`method`:`Logout`,`id`:[1]}",
+     "{`version`:`1.1`,`id`:[1],`error`:{`name`:`JSONRPCError`,`code`:123,`message`:`Not logged in`}}"},
 };
 
 static void assert_same_json(const struct jp_jsonrpc_reply *reply, const char *wanted, const char *message)
 {
   json_t *got = json_loadb(reply->data, reply->len, 0, NULL);
-  json_t *expected = json_loads(wanted, 0, NULL);
+  json_t *expected = json_loads(unit_json(wanted), 0, NULL);
   assert_non_null(expected);
   if (got == NULL || !json_equal(got, expected))
     fail_msg("%s\n  gave   %.*s\n  wanted %s", message, (int)reply->len, reply->data, wanted);
@@ -245,8 +232,9 @@ static void assert_same_json(const struct jp_jsonrpc_reply *reply, const char *w
 static void check_example(const struct jp_jsonrpc_config *config, const struct example *example)
 {
   struct jp_jsonrpc_reply reply;
-  size_t length = strlen(example->message);
-  char *copy = unit_exact_copy(example->message, length);
+  const char *message = unit_json(example->message);
+  size_t length = strlen(message);
+  char *copy = unit_exact_copy(message, length);
   enum jp_jsonrpc_status status =
       jp_jsonrpc_handle(config, (struct jp_text){copy, length}, handle, NULL, &reply);
   assert_int_equal(status, example->reply == NULL ? JP_JSONRPC_NO_REPLY : JP_JSONRPC_OK);
@@ -319,7 +307,8 @@ static void keep_line(void *context, const char *line)
 static enum jp_jsonrpc_status send(const struct jp_jsonrpc_config *config, const char *message,
                                    struct jp_jsonrpc_reply *reply)
 {
-  return jp_jsonrpc_handle(config, (struct jp_text){message, strlen(message)}, handle, NULL, reply);
+  const char *json = unit_json(message);
+  return jp_jsonrpc_handle(config, (struct jp_text){json, strlen(json)}, handle, NULL, reply);
 }
 
 UNIT_TEST(logs_what_failed)
@@ -337,7 +326,7 @@ UNIT_TEST(logs_what_failed)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char message[100];
     struct jp_jsonrpc_reply reply;
-    snprintf(message, sizeof message, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", cases[i].method);
+    snprintf(message, sizeof message, "{`jsonrpc`:`2.0`,`method`:`%s`}", cases[i].method);
     assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY); /* of notifications too */
     assert_int_equal(log.lines, (int)i + 1);
     assert_string_equal(log.last, cases[i].line);
@@ -346,8 +335,7 @@ UNIT_TEST(logs_what_failed)
 
 UNIT_TEST(never_calls_the_handler_for_what_is_no_request)
 {
-  static const char *const messages[] = {
-      "", " ", "dummy", "{\"x\":42}", "[]", "[1]", "{\"jsonrpc\":\"2.0\"}"};
+  static const char *const messages[] = {"", " ", "dummy", "{`x`:42}", "[]", "[1]", "{`jsonrpc`:`2.0`}"};
   int before = atomic_load(&calls);
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct jp_jsonrpc_reply reply;
@@ -360,8 +348,8 @@ UNIT_TEST(never_calls_the_handler_for_what_is_no_request)
 UNIT_TEST(keeps_to_the_limits)
 {
   const struct jp_jsonrpc_config config = {.max_depth = 3, .max_batch = 2};
-  static const char *const messages[] = {
-      "[1,2,3]", "{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[[[1]]],\"id\":1}"};
+  static const char *const messages[] = {"[1,2,3]",
+                                         "{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[[[1]]],`id`:1}"};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct jp_jsonrpc_reply reply;
     assert_int_equal(send(&config, messages[i], &reply), JP_JSONRPC_OK);
@@ -373,16 +361,14 @@ UNIT_TEST(keeps_to_the_limits)
 UNIT_TEST(gives_handlers_trees)
 {
   static const struct example cases[] = {
-      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":1}",
-       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":1}"},
-      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"id\":1}",
-       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"an array "
-       "is "
-       "wanted\"},\"id\":1}"},
-      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[99999999999999999999],\"id\":1}",
-       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"an array "
-       "is "
-       "wanted\"},\"id\":1}"},
+      {"{`jsonrpc`:`2.0`,`method`:`tree_sum`,`params`:[1,2,3],`id`:1}",
+       "{`jsonrpc`:`2.0`,`result`:{`total`:6},`id`:1}"},
+      {"{`jsonrpc`:`2.0`,`method`:`tree_sum`,`id`:1}",
+       "{`jsonrpc`:`2.0`,`error`:{`code`:-32602,`message`:`Invalid params`,`data`:`an array is "
+       "wanted`},`id`:1}"},
+      {"{`jsonrpc`:`2.0`,`method`:`tree_sum`,`params`:[99999999999999999999],`id`:1}",
+       "{`jsonrpc`:`2.0`,`error`:{`code`:-32602,`message`:`Invalid params`,`data`:`an array is "
+       "wanted`},`id`:1}"},
   };
   const struct jp_jsonrpc_config config = {.codec = &jp_jsonrpc_jansson};
   for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -393,7 +379,7 @@ UNIT_TEST(gives_handlers_trees)
 
 static void check_decoded(const struct jp_jsonrpc_config *config, const struct example *example)
 {
-  json_t *message = json_loads(example->message, JSON_DECODE_ANY, NULL);
+  json_t *message = json_loads(unit_json(example->message), JSON_DECODE_ANY, NULL);
   json_t *reply;
   if (message == NULL) { /* what a caller does with what cannot be decoded */
     reply = jp_jansson_parse_error();
@@ -402,7 +388,8 @@ static void check_decoded(const struct jp_jsonrpc_config *config, const struct e
     assert_int_equal(status, example->reply == NULL ? JP_JSONRPC_NO_REPLY : JP_JSONRPC_OK);
   }
   json_decref(message);
-  json_t *wanted = example->reply == NULL ? NULL : json_loads(example->reply, JSON_DECODE_ANY, NULL);
+  json_t *wanted =
+      example->reply == NULL ? NULL : json_loads(unit_json(example->reply), JSON_DECODE_ANY, NULL);
   if (wanted == NULL)
     assert_null(reply);
   else if (!json_equal(reply, wanted))
@@ -425,20 +412,20 @@ UNIT_TEST(answers_decoded_messages)
 UNIT_TEST(gives_decoded_messages_to_handlers)
 {
   static const struct example cases[] = {
-      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":\"a\\u0000b\"}",
-       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":\"a\\u0000b\"}"},
-      {"[{\"jsonrpc\":\"2.0\",\"method\":\"too_large\",\"id\":1},"
-       "{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[4],\"id\":1.5}]",
-       "[{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"Internal error\"},\"id\":1},"
-       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":4},\"id\":1.5}]"},
-      {"{\"version\":\"1.1\",\"method\":\"tree_sum\",\"params\":[1],\"id\":{\"a\":[]}}",
-       "{\"version\":\"1.1\",\"result\":{\"total\":1},\"id\":{\"a\":[]}}"},
+      {"{`jsonrpc`:`2.0`,`method`:`tree_sum`,`params`:[1,2,3],`id`:`a\\u0000b`}",
+       "{`jsonrpc`:`2.0`,`result`:{`total`:6},`id`:`a\\u0000b`}"},
+      {"[{`jsonrpc`:`2.0`,`method`:`too_large`,`id`:1},{`jsonrpc`:`2.0`,`method`:`tree_sum`,`params`:[4],`id`"
+       ":1.5}]",
+       "[{`jsonrpc`:`2.0`,`error`:{`code`:-32603,`message`:`Internal "
+       "error`},`id`:1},{`jsonrpc`:`2.0`,`result`:{`total`:4},`id`:1.5}]"},
+      {"{`version`:`1.1`,`method`:`tree_sum`,`params`:[1],`id`:{`a`:[]}}",
+       "{`version`:`1.1`,`result`:{`total`:1},`id`:{`a`:[]}}"},
   };
   struct log log = {0};
   const struct jp_jsonrpc_config config = {.log = keep_line, .log_context = &log};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    json_t *message = json_loads(cases[i].message, JSON_ALLOW_NUL, NULL);
-    json_t *wanted = json_loads(cases[i].reply, JSON_ALLOW_NUL, NULL);
+    json_t *message = json_loads(unit_json(cases[i].message), JSON_ALLOW_NUL, NULL);
+    json_t *wanted = json_loads(unit_json(cases[i].reply), JSON_ALLOW_NUL, NULL);
     json_t *reply;
     assert_non_null(message);
     assert_non_null(wanted);
@@ -474,8 +461,10 @@ UNIT_TEST(gives_a_parse_error)
 {
   struct jp_jsonrpc_reply reply;
   assert_int_equal(jp_jsonrpc_parse_error(&reply), JP_JSONRPC_OK);
-  assert_text(((struct text){reply.data, reply.len}),
-              "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}");
+  unit_assert_text(
+      (struct text){reply.data, reply.len},
+      text_of(unit_json("{`jsonrpc`:`2.0`,`id`:null,`error`:{`code`:-32700,`message`:`Parse error`}}")),
+      __FILE__, __LINE__);
   assert_int_equal(reply.http_status, 200);
   jp_jsonrpc_reply_free(&reply);
 }

@@ -98,8 +98,7 @@ UNIT_TEST_WITH(matches_answers_in_any_order_and_once, set_up, tear_down)
   ask(f, "b", "B");
   ask(f, "c", "C");
   assert_int_equal(receive(f, "[{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":[1]},{\"id\":1,\"jsonrpc\":\"2.0\","
-                              "\"error\":{\"code\":-32601,"
-                              "\"message\":\"Method not found\"}}]"),
+                              "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}}]"),
                    JP_JSONRPC_OK);
   assert_string_equal(f->seen, "C:[1] A!-32601 \"Method not found\" ");
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 1);

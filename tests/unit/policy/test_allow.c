@@ -42,9 +42,8 @@ static const struct expected cases[] = {
     {"**.ArrayList", "--rpc-allow: pattern '**.ArrayList' matches"},
     {"java.util.ArrayLis?", "--rpc-allow: pattern 'java.util.ArrayLis?' matches"},
     {"java.util.ArrayList$*", "--rpc-allow: pattern 'java.util.ArrayList$*' matches"},
-    {"java.time.*",
-     "--rpc-allow: pattern 'java.time.*' matches classes of the JDK: java.time.Instant. Name the classes "
-     "that clients need, or put jdk: before the pattern ('jdk:java.time.*')"},
+    {"java.time.*", "--rpc-allow: pattern 'java.time.*' matches classes of the JDK: java.time.Instant. Name "
+                    "the classes that clients need, or put jdk: before the pattern ('jdk:java.time.*')"},
     /* The mark is one pattern's alone, and no part of a name. */
     {"jdk:java.time.*,java.util.*", "--rpc-allow: pattern 'java.util.*' matches"},
     {"java.util.*,jdk:java.time.*", "--rpc-allow: pattern 'java.util.*' matches"},

@@ -48,9 +48,8 @@ static const struct expected cases[] = {
      NULL}, /* a member has one segment in any case */
     {{ALLOW("pattern: com.example.**")},
      1,
-     "a pattern is split at its last dot into class and member, so that this "
-     "matches the members of a class 'com.example': for a package write class: "
-     "'com.example.**'"},
+     "a pattern is split at its last dot into class and member, so that this matches the members of a class "
+     "'com.example': for a package write class: 'com.example.**'"},
     {{ALLOW("pattern: com.example.*")}, 1, "a pattern is split"},
     {{ALLOW("pattern: com.example.**.*")}, 0, NULL},
     {{ALLOW("pattern: com.example.Order.*")}, 0, NULL},
@@ -65,8 +64,8 @@ static const struct expected cases[] = {
     {{ALLOW("class: com.example.ord*")}, 0, NULL},
     {{ALLOW("class: java.util.Map.Entry")},
      1,
-     "'java.util.Map.Entry' names no nested class: if 'java.util.Map' is a "
-     "class, write 'java.util.Map$Entry'"},
+     "'java.util.Map.Entry' names no nested class: if 'java.util.Map' is a class, write "
+     "'java.util.Map$Entry'"},
     {{ALLOW("pattern: java.util.Map.Entry.getKey")}, 1, "'java.util.Map.Entry' names no nested class"},
     {{ALLOW("class: java.util.Map$Entry")}, 0, NULL},
     {{ALLOW("pattern: com.example.Order.Line")}, 0, NULL}, /* it may be a field */
@@ -108,8 +107,7 @@ static const struct expected cases[] = {
     /* Order. */
     {{ALLOW("class: a.**"), DENY("class: a.B")},
      2,
-     "is never used: what it matches is decided by the rule before it in "
-     "line 3"},
+     "is never used: what it matches is decided by the rule before it in line 3"},
     {{DENY("class: a.B"), ALLOW("class: a.**")}, 0, NULL},
     {{ALLOW("class: a.**, method: get*"), DENY("class: a.B")}, 0, NULL},
     {{ALLOW("class: a.**, method: get*"), DENY("class: a.B, method: getName")}, 2, "is never used"},
@@ -132,8 +130,7 @@ static const struct expected cases[] = {
     /* It is still asked about the class of an object. */
     {{DENY("class: '**'"), DENY("class: a.B")},
      2,
-     "decides nothing about a class that the caller names: the rule for "
-     "every class in line 3 comes first"},
+     "decides nothing about a class that the caller names: the rule for every class in line 3 comes first"},
     {{DENY("class: '**'"), ALLOW("class: '**'")},
      2,
      "is never used: what it matches is decided by the rule for every"},

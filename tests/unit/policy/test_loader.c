@@ -40,8 +40,8 @@ static const struct bad_file bad_files[] = {
 
     /* Unknown words. */
     {"version: 2\n", "p.yaml:1: unknown version '2': known are 1"},
-    {"Version: 1\n", "p.yaml:1: unknown key 'Version': known are version, defaultAction, presets, rules, "
-                     "idempotent"},
+    {"Version: 1\n",
+     "p.yaml:1: unknown key 'Version': known are version, defaultAction, presets, rules, idempotent"},
     {"version: 1\n\ndefaultaction: DENY\n", "p.yaml:3: unknown key 'defaultaction'"},
     {"<<: {version: 1}\n", "p.yaml:1: unknown key '<<'"},
     {"defaultAction: deny\n",
