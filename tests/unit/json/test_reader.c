@@ -1,3 +1,4 @@
+/* The reader, beside test_oracle.c, which compares the kinds, members and values of many texts with jansson's. */
 #include "json/reader.h"
 
 #include "tests/unit/unit.h"
@@ -28,29 +29,6 @@ static int free_current(void **state)
   return 0;
 }
 
-UNIT_TEST_WITH(finds_the_root_and_its_kind, NULL, free_current)
-{
-  static const struct {
-    struct text text;
-    enum json_kind kind;
-    const char *span;
-  } cases[] = {
-      {TEXT("null"), JSON_KIND_NULL, "null"},
-      {TEXT(" true "), JSON_KIND_TRUE, "true"},
-      {TEXT("\r\n\tfalse"), JSON_KIND_FALSE, "false"},
-      {TEXT(" -1.5e3 "), JSON_KIND_NUMBER, "-1.5e3"},
-      {TEXT("7l"), JSON_KIND_NUMBER, "7l"},
-      {TEXT(" \"a\\\"b\" "), JSON_KIND_STRING, "\"a\\\"b\""},
-      {TEXT(" [1,[2]] "), JSON_KIND_ARRAY, "[1,[2]]"},
-      {TEXT("{\"]}\":\"}\\\\\"}\n"), JSON_KIND_OBJECT, "{\"]}\":\"}\\\\\"}"},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct json_value root = read_text(cases[i].text);
-    assert_int_equal(root.kind, cases[i].kind);
-    unit_assert_text(root.span, text_of(cases[i].span), __FILE__, __LINE__);
-  }
-}
-
 UNIT_TEST_WITH(walks_elements_in_order, NULL, free_current)
 {
   struct json_value root = read_text(TEXT("[ 1 ,\"a,]\",[ 2,[3] ] , {\"x\":[4]},null,true,false, 5d ]"));
@@ -67,42 +45,12 @@ UNIT_TEST_WITH(walks_elements_in_order, NULL, free_current)
   assert_int_equal(json_count(root), COUNT_OF(spans));
 }
 
-UNIT_TEST_WITH(walks_members_in_order, NULL, free_current)
-{
-  struct json_value root =
-      read_text(TEXT("{\"a\":1, \"b\\\"\" : [2,{}] ,\"\":\"}\",\"a\":{\"c\":{}}\n,\"\\u0064\"\t:\tnull}"));
-  static const char *const keys[] = {"a", "b\\\"", "", "a", "\\u0064"};
-  static const char *const spans[] = {"1", "[2,{}]", "\"}\"", "{\"c\":{}}", "null"};
-  struct json_cursor cursor = json_enter(root);
-  struct text key;
-  struct json_value value;
-  for (size_t i = 0; i < COUNT_OF(keys); i++) {
-    assert_true(json_next_member(&cursor, &key, &value));
-    unit_assert_text(key, text_of(keys[i]), __FILE__, __LINE__);
-    unit_assert_text(value.span, text_of(spans[i]), __FILE__, __LINE__);
-  }
-  assert_false(json_next_member(&cursor, &key, &value));
-  assert_int_equal(json_count(root), COUNT_OF(keys));
-}
-
 UNIT_TEST_WITH(walks_empty_containers, NULL, free_current)
 {
   assert_int_equal(json_count(read_text(TEXT("[]"))), 0);
   assert_int_equal(json_count(read_text(TEXT("[ \n]"))), 0);
   assert_int_equal(json_count(read_text(TEXT("{}"))), 0);
   assert_int_equal(json_count(read_text(TEXT("{\t}"))), 0);
-}
-
-UNIT_TEST_WITH(enters_what_it_has_found, NULL, free_current)
-{
-  struct json_value value = read_text(TEXT("[[[[\"deep\"]]]]"));
-  for (int i = 0; i < 4; i++) {
-    struct json_cursor cursor = json_enter(value);
-    assert_true(json_next_element(&cursor, &value));
-    struct json_value next;
-    assert_false(json_next_element(&cursor, &next));
-  }
-  assert_text(value.span, "\"deep\"");
 }
 
 UNIT_TEST_WITH(skips_strings_of_every_length, NULL, free_current)
