@@ -1,3 +1,4 @@
+/* Short texts; test_text_wide.c has UTF-8 and UTF-16. */
 #include "base/text.h"
 
 #include "tests/unit/unit.h"
@@ -37,10 +38,6 @@ UNIT_TEST(ignores_the_case_of_ascii_letters_only)
   assert_false(text_equal_ignore_case(TEXT("[{"), TEXT("{[")));
   assert_false(text_equal_ignore_case(TEXT("\xC3\x84"), TEXT("\xC3\xA4")));
   assert_false(text_equal_ignore_case(TEXT("gc"), TEXT("gcc")));
-}
-
-UNIT_TEST(looks_behind_a_nul_when_it_ignores_case)
-{
   assert_false(text_equal_ignore_case(TEXT("gc\0a"), TEXT("gc\0b")));
   assert_true(text_equal_ignore_case(TEXT("gc\0a"), TEXT("GC\0A")));
 }
@@ -72,35 +69,6 @@ UNIT_TEST(hashes_differ_by_every_byte_and_by_length)
   assert_true(text_hash((struct text){bytes, sizeof bytes}) == base);
 }
 
-static const struct utf8_case {
-  struct text text;
-  size_t valid;
-} utf8_cases[] = {
-    {TEXT(""), 0},
-    {TEXT("plain"), 5},
-    {TEXT("\0\x7F"), 2},
-    {TEXT("\xC2\x80\xDF\xBF"), 4},
-    {TEXT("\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"), 12},
-    {TEXT("\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"), 8},
-    {TEXT("a\x80"), 1},             /* a continuation alone */
-    {TEXT("a\xC0\x80"), 1},         /* overlong NUL */
-    {TEXT("a\xC1\xBF"), 1},         /* overlong */
-    {TEXT("a\xE0\x9F\xBF"), 1},     /* overlong */
-    {TEXT("a\xF0\x8F\xBF\xBF"), 1}, /* overlong */
-    {TEXT("a\xED\xA0\x80"), 1},     /* high surrogate */
-    {TEXT("a\xED\xBF\xBF"), 1},     /* low surrogate */
-    {TEXT("a\xF4\x90\x80\x80"), 1}, /* beyond U+10FFFF */
-    {TEXT("a\xF5\x80\x80\x80"), 1}, /* no lead byte */
-    {TEXT("a\xFF"), 1},             /* no lead byte */
-    {TEXT("a\xC2"), 1},             /* cut */
-    {TEXT("a\xE2\x82"), 1},         /* cut */
-    {TEXT("a\xF0\x9F\x98"), 1},     /* cut */
-    {TEXT("a\xE2\x82z"), 1},        /* broken off */
-    {TEXT("12345678\xE2\x82\xAC"
-          "12345678\xFF"),
-     19},
-};
-
 UNIT_TEST(tells_ascii_from_all_else)
 {
   enum { LENGTH = 100 };
@@ -114,68 +82,6 @@ UNIT_TEST(tells_ascii_from_all_else)
       assert_true(text_is_ascii((struct text){bytes, i}));
       bytes[i] = 0x7F;
     }
-  }
-}
-
-UNIT_TEST(takes_strict_utf8_only)
-{
-  for (size_t i = 0; i < COUNT_OF(utf8_cases); i++) {
-    char *copy = unit_exact_copy(utf8_cases[i].text.data, utf8_cases[i].text.len);
-    size_t valid = text_valid_utf8((struct text){copy, utf8_cases[i].text.len});
-    test_free(copy);
-    if (valid != utf8_cases[i].valid)
-      fail_msg("case %zu: %zu bytes are valid, not %zu", i, valid, utf8_cases[i].valid);
-  }
-}
-
-static const struct utf16_case {
-  struct text text;
-  size_t count;
-  uint16_t units[8];
-} utf16_cases[] = {
-    {TEXT(""), 0, {0}},
-    {TEXT("a\0b"), 3, {'a', 0, 'b'}},
-    {TEXT("\xC3\xA9\xE2\x82\xAC"), 2, {0xE9, 0x20AC}},
-    {TEXT("\xF0\x9F\x98\x80"), 2, {0xD83D, 0xDE00}},
-    {TEXT("\xF4\x8F\xBF\xBF"), 2, {0xDBFF, 0xDFFF}},
-    {TEXT("x\xED\xA0\xBDx"), 3, {'x', 0xD83D, 'x'}},
-    {TEXT("\xED\xB8\x80\xED\xA0\xBD"), 2, {0xDE00, 0xD83D}},
-};
-
-UNIT_TEST(goes_to_utf16_and_back)
-{
-  for (size_t i = 0; i < COUNT_OF(utf16_cases); i++) {
-    const struct utf16_case *c = &utf16_cases[i];
-    uint16_t units[8];
-    assert_int_equal(text_utf16_length(c->text), c->count);
-    text_to_utf16(c->text, units);
-    assert_memory_equal(units, c->units, c->count * sizeof units[0]);
-    char bytes[24];
-    assert_int_equal(text_wtf8_length(units, c->count), c->text.len);
-    text_from_utf16(units, c->count, bytes);
-    assert_memory_equal(bytes, c->text.data, c->text.len);
-  }
-}
-
-UNIT_TEST(keeps_every_character_over_utf16)
-{
-  for (uint32_t c = 0; c <= 0x10FFFF; c++) {
-    uint16_t units[2] = {(uint16_t)c, 0};
-    size_t count = 1;
-    if (c >= 0x10000) {
-      units[0] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
-      units[1] = (uint16_t)(0xDC00 + ((c - 0x10000) & 0x3FF));
-      count = 2;
-    }
-    char bytes[4];
-    uint16_t again[2] = {0, 0};
-    struct text text = {bytes, text_wtf8_length(units, count)};
-    text_from_utf16(units, count, bytes);
-    bool surrogate = c >= 0xD800 && c <= 0xDFFF;
-    assert_int_equal(text_valid_utf8(text), surrogate ? 0 : text.len);
-    assert_int_equal(text_utf16_length(text), count);
-    text_to_utf16(text, again);
-    assert_memory_equal(again, units, sizeof units);
   }
 }
 
