@@ -1,4 +1,5 @@
 #include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
 
 #include "base/buffer.h"
 #include "jni/fetch.h"
@@ -11,6 +12,8 @@
 #include <ctype.h>
 
 enum { PLENTY = 1024 * 1024 };
+
+struct members_session session;
 
 void members_session_init(struct members_session *session, struct jvm_thread *thread)
 {
@@ -26,7 +29,7 @@ void members_session_fini(struct members_session *session)
   arena_fini(&session->arena);
 }
 
-uint32_t members_ref(struct members_session *session, const char *name)
+static uint32_t find_kept(const struct members_session *session, const char *name)
 {
   for (size_t i = 0; i < session->kept_count; i++)
     if (strcmp(session->kept[i].name, name) == 0)
@@ -63,7 +66,7 @@ static struct text expand(struct members_session *session, const char *params)
     assert_true(len < sizeof name);
     memcpy(name, at + 1, len);
     name[len] = '\0';
-    buffer_printf(&out, "%u", members_ref(session, name));
+    buffer_printf(&out, "%u", find_kept(session, name));
     at += len + 1;
   }
   struct text expanded = arena_text(&session->arena, buffer_text(&out));
@@ -136,7 +139,6 @@ static void run(struct members_session *session, const struct operation *operati
       .arena = &session->arena,
       .limits = &session->limits,
       .guard = session->guard.check == NULL ? NULL : &session->guard,
-      .compat_pal = session->compat_pal,
       .stored = &session->stored,
       .answer_max = session->answer_max,
       .result = &result,
@@ -171,9 +173,7 @@ static uint32_t find_ref(const struct outcome *outcome)
 
 static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
 {
-  (void)context;
-  (void)id;
-  (void)error;
+  (void)context, (void)id, (void)error;
   return JP_OK;
 }
 
@@ -196,12 +196,9 @@ struct text members_run(struct members_session *session, const char *method, con
                                          .callbacks = session->callbacks == NULL ? NULL : &taker};
   enum jp_status status = rpc_params_decode(&request, &rules, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
-  operation.collection_values = session->collection_values;
   operation.loader = session->loader;
   operation.tells_loaders = true;
-  operation.element_values = session->element_values;
   operation.element_types = session->element_types;
-  operation.longs_as_text = session->longs_as_text;
   if (operation.kind == OP_FETCH)
     prepare_fetch(session, &operation);
   if (status == JP_OK)
@@ -210,8 +207,6 @@ struct text members_run(struct members_session *session, const char *method, con
   jvm_request_end(session->thread);
 
   *ref = find_ref(&outcome);
-  for (size_t i = 0; i < COUNT_OF(session->told); i++)
-    session->told[i] = i < outcome.loader_count ? outcome.loaders[i].ref : 0;
   struct buffer out;
   buffer_init(&out);
   if (operation.by_value && outcome.kind != OUTCOME_ERROR)
@@ -240,32 +235,39 @@ static bool fits(struct text got, const char *wanted)
   return at == got.len;
 }
 
-/* Prints a case that went wrong. */
-static bool passes(struct members_session *session, const struct members_case *one)
+void members_check(const char *method, const char *params, const char *wanted_text, const char *kept_as)
 {
   uint32_t ref;
-  struct text got = members_run(session, one->method, one->params, &ref);
-  struct text wanted = text_of(one->wanted);
+  struct text got = members_run(&session, method, params, &ref);
+  struct text wanted = text_of(wanted_text);
   bool is_error = text_starts_with(wanted, TEXT("-32"));
-  bool passed = is_error ? text_starts_with(got, wanted) : text_equal(got, wanted) || fits(got, one->wanted);
-  if (!passed)
-    print_error("%s %s\n  got    %.*s\n  wanted %s\n", one->method, one->params, TEXT_ARGS(got), one->wanted);
-  if (one->keep != NULL)
-    keep(session, one->keep, ref);
-  return passed;
+  if (!(is_error ? text_starts_with(got, wanted) : text_equal(got, wanted) || fits(got, wanted_text)))
+    fail_msg("%s %s\n  got    %.*s\n  wanted %s", method, params, TEXT_ARGS(got), wanted_text);
+  if (kept_as != NULL)
+    keep(&session, kept_as, ref);
 }
 
-void members_check(struct members_session *session, const struct members_case *one)
+void members_check_all(const struct members_case *cases, size_t count)
 {
-  assert_true(passes(session, one));
+  for (size_t i = 0; i < count; i++)
+    members_check(cases[i].method, cases[i].params, cases[i].wanted, cases[i].keep);
 }
 
-void members_check_all(struct members_session *session, const struct members_case *cases, size_t count)
+uint32_t members_ref(const char *name)
 {
-  size_t failed = 0;
-  /* Twice: the second time from the thread's cache. */
-  for (int pass = 0; pass < 2; pass++)
-    for (size_t i = 0; i < count; i++)
-      failed += !passes(session, &cases[i]);
-  assert_int_equal(failed, 0);
+  return find_kept(&session, name);
+}
+
+int members_open(void **state)
+{
+  (void)state;
+  members_session_init(&session, the_thread);
+  return 0;
+}
+
+int members_close(void **state)
+{
+  (void)state;
+  members_session_fini(&session);
+  return 0;
 }

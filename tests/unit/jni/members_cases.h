@@ -32,13 +32,8 @@ struct members_session {
   struct jvm_limits limits;
   struct jvm_guard guard;          /* where check is not NULL */
   bool by_value;                   /* of every operation */
-  bool collection_values;          /* the same */
   uint32_t loader;                 /* of every operation */
-  uint32_t told[4];                /* refs of the first loaders that the last error has told */
-  bool compat_pal;                 /* the same */
-  bool element_values;             /* the same */
   bool element_types;              /* the same */
-  bool longs_as_text;              /* the same */
   size_t answer_max;               /* of struct jvm_request */
   size_t room;                     /* of every fetch, for the text of its elements; 0: plenty */
   struct jvm_callbacks *callbacks; /* of struct jvm_request; NULL: the client gives none */
@@ -54,15 +49,18 @@ struct members_session {
 void members_session_init(struct members_session *session, struct jvm_thread *thread);
 void members_session_fini(struct members_session *session);
 
-/* Runs one case; prints it and fails the test where something else came of it. */
-void members_check(struct members_session *session, const struct members_case *one);
-void members_check_all(struct members_session *session, const struct members_case *cases, size_t count);
+/* The tests' own, on their thread; the functions are cmocka's fixtures for it. */
+extern struct members_session session;
+int members_open(void **state);
+int members_close(void **state);
+
+/* Runs cases in that session, prints what went wrong, and fails the test where something else came of one. */
+void members_check_all(const struct members_case *cases, size_t count);
+void members_check(const char *method, const char *params, const char *wanted, const char *keep);
 
 /* What came of one operation, valid until the next. */
 struct text members_run(struct members_session *session, const char *method, const char *params,
                         uint32_t *ref);
-uint32_t members_ref(struct members_session *session, const char *name);
-
-#define MEMBERS_CHECK(session, cases) members_check_all((session), (cases), COUNT_OF(cases))
+uint32_t members_ref(const char *name);
 
 #endif

@@ -11,6 +11,9 @@
 
 enum { OPTIONS_MAX = 16 };
 
+struct jvm *the_jvm;
+struct jvm_thread *the_thread;
+
 /* cmocka calls this to take SIGSEGV and others for the time of a test. HotSpot, which uses sigaction, lives
  * by that signal; so the tests' own definition stands before the C library's. */
 __attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler)
@@ -23,7 +26,6 @@ __attribute__((visibility("default"))) sighandler_t signal(int number, sighandle
 struct tests {
   int (*run)(struct jvm *jvm, struct jvm_thread *thread);
   bool count_references;
-  struct jvm *jvm;
   sem_t done;
   int failures;
 };
@@ -34,7 +36,8 @@ static void run_on_thread(void *argument, struct jvm_thread *thread)
   bool is_ready = !tests->count_references || reference_ledger_start(thread->env);
   if (!is_ready)
     fprintf(stderr, "the JVM lets nobody count local references\n");
-  tests->failures = tests->run(tests->jvm, thread);
+  the_thread = thread;
+  tests->failures = tests->run(the_jvm, thread);
   if (!is_ready || (tests->count_references && reference_ledger_breaches() > 0))
     tests->failures++;
   sem_post(&tests->done);
@@ -43,7 +46,7 @@ static void run_on_thread(void *argument, struct jvm_thread *thread)
 static enum jp_status started(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct tests *tests = context;
-  tests->jvm = jvm;
+  the_jvm = jvm;
   enum jp_status status = jvm_spawn(jvm, "tests", run_on_thread, tests, error);
   if (status == JP_OK)
     sem_wait(&tests->done);

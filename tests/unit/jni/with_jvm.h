@@ -1,23 +1,28 @@
 #ifndef JPEER_TESTS_UNIT_JNI_WITH_JVM_H
 #define JPEER_TESTS_UNIT_JNI_WITH_JVM_H
 /*
- * Runs tests inside a JVM. One a process: each test file that needs a JVM is its own executable.
- *
- *   static int run_all(struct jvm *jvm, struct jvm_thread *thread)
- *   {
- *     ...
- *     return cmocka_run_group_tests(...);
- *   }
- *
- *   int main(void)
- *   {
- *     return with_jvm(run_all);
- *   }
+ * Runs tests inside a JVM. One a process: each test file that needs a JVM is its own executable, which JVM_MAIN ends.
  *
  * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS holds further options, separated by blanks. The
  * class path is that of the test's own Java classes (tests/unit/jni/java).
  */
 #include "jni/jvm.h"
+
+/* UNIT_MAIN_WITH in a JVM. */
+#define JVM_MAIN(setup, teardown)                                                                            \
+  static int run_unit_tests(__attribute__((unused)) struct jvm *jvm,                                         \
+                            __attribute__((unused)) struct jvm_thread *thread)                               \
+  {                                                                                                          \
+    return UNIT_RUN(setup, teardown);                                                                        \
+  }                                                                                                          \
+  int main(void)                                                                                             \
+  {                                                                                                          \
+    return with_jvm(run_unit_tests);                                                                         \
+  }
+
+/* What the tests run in. */
+extern struct jvm *the_jvm;
+extern struct jvm_thread *the_thread;
 
 /* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also where
  * the thread came to hold more local references than it had made room for

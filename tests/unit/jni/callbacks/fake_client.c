@@ -1,5 +1,7 @@
 #include "tests/unit/jni/callbacks/fake_client.h"
 #include "tests/unit/await.h"
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -288,8 +290,7 @@ static void serve(struct jvm_callback_call *call)
 static enum jp_status take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
                                   struct jvm_callback_answer *answer, struct outcome *outcome)
 {
-  (void)request;
-  (void)outcome;
+  (void)request, (void)outcome;
   pthread_mutex_lock(&call->client->lock);
   *answer = call->answer;
   pthread_mutex_unlock(&call->client->lock);
@@ -342,23 +343,30 @@ static const struct jvm_callback_hooks hooks = {
     .interrupted = interrupted,
 };
 
-void fake_client_start(struct jvm *jvm)
+struct jvm_callbacks client;
+
+int fake_client_start(void **state)
 {
   struct jp_error error;
-  assert_int_equal(jvm_callbacks_start(jvm, &hooks, &error), JP_OK);
+  (void)state;
+  return jvm_callbacks_start(the_jvm, &hooks, &error) == JP_OK ? 0 : 1;
 }
 
-void fake_client_init(struct jvm_callbacks *client, struct jvm *jvm, struct jvm_objects *objects,
-                      const struct jvm_limits *limits)
+int fake_client_open(void **state)
 {
-  *client = (struct jvm_callbacks){.jvm = jvm, .objects = objects, .limits = limits};
-  pthread_mutex_init(&client->lock, NULL);
+  members_open(state);
+  client = (struct jvm_callbacks){.jvm = the_jvm, .objects = session.objects, .limits = &session.limits};
+  pthread_mutex_init(&client.lock, NULL);
+  session.callbacks = &client;
+  return 0;
 }
 
-void fake_client_fini(struct jvm_callbacks *client)
+int fake_client_close(void **state)
 {
-  assert_int_equal(client->open, 0);
-  pthread_mutex_destroy(&client->lock);
+  (void)state;
+  assert_int_equal(client.open, 0);
+  pthread_mutex_destroy(&client.lock);
+  return 0;
 }
 
 /* ---- nested requests ---- */

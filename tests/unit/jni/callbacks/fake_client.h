@@ -41,7 +41,6 @@ struct jvm_callbacks {
   struct jvm_objects *objects;
   const struct jvm_limits *limits;
   const struct jvm_guard *guard;
-  bool borrows_thread;                            /* `waits` is true on the thread `waiting_thread` */
   void (*answer)(struct jvm_callback_call *call); /* on the thread that calls, when the call was sent */
   int64_t timeout_ns;                             /* 0: none */
   bool refuses;                                   /* open fails */
@@ -65,12 +64,11 @@ struct jvm_callbacks {
   char misfit[512];
 };
 
-/* The process's hooks go to this client from now on. */
-void fake_client_init(struct jvm_callbacks *client, struct jvm *jvm, struct jvm_objects *objects,
-                      const struct jvm_limits *limits);
-void fake_client_fini(struct jvm_callbacks *client);
-/* Once. */
-void fake_client_start(struct jvm *jvm);
+/* The client of the tests' session (members_cases.h), and cmocka's fixtures for it: of the file, of a test. */
+extern struct jvm_callbacks client;
+int fake_client_start(void **state);
+int fake_client_open(void **state);
+int fake_client_close(void **state);
 
 /* Whether the calling thread can use `wait`. */
 void fake_client_wait_natively(bool natively);

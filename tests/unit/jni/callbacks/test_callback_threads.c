@@ -9,36 +9,20 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static struct jvm *the_jvm;
-static struct members_session session;
-static struct jvm_callbacks client;
-
 #define ON    "'type':'fixtures.members.CallbackThreads'"
 #define CALLS "'type':'fixtures.members.Callbacks'"
 #define SEVEN "{'ref':{'callback':7}}"
 
-static int set_up(void **state)
-{
-  (void)state;
-  members_session_init(&session, session.thread);
-  fake_client_init(&client, the_jvm, session.objects, &session.limits);
-  session.callbacks = &client;
-  return 0;
-}
-
 static int tear_down(void **state)
 {
-  (void)state;
   fake_client_wait_natively(false);
-  fake_client_fini(&client);
-  members_session_fini(&session);
-  return 0;
+  fake_client_close(state);
+  return members_close(state);
 }
 
 static void check(const char *params, const char *wanted)
 {
-  const struct members_case one = {"call", params, wanted, NULL};
-  members_check(&session, &one);
+  members_check("call", params, wanted, NULL);
 }
 
 /* Runs another operation on a thread that waits, with a session of its own. */
@@ -152,9 +136,8 @@ static void interrupt(struct jvm_callback_call *call)
   call_java("interruptCaller");
 }
 
-static void any_thread_wakes_one_that_is_parked(void **state)
+UNIT_TEST_WITH(any_thread_wakes_one_that_is_parked, fake_client_open, tear_down)
 {
-  (void)state;
   start_outside(give_five);
   check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String 5 false");
   await_other();
@@ -170,9 +153,8 @@ static void any_thread_wakes_one_that_is_parked(void **state)
   await_other();
 }
 
-static void a_member_of_the_crew_waits_in_c(void **state)
+UNIT_TEST_WITH(a_member_of_the_crew_waits_in_c, fake_client_open, tear_down)
 {
-  (void)state;
   fake_client_wait_natively(true);
   start_outside(give_five);
   check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
@@ -182,9 +164,8 @@ static void a_member_of_the_crew_waits_in_c(void **state)
   await_other();
 }
 
-static void an_interrupt_ends_the_wait(void **state)
+UNIT_TEST_WITH(an_interrupt_ends_the_wait, fake_client_open, tear_down)
 {
-  (void)state;
 #define INTERRUPTED "java.lang.String the thread was interrupted while it waited for the client true"
   start_inside(interrupt);
   check("{" ON ",'method':'onThread','args':[" SEVEN "]}", INTERRUPTED);
@@ -199,9 +180,8 @@ static void an_interrupt_ends_the_wait(void **state)
   assert_int_equal(client.closed, 3);
 }
 
-static void a_thread_that_is_interrupted_begins_no_call(void **state)
+UNIT_TEST_WITH(a_thread_that_is_interrupted_begins_no_call, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = give_five;
   check("{" ON ",'method':'whenInterrupted','args':[" SEVEN "]}",
         "java.lang.String the thread is interrupted true");
@@ -211,9 +191,8 @@ static void a_thread_that_is_interrupted_begins_no_call(void **state)
   assert_int_equal(client.sent, 1);
 }
 
-static void a_wait_has_an_end(void **state)
+UNIT_TEST_WITH(a_wait_has_an_end, fake_client_open, tear_down)
 {
-  (void)state;
   client.timeout_ns = 1000000;
   check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
   check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
@@ -235,9 +214,8 @@ static void leave_the_first_to_other(struct jvm_callback_call *call)
     fake_answer_int(call, 5);
 }
 
-static void a_caller_waits_for_room(void **state)
+UNIT_TEST_WITH(a_caller_waits_for_room, fake_client_open, tear_down)
 {
-  (void)state;
   for (int natively = 0; natively < 2; natively++) {
     fake_client_wait_natively(natively != 0);
     client.has_no_room = true;
@@ -249,9 +227,8 @@ static void a_caller_waits_for_room(void **state)
   assert_int_equal(client.sent, 2);
 }
 
-static void oneway_methods_wait_for_no_answer(void **state)
+UNIT_TEST_WITH(oneway_methods_wait_for_no_answer, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = NULL;
   check("{" CALLS ",'method':'nothing','args':[{'ref':{'callback':8},'oneway':true}]}", "void");
   assert_int_equal(client.sent, 1);
@@ -275,9 +252,8 @@ static void give_nested(struct jvm_callback_call *call)
   fake_nest(call, nest_local);
 }
 
-static void a_nested_request_runs_on_the_thread_that_waits(void **state)
+UNIT_TEST_WITH(a_nested_request_runs_on_the_thread_that_waits, fake_client_open, tear_down)
 {
-  (void)state;
   start_outside(give_nested);
   check("{" ON ",'method':'withLocal','args':[" SEVEN "]}", "java.lang.String 5 false");
   await_other();
@@ -299,9 +275,8 @@ static void nest_twice(struct jvm_callback_call *call)
   fake_nest(call, nest_set_loader);
 }
 
-static void the_state_of_a_thread_stays_its_own(void **state)
+UNIT_TEST_WITH(the_state_of_a_thread_stays_its_own, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = nest_twice;
   check("{" ON ",'method':'ownState','args':[" SEVEN "]}", "java.lang.String true false");
 }
@@ -325,9 +300,8 @@ static void go_down(struct jvm_callback_call *call)
   fake_nest(call, nest_down);
 }
 
-static void calls_nest(void **state)
+UNIT_TEST_WITH(calls_nest, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = go_down;
   check("{" ON ",'method':'down','args':[12," SEVEN "]}", "int 12");
   assert_int_equal(client.depth, 12);
@@ -348,9 +322,8 @@ static void go_endlessly(struct jvm_callback_call *call)
   fake_nest(call, nest_endlessly);
 }
 
-static void recursion_ends_before_the_stack_does(void **state)
+UNIT_TEST_WITH(recursion_ends_before_the_stack_does, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = go_endlessly;
   check("{" ON ",'method':'endless','args':[" SEVEN "]}", "java.lang.String the stack is short");
   assert_true(client.depth > 4);
@@ -374,21 +347,18 @@ static void answer_with_nesting(struct jvm_callback_call *call)
     fake_nest(call, nest_and_answer);
 }
 
-static void reading_a_result_calls_back(void **state)
+UNIT_TEST_WITH(reading_a_result_calls_back, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_with_nesting;
-  const struct members_case lazy = {"call", "{" CALLS ",'method':'lazy','args':[" SEVEN "]}",
-                                    "fixtures.members.Callbacks$1 ref", "lazy"};
-  members_check(&session, &lazy);
+  members_check("call", "{" CALLS ",'method':'lazy','args':[" SEVEN "]}", "fixtures.members.Callbacks$1 ref",
+                "lazy");
   session.by_value = true;
   check("{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$lazy}]}", "[2,2]");
   session.by_value = false;
 }
 
-static void making_an_argument_calls_back(void **state)
+UNIT_TEST_WITH(making_an_argument_calls_back, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_with_nesting;
   check("{" CALLS ",'method':'ask','args':[" SEVEN "]}", "void");
   check("{" CALLS ",'method':'asked','args':[{'type':'fixtures.members.Callbacks$Asked','value':['a','b']}]}",
@@ -400,18 +370,14 @@ static void answer_with_name(struct jvm_callback_call *call)
   fake_answer_text(call, "fixtures.members.Twin");
 }
 
-static void loading_a_class_calls_back(void **state)
+UNIT_TEST_WITH(loading_a_class_calls_back, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_with_name;
-  const struct members_case asking = {"call", "{" CALLS ",'method':'asking','args':[" SEVEN "]}",
-                                      "fixtures.members.Callbacks$2 ref", "asking"};
-  members_check(&session, &asking);
-  session.loader = members_ref(&session, "asking");
+  members_check("call", "{" CALLS ",'method':'asking','args':[" SEVEN "]}",
+                "fixtures.members.Callbacks$2 ref", "asking");
+  session.loader = members_ref("asking");
   size_t calls = client.calls;
-  const struct members_case twin = {"new", "{'type':'fixtures.members.Twin'}", "fixtures.members.Twin ref",
-                                    NULL};
-  members_check(&session, &twin);
+  members_check("new", "{'type':'fixtures.members.Twin'}", "fixtures.members.Twin ref", NULL);
   assert_true(client.calls > calls);
   session.loader = 0;
 }
@@ -426,9 +392,8 @@ static void answer_counted(struct jvm_callback_call *call)
   fake_answer_int(call, 1);
 }
 
-static void threads_of_a_pool_call_at_once(void **state)
+UNIT_TEST_WITH(threads_of_a_pool_call_at_once, fake_client_open, tear_down)
 {
-  (void)state;
   atomic_store(&answered, 0);
   client.answer = answer_counted;
   check("{" ON ",'method':'invokeAll','args':[" SEVEN ",200]}", "int 200");
@@ -440,9 +405,8 @@ static void answer_difference(struct jvm_callback_call *call)
   fake_answer_int(call, call->numbers[0] - call->numbers[1]);
 }
 
-static void a_parallel_sort_calls_back(void **state)
+UNIT_TEST_WITH(a_parallel_sort_calls_back, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_difference;
   check("{" ON ",'method':'parallelSort','args':[" SEVEN ",2000]}", "java.lang.String sorted");
 }
@@ -484,9 +448,8 @@ static bool has_virtual_threads(void)
                     TEXT("boolean true"));
 }
 
-static void virtual_threads_leave_their_carriers(void **state)
+UNIT_TEST_WITH(virtual_threads_leave_their_carriers, fake_client_open, tear_down)
 {
-  (void)state;
   if (!has_virtual_threads())
     skip();
   client.answer = gather;
@@ -503,37 +466,11 @@ static void virtual_threads_leave_their_carriers(void **state)
   await_other();
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+static int start(void **state)
 {
-  the_jvm = jvm;
-  session.thread = thread;
   sem_init(&other.any, 0, 0);
   sem_init(&other.done, 0, 0);
-  fake_client_start(jvm);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(any_thread_wakes_one_that_is_parked),
-      TEST(a_member_of_the_crew_waits_in_c),
-      TEST(an_interrupt_ends_the_wait),
-      TEST(a_thread_that_is_interrupted_begins_no_call),
-      TEST(a_wait_has_an_end),
-      TEST(a_caller_waits_for_room),
-      TEST(oneway_methods_wait_for_no_answer),
-      TEST(a_nested_request_runs_on_the_thread_that_waits),
-      TEST(the_state_of_a_thread_stays_its_own),
-      TEST(calls_nest),
-      TEST(recursion_ends_before_the_stack_does),
-      TEST(reading_a_result_calls_back),
-      TEST(making_an_argument_calls_back),
-      TEST(loading_a_class_calls_back),
-      TEST(threads_of_a_pool_call_at_once),
-      TEST(a_parallel_sort_calls_back),
-      TEST(virtual_threads_leave_their_carriers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return fake_client_start(state);
 }
 
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(start, NULL)

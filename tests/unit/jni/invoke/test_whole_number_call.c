@@ -37,12 +37,12 @@ static struct rpc_limits limits = {
              .number_digits_max = 100},
 };
 
-static void open_side(struct side *side, struct jvm_thread *thread)
+static void open_side(struct side *side)
 {
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
   struct jp_error error;
   *side = (struct side){0};
-  assert_int_equal(rpc_worker_init(&side->worker, both.peer, thread), JP_OK);
+  assert_int_equal(rpc_worker_init(&side->worker, both.peer, the_thread), JP_OK);
   buffer_init(&side->answer);
   assert_int_equal(both.service->client_open(both.service->context, &info, &side->client, &error), JP_OK);
 }
@@ -125,9 +125,8 @@ static void add_until_on_path(void)
   assert_true(has_whole_number_path());
 }
 
-static void a_verdict_holds_for_its_policy_alone(void **state)
+UNIT_TEST(a_verdict_holds_for_its_policy_alone)
 {
-  (void)state;
   struct policy_source *allows = both.peer->config.policies;
   const struct policy_config config = {.default_action = POLICY_DENY};
   struct policy_source *denies;
@@ -142,9 +141,8 @@ static void a_verdict_holds_for_its_policy_alone(void **state)
   policy_source_destroy(denies);
 }
 
-static void limits_hold(void **state)
+UNIT_TEST(limits_hold)
 {
-  (void)state;
   add_until_on_path();
   for (size_t max = 1; max < 200; max++)
     check(ADD("1", "2", "3"), max);
@@ -160,9 +158,8 @@ static void limits_hold(void **state)
   assert_int_equal(both.again.answer.len, 0);
 }
 
-static void a_call_is_kept_as_long_as_its_member(void **state)
+UNIT_TEST(a_call_is_kept_as_long_as_its_member)
 {
-  (void)state;
   add_until_on_path();
   uint64_t serial = last_shape()->path.call.serial;
   last_shape()->path.call.serial--; /* as when the cache of members has been emptied since */
@@ -171,9 +168,8 @@ static void a_call_is_kept_as_long_as_its_member(void **state)
 }
 
 /* A deleted session has none of its objects, whatever was called on them before. */
-static void objects_go_with_their_session(void **state)
+UNIT_TEST(objects_go_with_their_session)
 {
-  (void)state;
   check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);
   for (int i = 0; i < TURNS; i++)
     check(ON("1", "fixtures.Calculator", "accumulate", "5"), 0);
@@ -183,34 +179,32 @@ static void objects_go_with_their_session(void **state)
   assert_true(memmem(both.again.answer.data, both.again.answer.len, "objRef: 1", 9) != NULL);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+static int open_sides(void **state)
 {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_verdict_holds_for_its_policy_alone),
-      cmocka_unit_test(limits_hold),
-      cmocka_unit_test(a_call_is_kept_as_long_as_its_member),
-      cmocka_unit_test(objects_go_with_their_session),
-  };
   const struct policy_config policy = {.default_action = POLICY_ALLOW};
   struct rpc_peer_config config = {.name = "fast", .version = "1", .limits = limits};
   struct jp_error error;
+  (void)state;
   if (policy_source_create(&policy, &config.policies, &error) != JP_OK ||
       rpc_peer_create(&config, &both.peer, &error) != JP_OK ||
-      rpc_peer_attach(both.peer, jvm, &error) != JP_OK)
+      rpc_peer_attach(both.peer, the_jvm, &error) != JP_OK)
     return 1;
   both.service = rpc_peer_service(both.peer);
-  open_side(&both.again, thread);
-  open_side(&both.anew, thread);
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  open_side(&both.again);
+  open_side(&both.anew);
+  return 0;
+}
+
+static int close_sides(void **state)
+{
+  struct policy_source *policies = both.peer->config.policies;
+  (void)state;
   close_side(&both.again);
   close_side(&both.anew);
   bool detached = rpc_peer_detach(both.peer);
   rpc_peer_destroy(both.peer);
-  policy_source_destroy(config.policies);
-  return failed != 0 || !detached;
+  policy_source_destroy(policies);
+  return !detached;
 }
 
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(open_sides, close_sides)

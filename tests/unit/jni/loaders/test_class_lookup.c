@@ -10,9 +10,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-static struct jvm *the_jvm;
-static struct members_session session;
-
 #define LOADING "'type':'fixtures.Loading'"
 #define BEAN    "'type':'beyond.Bean'"
 #define NO_BEAN "-32601 java.lang.ClassNotFoundException: beyond.Bean"
@@ -33,16 +30,10 @@ static struct members_session session;
     "call", "{" BEAN ",'method':'loaderName'}", wanted, NULL                                                 \
   }
 
-static void check_each(const struct members_case *cases, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    members_check(&session, &cases[i]);
-}
-
 #define CHECK_EACH(...)                                                                                      \
   do {                                                                                                       \
     static const struct members_case cases_[] = {__VA_ARGS__};                                               \
-    check_each(cases_, COUNT_OF(cases_));                                                                    \
+    members_check_all(cases_, COUNT_OF(cases_));                                                             \
   } while (0)
 
 /* Every object of the session, and so every loader, is let go, and taken by the collector. */
@@ -57,18 +48,16 @@ static int let_all_go(void **state)
 }
 
 /* loadClass and defineClass link nothing. */
-static void a_class_counts_before_it_is_linked(void **state)
+UNIT_TEST_WITH(a_class_counts_before_it_is_linked, NULL, let_all_go)
 {
-  (void)state;
   CHECK_EACH(MAKE_OWN("one"),
              {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
              {"new", "{'type':'some.Empty2[]','args':[1]}", "[Lsome.Empty2; ref", NULL},
              {"new", "{'type':'some.Empty3'}", "-32601 java.lang.ClassNotFoundException: some.Empty3", NULL});
 }
 
-static void a_class_that_is_unloaded_is_not_found_again(void **state)
+UNIT_TEST_WITH(a_class_that_is_unloaded_is_not_found_again, NULL, let_all_go)
 {
-  (void)state;
   for (int i = 0; i < 3; i++) {
     CHECK_EACH(LOADER_NAME(NO_BEAN), MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
                {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL});
@@ -77,9 +66,8 @@ static void a_class_that_is_unloaded_is_not_found_again(void **state)
   CHECK_EACH({"call", "{" BEAN ",'method':'add','args':[5,3]}", NO_BEAN, NULL});
 }
 
-static void a_redeployed_class_is_the_new_one(void **state)
+UNIT_TEST_WITH(a_redeployed_class_is_the_new_one, NULL, let_all_go)
 {
-  (void)state;
   CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"), MAKE_OWN("two"),
              MAKE_BEAN("two"), LOADER_NAME(TWO_BEANS));
   /* Of the loaders "two" alone is held. */
@@ -89,9 +77,8 @@ static void a_redeployed_class_is_the_new_one(void **state)
 }
 
 /* Many loaders of one class, of which nearly all are gone: what is noted of them is, too. */
-static void what_was_noted_of_dead_loaders_is_forgotten(void **state)
+UNIT_TEST_WITH(what_was_noted_of_dead_loaders_is_forgotten, NULL, let_all_go)
 {
-  (void)state;
   for (int i = 0; i < 10; i++)
     CHECK_EACH(
         {"call", "{" LOADING ",'method':'redeploy','args':['some.Deployed',1000]}", "void", NULL},
@@ -108,9 +95,8 @@ static void what_was_noted_of_dead_loaders_is_forgotten(void **state)
     "call", "{" LOADING "," call "}", "fixtures.Loading$" HOSTILE " ref", "hostile"                          \
   }
 
-static void a_loader_may_load_others_meanwhile(void **state)
+UNIT_TEST_WITH(a_loader_may_load_others_meanwhile, NULL, let_all_go)
 {
-  (void)state;
 #define HOSTILE "4"
   CHECK_EACH(MAKE_HOSTILE("'method':'busy','args':[3000]"),
              {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL},
@@ -138,9 +124,8 @@ static void ask_blocking_loader(void *argument, struct jvm_thread *thread)
 }
 
 /* What was found is found again without a search, in which main's loader would come first. */
-static void a_blocking_loader_blocks_its_own_classes(void **state)
+UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
 {
-  (void)state;
   struct visitor visitor = {.got = ""};
   struct jp_error error;
   sem_init(&visitor.done, 0, 0);
@@ -165,9 +150,8 @@ static void a_blocking_loader_blocks_its_own_classes(void **state)
 }
 
 /* The members of such classes are kept, too. */
-static void a_repeated_call_comes_from_the_cache(void **state)
+UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 {
-  (void)state;
   CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"));
   size_t count = session.thread->member_cache->count;
   CHECK_EACH(LOADER_NAME("java.lang.String one"), LOADER_NAME("java.lang.String one"));
@@ -198,9 +182,8 @@ static int64_t time_misses(void)
   return best / MISSES;
 }
 
-static void a_miss_walks_over_no_classes(void **state)
+UNIT_TEST_WITH(a_miss_walks_over_no_classes, NULL, let_all_go)
 {
-  (void)state;
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
   int64_t before = time_misses();
   jvm_request_end(session.thread);
@@ -215,23 +198,4 @@ static void a_miss_walks_over_no_classes(void **state)
   assert_true(after < 3 * before + 50000); /* to walk over them takes longer */
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  members_session_init(&session, thread);
-#define TEST(function) cmocka_unit_test_teardown(function, let_all_go)
-  const struct CMUnitTest tests[] = {
-      TEST(a_class_counts_before_it_is_linked),   TEST(a_class_that_is_unloaded_is_not_found_again),
-      TEST(a_redeployed_class_is_the_new_one),    TEST(what_was_noted_of_dead_loaders_is_forgotten),
-      TEST(a_loader_may_load_others_meanwhile),   TEST(a_blocking_loader_blocks_its_own_classes),
-      TEST(a_repeated_call_comes_from_the_cache), TEST(a_miss_walks_over_no_classes),
-  };
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  members_session_fini(&session);
-  return failures;
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(members_open, members_close)

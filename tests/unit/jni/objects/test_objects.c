@@ -1,44 +1,22 @@
-#include "tests/unit/unit.h"
+#include "tests/unit/jni/objects/tables.h"
 
 #include "base/clock.h"
-#include "jni/objects/object_table.h"
-#include "jni/runtime/strings.h"
-#include "jni/runtime/throwables.h"
-#include "tests/unit/jni/with_jvm.h"
 
 #include <malloc.h>
 #include <pthread.h>
 
-static struct jvm *the_jvm;
-static struct jvm_thread *the_thread;
-
-static jobject new_object(struct jvm_thread *thread)
-{
-  jobject object = (*thread->env)->AllocObject(thread->env, thread->jvm->known.class_object);
-  assert_false(throwable_take(thread, NULL));
-  return object;
-}
-
-static struct jvm_objects *new_table(size_t max)
-{
-  struct jvm_objects *objects;
-  assert_int_equal(jvm_objects_create(max, &objects), JP_OK);
-  return objects;
-}
-
 /* Puts a new object and drops the local reference. */
 static enum jp_status put_new(struct jvm_objects *objects, uint32_t *ref, struct jp_error *error)
 {
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   enum jp_status status =
       jvm_objects_put(the_thread, objects, object, 0, jvm_objects_epoch(objects), NULL, ref, error);
   (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
   return status;
 }
 
-static void unknown_refs_are_not_found(void **state)
+UNIT_TEST(unknown_refs_are_not_found)
 {
-  (void)state;
   static const uint32_t refs[] = {0, 1, 2, 1024, INT32_MAX, UINT32_MAX};
   struct jvm_objects *objects = new_table(10);
   for (size_t i = 0; i < COUNT_OF(refs); i++) {
@@ -49,9 +27,8 @@ static void unknown_refs_are_not_found(void **state)
   jvm_objects_destroy(the_thread, NULL);
 }
 
-static void the_limit_is_named_and_leaves_the_rest(void **state)
+UNIT_TEST(the_limit_is_named_and_leaves_the_rest)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(2);
   struct jp_error error;
   uint32_t first;
@@ -72,12 +49,11 @@ static void the_limit_is_named_and_leaves_the_rest(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void the_same_object_keeps_its_ref(void **state)
+UNIT_TEST(the_same_object_keeps_its_ref)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(100);
   struct jp_error error;
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   uint32_t first;
   uint32_t again;
   uint32_t class_id = 0;
@@ -96,16 +72,15 @@ static void the_same_object_keeps_its_ref(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void a_call_from_before_a_clear_stores_nothing(void **state)
+UNIT_TEST(a_call_from_before_a_clear_stores_nothing)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(100);
   uint64_t epoch = jvm_objects_epoch(objects);
   uint32_t ref;
   assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
   jvm_objects_clear(the_thread, objects);
   assert_null(jvm_objects_get(the_thread, objects, ref, NULL));
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   struct jp_error error;
   assert_int_equal(jvm_objects_put(the_thread, objects, object, 0, epoch, NULL, &ref, &error), JP_CLOSED);
   assert_int_equal(jvm_objects_count(objects), 0);
@@ -116,9 +91,8 @@ static void a_call_from_before_a_clear_stores_nothing(void **state)
 }
 
 /* Whether its numbers would begin at 1 and nobody could have seen it. */
-static void a_table_is_unused_until_it_has_held_something(void **state)
+UNIT_TEST(a_table_is_unused_until_it_has_held_something)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(100);
   uint32_t ref;
   assert_true(jvm_objects_is_unused(objects));
@@ -133,9 +107,8 @@ static void a_table_is_unused_until_it_has_held_something(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void many_come_and_go(void **state)
+UNIT_TEST(many_come_and_go)
 {
-  (void)state;
   enum { MANY = 20000 }; /* more than the small chunks of the table hold */
   static uint32_t refs[MANY];
   struct jvm_objects *objects = new_table(MANY);
@@ -164,12 +137,11 @@ static void many_come_and_go(void **state)
 }
 
 /* Only the table holds the object, then nothing: a weak reference tells. */
-static void objects_live_as_long_as_they_are_held(void **state)
+UNIT_TEST(objects_live_as_long_as_they_are_held)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct jvm_objects *objects = new_table(10);
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   jweak weak = (*env)->NewWeakGlobalRef(env, object);
   uint32_t ref;
   assert_int_equal(jvm_objects_put(the_thread, objects, object, 0, 0, NULL, &ref, NULL), JP_OK);
@@ -185,9 +157,8 @@ static void objects_live_as_long_as_they_are_held(void **state)
 
 /* Were the cost of one to grow with their number, ctest's timeout would say so; the figures are for the
  * reader. */
-static void a_million_can_be_held(void **state)
+UNIT_TEST(a_million_can_be_held)
 {
-  (void)state;
   enum { MILLION = 1000000, PART = 100000 };
   struct jvm_objects *objects = new_table(MILLION);
   int64_t slowest = 0;
@@ -213,34 +184,8 @@ static void a_million_can_be_held(void **state)
 
 /* ---- who counts tables that hold something ---- */
 
-struct owner {
-  _Atomic int inside; /* entered and not left */
-  _Atomic int asked;
-  enum jp_status answer;
-};
-
-static enum jp_status enter(void *context, struct jvm_thread *thread, struct jp_error *error)
+UNIT_TEST(the_owner_is_asked_before_the_first_object_alone)
 {
-  struct owner *owner = context;
-  assert_non_null(thread);
-  owner->asked++;
-  if (owner->answer != JP_OK)
-    return jp_fail(error, owner->answer, "no more tables");
-  owner->inside++;
-  return JP_OK;
-}
-
-static void leave(void *context)
-{
-  struct owner *owner = context;
-  owner->inside--;
-}
-
-static const struct jvm_objects_owner OWNER = {.enter = enter, .leave = leave};
-
-static void the_owner_is_asked_before_the_first_object_alone(void **state)
-{
-  (void)state;
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
   struct jp_error error;
@@ -272,31 +217,28 @@ static void the_owner_is_asked_before_the_first_object_alone(void **state)
 }
 
 /* Nothing was stored, so that nothing counts. */
-static void the_owner_hears_of_a_first_object_that_came_too_late(void **state)
+UNIT_TEST(the_owner_hears_of_a_first_object_that_came_too_late)
 {
-  (void)state;
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
   uint64_t epoch = jvm_objects_epoch(objects);
   jvm_objects_set_owner(objects, &OWNER, &owner);
   jvm_objects_clear(the_thread, objects);
   uint32_t ref;
-  assert_int_equal(jvm_objects_put(the_thread, objects, new_object(the_thread), 0, epoch, NULL, &ref, NULL),
-                   JP_CLOSED);
+  assert_int_equal(jvm_objects_put(the_thread, objects, new_object(), 0, epoch, NULL, &ref, NULL), JP_CLOSED);
   assert_int_equal(owner.inside, 0);
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void a_companion_stays_as_long_as_the_ref(void **state)
+UNIT_TEST(a_companion_stays_as_long_as_the_ref)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct jvm_objects *objects = new_table(10);
   uint32_t ref;
   uint32_t next;
   assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
-  jobject first = new_object(the_thread);
-  jobject second = new_object(the_thread);
+  jobject first = new_object();
+  jobject second = new_object();
   assert_null(jvm_objects_companion(the_thread, objects, ref + 1, first));
   assert_true((*env)->IsSameObject(env, jvm_objects_companion(the_thread, objects, ref, first), first));
   assert_true((*env)->IsSameObject(env, jvm_objects_companion(the_thread, objects, ref, second), first));
@@ -328,9 +270,8 @@ static long measure_tables(void)
 }
 
 /* 100,000 of them are to fit into a small machine: C's part of one with an object is below 1 KiB. */
-static void a_table_with_one_object_is_small(void **state)
+UNIT_TEST(a_table_with_one_object_is_small)
 {
-  (void)state;
   enum { ROUNDS = 20 };
   long each = measure_tables();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their allocators count otherwise */
@@ -379,14 +320,13 @@ static void share(void *argument, struct jvm_thread *thread)
   pthread_barrier_wait(&sharing->end);
 }
 
-static void threads_share_a_table(void **state)
+UNIT_TEST(threads_share_a_table)
 {
-  (void)state;
   struct sharing sharing = {.objects = new_table(100)};
   struct owner owner = {.answer = JP_OK};
   struct sharer sharers[SHARERS];
   jvm_objects_set_owner(sharing.objects, &OWNER, &owner);
-  sharing.common = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
+  sharing.common = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object());
   pthread_barrier_init(&sharing.begin, NULL, SHARERS);
   pthread_barrier_init(&sharing.end, NULL, SHARERS + 1);
   struct jp_error error;
@@ -405,16 +345,8 @@ static void threads_share_a_table(void **state)
   jvm_objects_destroy(the_thread, sharing.objects);
 }
 
-static bool is_held(struct jvm_objects *objects, uint32_t ref)
+UNIT_TEST(of_many_values_the_oldest_end)
 {
-  jobject object = jvm_objects_get(the_thread, objects, ref, NULL);
-  (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
-  return object != NULL;
-}
-
-static void of_many_values_the_oldest_end(void **state)
-{
-  (void)state;
   struct jvm_objects *objects = new_table(OBJECTS_VALUES_MAX + 100);
   struct jp_error error;
   uint32_t other;
@@ -445,30 +377,4 @@ static void of_many_values_the_oldest_end(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(unknown_refs_are_not_found),
-      cmocka_unit_test(the_limit_is_named_and_leaves_the_rest),
-      cmocka_unit_test(the_same_object_keeps_its_ref),
-      cmocka_unit_test(a_call_from_before_a_clear_stores_nothing),
-      cmocka_unit_test(objects_live_as_long_as_they_are_held),
-      cmocka_unit_test(a_table_is_unused_until_it_has_held_something),
-      cmocka_unit_test(many_come_and_go),
-      cmocka_unit_test(the_owner_is_asked_before_the_first_object_alone),
-      cmocka_unit_test(the_owner_hears_of_a_first_object_that_came_too_late),
-      cmocka_unit_test(a_companion_stays_as_long_as_the_ref),
-      cmocka_unit_test(a_table_with_one_object_is_small),
-      cmocka_unit_test(threads_share_a_table),
-      cmocka_unit_test(a_million_can_be_held),
-      cmocka_unit_test(of_many_values_the_oldest_end),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

@@ -1,36 +1,5 @@
 /* Slots that are reserved for results to come. */
-#include "tests/unit/unit.h"
-
-#include "jni/objects/object_table.h"
-#include "jni/runtime/throwables.h"
-#include "tests/unit/jni/with_jvm.h"
-
-static struct jvm_thread *the_thread;
-
-struct owner {
-  int inside; /* entered and not left */
-  int asked;
-  enum jp_status answer;
-};
-
-static enum jp_status enter(void *context, struct jvm_thread *thread, struct jp_error *error)
-{
-  struct owner *owner = context;
-  assert_non_null(thread);
-  owner->asked++;
-  if (owner->answer != JP_OK)
-    return jp_fail(error, owner->answer, "no more tables");
-  owner->inside++;
-  return JP_OK;
-}
-
-static void leave(void *context)
-{
-  struct owner *owner = context;
-  owner->inside--;
-}
-
-static const struct jvm_objects_owner OWNER = {.enter = enter, .leave = leave};
+#include "tests/unit/jni/objects/tables.h"
 
 struct bench {
   struct jvm_objects *objects;
@@ -42,7 +11,7 @@ struct bench {
 static struct bench *create(size_t max)
 {
   struct bench *bench = test_calloc(1, sizeof *bench);
-  assert_int_equal(jvm_objects_create(max, &bench->objects), JP_OK);
+  bench->objects = new_table(max);
   jvm_objects_set_owner(bench->objects, &OWNER, &bench->owner);
   return bench;
 }
@@ -59,8 +28,7 @@ static void destroy(struct bench *bench)
 static enum jp_status put_new(struct bench *bench, struct jvm_stored *stored)
 {
   uint32_t ref;
-  jobject object = (*the_thread->env)->AllocObject(the_thread->env, the_thread->jvm->known.class_object);
-  assert_false(throwable_take(the_thread, NULL));
+  jobject object = new_object();
   enum jp_status status = jvm_objects_put(the_thread, bench->objects, object, 0,
                                           jvm_objects_epoch(bench->objects), stored, &ref, &bench->error);
   (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
@@ -72,9 +40,8 @@ static enum jp_status reserve(struct bench *bench, bool enters)
   return jvm_objects_reserve(the_thread, bench->objects, enters, &bench->stored, &bench->error);
 }
 
-static void nobody_else_takes_the_slot(void **state)
+UNIT_TEST(nobody_else_takes_the_slot)
 {
-  (void)state;
   struct bench *bench = create(2);
   assert_int_equal(put_new(bench, NULL), JP_OK);
   assert_int_equal(reserve(bench, false), JP_OK);
@@ -87,9 +54,8 @@ static void nobody_else_takes_the_slot(void **state)
   destroy(bench);
 }
 
-static void a_full_table_has_none(void **state)
+UNIT_TEST(a_full_table_has_none)
 {
-  (void)state;
   struct bench *bench = create(1);
   struct jvm_stored other = {0};
   assert_int_equal(reserve(bench, false), JP_OK);
@@ -102,13 +68,12 @@ static void a_full_table_has_none(void **state)
   destroy(bench);
 }
 
-static void an_object_that_is_held_needs_none(void **state)
+UNIT_TEST(an_object_that_is_held_needs_none)
 {
-  (void)state;
   struct bench *bench = create(2);
   uint32_t ref;
   uint32_t again;
-  jobject object = (*the_thread->env)->AllocObject(the_thread->env, the_thread->jvm->known.class_object);
+  jobject object = new_object();
   uint64_t epoch = jvm_objects_epoch(bench->objects);
   assert_int_equal(jvm_objects_put(the_thread, bench->objects, object, 0, epoch, NULL, &ref, NULL), JP_OK);
   assert_int_equal(reserve(bench, false), JP_OK);
@@ -121,9 +86,8 @@ static void an_object_that_is_held_needs_none(void **state)
   destroy(bench);
 }
 
-static void the_owner_is_asked_in_advance(void **state)
+UNIT_TEST(the_owner_is_asked_in_advance)
 {
-  (void)state;
   struct bench *bench = create(5);
   bench->owner.answer = JP_LIMIT;
   assert_int_equal(reserve(bench, true), JP_LIMIT);
@@ -146,9 +110,8 @@ static void the_owner_is_asked_in_advance(void **state)
   destroy(bench);
 }
 
-static void a_table_that_was_only_reserved_in_is_unused(void **state)
+UNIT_TEST(a_table_that_was_only_reserved_in_is_unused)
 {
-  (void)state;
   struct bench *bench = create(5);
   assert_int_equal(reserve(bench, true), JP_OK);
   jvm_objects_release(bench->objects, &bench->stored);
@@ -157,9 +120,8 @@ static void a_table_that_was_only_reserved_in_is_unused(void **state)
 }
 
 /* A list's elements fill the table, and in their place comes the list itself. */
-static void what_is_taken_back_leaves_a_slot(void **state)
+UNIT_TEST(what_is_taken_back_leaves_a_slot)
 {
-  (void)state;
   struct bench *bench = create(2);
   assert_int_equal(reserve(bench, true), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
@@ -175,9 +137,8 @@ static void what_is_taken_back_leaves_a_slot(void **state)
   destroy(bench);
 }
 
-static void what_is_renewed_and_not_used_is_given_back(void **state)
+UNIT_TEST(what_is_renewed_and_not_used_is_given_back)
 {
-  (void)state;
   struct bench *bench = create(1);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
   jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
@@ -188,9 +149,8 @@ static void what_is_renewed_and_not_used_is_given_back(void **state)
   destroy(bench);
 }
 
-static void a_deleted_session_keeps_the_count(void **state)
+UNIT_TEST(a_deleted_session_keeps_the_count)
 {
-  (void)state;
   struct bench *bench = create(1);
   assert_int_equal(reserve(bench, true), JP_OK);
   jvm_objects_clear(the_thread, bench->objects);
@@ -201,24 +161,4 @@ static void a_deleted_session_keeps_the_count(void **state)
   destroy(bench);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  (void)jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nobody_else_takes_the_slot),
-      cmocka_unit_test(a_full_table_has_none),
-      cmocka_unit_test(an_object_that_is_held_needs_none),
-      cmocka_unit_test(the_owner_is_asked_in_advance),
-      cmocka_unit_test(a_table_that_was_only_reserved_in_is_unused),
-      cmocka_unit_test(what_is_taken_back_leaves_a_slot),
-      cmocka_unit_test(what_is_renewed_and_not_used_is_given_back),
-      cmocka_unit_test(a_deleted_session_keeps_the_count),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

@@ -1,29 +1,10 @@
 /* How often each ref was told, and what that keeps alive. */
-#include "tests/unit/unit.h"
+#include "tests/unit/jni/objects/tables.h"
 
 #include "base/clock.h"
 #include "jni/objects/table_state.h"
-#include "jni/runtime/throwables.h"
-#include "tests/unit/jni/with_jvm.h"
 
 #include <pthread.h>
-
-static struct jvm *the_jvm;
-static struct jvm_thread *the_thread;
-
-static jobject new_object(struct jvm_thread *thread)
-{
-  jobject object = (*thread->env)->AllocObject(thread->env, thread->jvm->known.class_object);
-  assert_false(throwable_take(thread, NULL));
-  return object;
-}
-
-static struct jvm_objects *new_table(size_t max)
-{
-  struct jvm_objects *objects;
-  assert_int_equal(jvm_objects_create(max, &objects), JP_OK);
-  return objects;
-}
 
 static uint32_t tell(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
                      struct jvm_stored *stored)
@@ -39,20 +20,12 @@ static void forget(struct jvm_objects *objects, uint32_t ref, uint32_t count)
   jvm_objects_forget(the_thread, objects, ref, count);
 }
 
-static bool is_held(struct jvm_objects *objects, uint32_t ref)
-{
-  jobject held = jvm_objects_get(the_thread, objects, ref, NULL);
-  (*the_thread->env)->DeleteLocalRef(the_thread->env, held);
-  return held != NULL;
-}
-
 /* ---- forgetting ---- */
 
-static void an_object_goes_with_its_last_telling(void **state)
+UNIT_TEST(an_object_goes_with_its_last_telling)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(10);
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   uint32_t ref = tell(the_thread, objects, object, NULL);
   assert_int_equal(tell(the_thread, objects, object, NULL), ref);
   assert_int_equal(jvm_objects_tell(objects, ref, NULL), JP_OK);
@@ -72,13 +45,12 @@ static void an_object_goes_with_its_last_telling(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void more_than_are_left_are_all(void **state)
+UNIT_TEST(more_than_are_left_are_all)
 {
-  (void)state;
   static const uint32_t counts[] = {3, 1000, (uint32_t)INT32_MAX + 1, UINT32_MAX};
   struct jvm_objects *objects = new_table(10);
   for (size_t i = 0; i < COUNT_OF(counts); i++) {
-    jobject object = new_object(the_thread);
+    jobject object = new_object();
     uint32_t ref = tell(the_thread, objects, object, NULL);
     tell(the_thread, objects, object, NULL);
     forget(objects, ref, counts[i]);
@@ -88,11 +60,10 @@ static void more_than_are_left_are_all(void **state)
 }
 
 /* Nobody knows how many there are: it is kept rather than lost. */
-static void a_full_count_ends_with_all_of_it_alone(void **state)
+UNIT_TEST(a_full_count_ends_with_all_of_it_alone)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(10);
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   struct jvm_stored stored = {0};
   for (int round = 0; round < 2; round++) {
     uint32_t ref = tell(the_thread, objects, object, NULL);
@@ -115,18 +86,17 @@ static void a_full_count_ends_with_all_of_it_alone(void **state)
 
 /* ---- taking back ---- */
 
-static void what_was_told_is_taken_back_as_often(void **state)
+UNIT_TEST(what_was_told_is_taken_back_as_often)
 {
-  (void)state;
   enum { MANY = 100, EACH = 3 };
   struct jvm_objects *objects = new_table(1000);
   struct jvm_stored stored = {0};
-  jobject held = new_object(the_thread);
+  jobject held = new_object();
   uint32_t first = tell(the_thread, objects, held, NULL);
   for (size_t i = 0; i < MANY; i++) {
     assert_int_equal(tell(the_thread, objects, held, &stored), first);
     assert_false(stored.is_new);
-    jobject object = new_object(the_thread);
+    jobject object = new_object();
     tell(the_thread, objects, object, &stored);
     assert_true(stored.is_new);
     tell(the_thread, objects, object, &stored);
@@ -147,12 +117,11 @@ static void what_was_told_is_taken_back_as_often(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-static void one_telling_alone_can_be_taken_back(void **state)
+UNIT_TEST(one_telling_alone_can_be_taken_back)
 {
-  (void)state;
   struct jvm_objects *objects = new_table(10);
   struct jvm_stored stored = {0};
-  jobject two[] = {new_object(the_thread), new_object(the_thread)};
+  jobject two[] = {new_object(), new_object()};
   uint32_t held = tell(the_thread, objects, two[0], NULL);
   tell(the_thread, objects, two[0], &stored);
   uint32_t other = tell(the_thread, objects, two[1], &stored);
@@ -174,13 +143,12 @@ static void one_telling_alone_can_be_taken_back(void **state)
 }
 
 /* A list with one object a million times. The notes take four bytes each, and room for as many again. */
-static void a_million_tellings_of_one_object(void **state)
+UNIT_TEST(a_million_tellings_of_one_object)
 {
-  (void)state;
   enum { MILLION = 1000000 };
   struct jvm_objects *objects = new_table(10);
   struct jvm_stored stored = {0};
-  jobject object = new_object(the_thread);
+  jobject object = new_object();
   int64_t start = clock_now_ns();
   for (int i = 0; i < MILLION; i++)
     tell(the_thread, objects, object, &stored);
@@ -212,15 +180,14 @@ static void be_told(void *argument, struct jvm_thread *thread)
   pthread_barrier_wait(&meeting->met);
 }
 
-static void what_another_thread_was_told_is_not_taken_back(void **state)
+UNIT_TEST(what_another_thread_was_told_is_not_taken_back)
 {
-  (void)state;
   struct meeting meeting = {.objects = new_table(10)};
   struct jvm_stored stored = {0};
   struct jp_error error;
-  meeting.object = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
+  meeting.object = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object());
   pthread_barrier_init(&meeting.met, NULL, 2);
-  tell(the_thread, meeting.objects, new_object(the_thread), &stored);
+  tell(the_thread, meeting.objects, new_object(), &stored);
   uint32_t ref = tell(the_thread, meeting.objects, meeting.object, &stored);
   assert_int_equal(jvm_spawn(the_jvm, "other", be_told, &meeting, &error), JP_OK);
   pthread_barrier_wait(&meeting.met);
@@ -281,12 +248,11 @@ static void share(void *argument, struct jvm_thread *thread)
 }
 
 /* However their tellings meet, none is lost and none is left: the object has those alone that were kept. */
-static void threads_tell_and_forget_one_object(void **state)
+UNIT_TEST(threads_tell_and_forget_one_object)
 {
-  (void)state;
   struct sharing sharing = {.objects = new_table(100)};
   struct jp_error error;
-  sharing.common = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
+  sharing.common = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object());
   pthread_barrier_init(&sharing.begin, NULL, SHARERS);
   pthread_barrier_init(&sharing.end, NULL, SHARERS + 1);
   for (int i = 0; i < SHARERS; i++)
@@ -305,24 +271,4 @@ static void threads_tell_and_forget_one_object(void **state)
   jvm_objects_destroy(the_thread, sharing.objects);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_object_goes_with_its_last_telling),
-      cmocka_unit_test(more_than_are_left_are_all),
-      cmocka_unit_test(a_full_count_ends_with_all_of_it_alone),
-      cmocka_unit_test(what_was_told_is_taken_back_as_often),
-      cmocka_unit_test(one_telling_alone_can_be_taken_back),
-      cmocka_unit_test(a_million_tellings_of_one_object),
-      cmocka_unit_test(what_another_thread_was_told_is_not_taken_back),
-      cmocka_unit_test(threads_tell_and_forget_one_object),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

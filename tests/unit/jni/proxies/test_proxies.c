@@ -10,27 +10,13 @@
 #include <stdio.h>
 #include <time.h>
 
-static struct jvm *the_jvm;
-static struct members_session session;
-static struct jvm_callbacks client;
-
 #define ON      "'type':'fixtures.members.Callbacks'"
 #define THREADS "'type':'fixtures.members.CallbackThreads'"
 #define SEVEN   "{'ref':{'callback':7}}"
 
-static int set_up(void **state)
-{
-  (void)state;
-  members_session_init(&session, session.thread);
-  fake_client_init(&client, the_jvm, session.objects, &session.limits);
-  session.callbacks = &client;
-  return 0;
-}
-
 static void check(const char *params, const char *wanted)
 {
-  const struct members_case one = {"call", params, wanted, NULL};
-  members_check(&session, &one);
+  members_check("call", params, wanted, NULL);
 }
 
 static size_t count_released(void)
@@ -55,20 +41,17 @@ static void await_released(size_t wanted)
 /* No proxy is left for the next test. */
 static int tear_down(void **state)
 {
-  (void)state;
   check("{" THREADS ",'method':'letGo'}", "void");
   check("{" THREADS ",'method':'dropHandler'}", "void");
-  members_session_fini(&session);
+  members_close(state);
   await_released(client.made);
-  fake_client_fini(&client);
-  return 0;
+  return fake_client_close(state);
 }
 
 /* ---- one object ---- */
 
-static void the_same_id_is_the_same_object(void **state)
+UNIT_TEST_WITH(the_same_id_is_the_same_object, fake_client_open, tear_down)
 {
-  (void)state;
 #define COMPARATOR "{'type':'java.util.Comparator','ref':{'callback':7}}"
   check("{" ON ",'method':'same','args':[" COMPARATOR "," COMPARATOR "]}", "boolean true");
   check("{" ON ",'method':'same','args':[" COMPARATOR
@@ -76,17 +59,15 @@ static void the_same_id_is_the_same_object(void **state)
         "boolean false");
   check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
   jvm_gc(session.thread);
-  const struct members_case held = {"get", "{" THREADS ",'field':'held'}", "N", "held"};
   uint32_t ref;
-  (void)members_run(&session, held.method, held.params, &ref);
+  (void)members_run(&session, "get", "{" THREADS ",'field':'held'}", &ref);
   char params[200];
   snprintf(params, sizeof params, "{" ON ",'method':'same','args':[" COMPARATOR ",{'ref':%u}]}", ref);
   check(params, "boolean true");
 }
 
-static void other_options_are_refused(void **state)
+UNIT_TEST_WITH(other_options_are_refused, fake_client_open, tear_down)
 {
-  (void)state;
 #define OTHER                                                                                                \
   "-32602 argument 0: callback 7: Java has this object already, with another oneway, borrow, origin or "     \
   "overrides"
@@ -102,9 +83,8 @@ static void other_options_are_refused(void **state)
 
 /* ---- its end ---- */
 
-static void a_proxy_that_is_let_go_is_told(void **state)
+UNIT_TEST_WITH(a_proxy_that_is_let_go_is_told, fake_client_open, tear_down)
 {
-  (void)state;
   check("{" THREADS ",'method':'letGo'}", "void");
   check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
   jvm_gc(session.thread);
@@ -120,9 +100,8 @@ static void a_proxy_that_is_let_go_is_told(void **state)
 }
 
 /* A proxy that was collected and not told yet is replaced. */
-static void a_new_proxy_takes_the_place_of_a_collected_one(void **state)
+UNIT_TEST_WITH(a_new_proxy_takes_the_place_of_a_collected_one, fake_client_open, tear_down)
 {
-  (void)state;
   check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
   uint64_t first = client.records[0].number;
   check("{" THREADS ",'method':'letGo'}", "void");
@@ -136,9 +115,8 @@ static void a_new_proxy_takes_the_place_of_a_collected_one(void **state)
   await_released(2);
 }
 
-static void who_keeps_the_handler_keeps_the_proxy(void **state)
+UNIT_TEST_WITH(who_keeps_the_handler_keeps_the_proxy, fake_client_open, tear_down)
 {
-  (void)state;
   check("{" THREADS ",'method':'keepHandler','args':[{'type':'java.util.Comparator','ref':{'callback':7}}]}",
         "void");
   check("{" THREADS ",'method':'isAlive'}", "boolean true");
@@ -169,9 +147,8 @@ static void collect_then_answer(struct jvm_callback_call *call)
   fake_nest(call, nest_collection);
 }
 
-static void a_proxy_is_not_collected_while_it_is_called(void **state)
+UNIT_TEST_WITH(a_proxy_is_not_collected_while_it_is_called, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = collect_then_answer;
   for (size_t i = 0; i < 3; i++) {
     check("{" THREADS ",'method':'callLast','args':[[" SEVEN "]]}", "int 5");
@@ -179,9 +156,8 @@ static void a_proxy_is_not_collected_while_it_is_called(void **state)
   }
 }
 
-static void many_come_and_go(void **state)
+UNIT_TEST_WITH(many_come_and_go, fake_client_open, tear_down)
 {
-  (void)state;
   enum { MANY = 1000 };
   for (int i = 0; i < MANY; i++) {
     char params[200];
@@ -206,9 +182,8 @@ static void answer_text(struct jvm_callback_call *call)
   fake_answer_text(call, "x");
 }
 
-static void a_proxy_lives_in_the_loader_of_its_interface(void **state)
+UNIT_TEST_WITH(a_proxy_lives_in_the_loader_of_its_interface, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_text;
 #define AS(id, type)       "{'type':'" type "','ref':{'callback':" id "}}"
 #define BOTH(id, one, two) "{'ref':{'callback':" id "},'interfaces':['" one "','" two "']}"
@@ -236,16 +211,14 @@ static void a_proxy_lives_in_the_loader_of_its_interface(void **state)
 }
 
 /* What the peer keeps of the interfaces of the test before keeps no loader. */
-static void interfaces_can_be_unloaded(void **state)
+UNIT_TEST_WITH(interfaces_can_be_unloaded, fake_client_open, tear_down)
 {
-  (void)state;
   check("{" FACES ",'method':'alive'}", "int 0");
 }
 
 /* Of a module that exports neither. */
-static void interfaces_of_closed_packages_work(void **state)
+UNIT_TEST_WITH(interfaces_of_closed_packages_work, fake_client_open, tear_down)
 {
-  (void)state;
   check("{" FACES ",'method':'loaderOf','args':[" AS("1", "java.util.stream.Sink") "]}",
         "java.lang.String boot");
   check("{" FACES ",'method':'loaderOf','args':[" AS("3", "jdk.internal.access.JavaUtilJarAccess") "]}",
@@ -256,9 +229,8 @@ static void interfaces_of_closed_packages_work(void **state)
 }
 
 /* No name finds it: only Java itself can come by one. */
-static void a_hidden_interface_is_refused(void **state)
+UNIT_TEST_WITH(a_hidden_interface_is_refused, fake_client_open, tear_down)
 {
-  (void)state;
   JNIEnv *env = session.thread->env;
   assert_int_equal((*env)->PushLocalFrame(env, 16), 0);
   jclass callbacks = (*env)->FindClass(env, "fixtures/members/Callbacks");
@@ -344,9 +316,8 @@ static void check_asked(const char *params, const char *wanted, const char *aske
   assert_string_equal(guarding.asked, asked);
 }
 
-static void each_method_that_would_be_sent_is_judged(void **state)
+UNIT_TEST_WITH(each_method_that_would_be_sent_is_judged, fake_client_open, tear_down)
 {
-  (void)state;
   client.answer = answer_text;
   begin_guarding();
   check_asked(
@@ -368,9 +339,8 @@ static void each_method_that_would_be_sent_is_judged(void **state)
   end_guarding();
 }
 
-static void what_is_denied_is_not_made(void **state)
+UNIT_TEST_WITH(what_is_denied_is_not_made, fake_client_open, tear_down)
 {
-  (void)state;
   begin_guarding();
   guarding.interface = "no.such.Interface";
   check_asked("{" ON ",'method':'object','args':[{'type':'no.such.Interface','ref':{'callback':1}}]}",
@@ -384,9 +354,8 @@ static void what_is_denied_is_not_made(void **state)
   end_guarding();
 }
 
-static void a_new_policy_is_asked_again(void **state)
+UNIT_TEST_WITH(a_new_policy_is_asked_again, fake_client_open, tear_down)
 {
-  (void)state;
 #define COMPARE "java.util.Comparator:java.util.Comparator.compare "
   begin_guarding();
   check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void", COMPARE);
@@ -400,32 +369,4 @@ static void a_new_policy_is_asked_again(void **state)
   end_guarding();
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  session.thread = thread;
-  fake_client_start(jvm);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-  const struct CMUnitTest tests[] = {
-      TEST(the_same_id_is_the_same_object),
-      TEST(other_options_are_refused),
-      TEST(a_proxy_that_is_let_go_is_told),
-      TEST(a_new_proxy_takes_the_place_of_a_collected_one),
-      TEST(who_keeps_the_handler_keeps_the_proxy),
-      TEST(a_proxy_is_not_collected_while_it_is_called),
-      TEST(many_come_and_go),
-      TEST(a_proxy_lives_in_the_loader_of_its_interface),
-      TEST(interfaces_can_be_unloaded),
-      TEST(interfaces_of_closed_packages_work),
-      TEST(a_hidden_interface_is_refused),
-      TEST(each_method_that_would_be_sent_is_judged),
-      TEST(what_is_denied_is_not_made),
-      TEST(a_new_policy_is_asked_again),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(fake_client_start, NULL)

@@ -10,9 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static struct jvm *the_jvm;
-static struct jvm_thread *the_thread;
-
 /* What a task saw. */
 struct seen {
   JNIEnv *env;
@@ -81,9 +78,8 @@ static void run_object_here(jobject object)
   (*env)->DeleteLocalRef(env, class);
 }
 
-static void runs_once_on_the_thread_that_runs_its_object(void **state)
+UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
   jobject object;
@@ -117,9 +113,8 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   jvm_request_end(the_thread);
 }
 
-static void runs_on_its_own_thread(void **state)
+UNIT_TEST(runs_on_its_own_thread)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
   jobject object;
@@ -136,9 +131,8 @@ static void runs_on_its_own_thread(void **state)
   jvm_request_end(the_thread);
 }
 
-static void what_was_withdrawn_never_runs(void **state)
+UNIT_TEST(what_was_withdrawn_never_runs)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
   jobject object;
@@ -153,9 +147,8 @@ static void what_was_withdrawn_never_runs(void **state)
   jvm_request_end(the_thread);
 }
 
-static void what_has_run_cannot_be_withdrawn(void **state)
+UNIT_TEST(what_has_run_cannot_be_withdrawn)
 {
-  (void)state;
   struct seen seen = {0};
   jobject object;
   assert_int_equal(jvm_request_begin(the_thread), JP_OK);
@@ -167,9 +160,8 @@ static void what_has_run_cannot_be_withdrawn(void **state)
   jvm_request_end(the_thread);
 }
 
-static void what_java_drops_is_not_waited_for(void **state)
+UNIT_TEST(what_java_drops_is_not_waited_for)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
   jobject object;
@@ -185,9 +177,8 @@ static void what_java_drops_is_not_waited_for(void **state)
 }
 
 /* Each object finds its own task, in whatever order they run; some are withdrawn in between. */
-static void many_tasks_are_told_apart(void **state)
+UNIT_TEST(many_tasks_are_told_apart)
 {
-  (void)state;
   enum { TASKS = 60 };
   JNIEnv *env = the_thread->env;
   static struct seen seen[TASKS];
@@ -234,9 +225,8 @@ static void overfill_cache(void *argument, struct jvm_thread *thread)
 }
 
 /* -Xcheck:jni tells where that goes through the env of the thread that waits. */
-static void a_lent_cache_is_emptied_by_the_borrower(void **state)
+UNIT_TEST(a_lent_cache_is_emptied_by_the_borrower)
 {
-  (void)state;
   struct jvm_task *task;
   jobject object;
   struct jp_error error;
@@ -249,23 +239,4 @@ static void a_lent_cache_is_emptied_by_the_borrower(void **state)
   jvm_request_end(the_thread);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_once_on_the_thread_that_runs_its_object),
-      cmocka_unit_test(runs_on_its_own_thread),
-      cmocka_unit_test(what_was_withdrawn_never_runs),
-      cmocka_unit_test(what_has_run_cannot_be_withdrawn),
-      cmocka_unit_test(what_java_drops_is_not_waited_for),
-      cmocka_unit_test(many_tasks_are_told_apart),
-      cmocka_unit_test(a_lent_cache_is_emptied_by_the_borrower),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

@@ -11,9 +11,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-static struct jvm *the_jvm;
-static struct jvm_thread *the_thread;
-
 static jclass threads_class(struct jvm_thread *thread)
 {
   return (*thread->env)->FindClass(thread->env, "jpeer/test/Threads");
@@ -44,22 +41,19 @@ static void assert_complaints(const char *expected)
   arena_fini(&arena);
 }
 
-static void called_code_finds_its_classes(void **state)
+UNIT_TEST(called_code_finds_its_classes)
 {
-  (void)state;
   assert_complaints("");
 }
 
 /* The number of Java frames is the compiler's affair; the size in bytes is ours. */
-static void the_stack_is_small(void **state)
+UNIT_TEST(the_stack_is_small)
 {
-  (void)state;
   assert_in_range(stack_left(), 1024 * 1024, 2 * 1024 * 1024);
 }
 
-static void the_end_of_the_stack_is_an_error_of_java(void **state)
+UNIT_TEST(the_end_of_the_stack_is_an_error_of_java)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   jclass class = threads_class(the_thread);
   jmethodID id = (*env)->GetStaticMethodID(env, class, "depth", "()I");
@@ -70,9 +64,8 @@ static void the_end_of_the_stack_is_an_error_of_java(void **state)
   assert_complaints("");
 }
 
-static void a_request_finds_the_thread_as_it_was(void **state)
+UNIT_TEST(a_request_finds_the_thread_as_it_was)
 {
-  (void)state;
   static const struct {
     const char *method;
     const char *complaints;
@@ -89,9 +82,8 @@ static void a_request_finds_the_thread_as_it_was(void **state)
   }
 }
 
-static void an_interrupt_of_all_groups_does_not_reach_the_thread(void **state)
+UNIT_TEST(an_interrupt_of_all_groups_does_not_reach_the_thread)
 {
-  (void)state;
   call(the_thread, "interruptGroups");
   assert_complaints("");
 }
@@ -127,9 +119,8 @@ static void *spawn_unattached(void *argument)
   return NULL;
 }
 
-static void any_thread_can_spawn(void **state)
+UNIT_TEST(any_thread_can_spawn)
 {
-  (void)state;
   struct spawned spawned = {.had_cache = true};
   sem_init(&spawned.done, 0, 0);
   pthread_t outside;
@@ -142,9 +133,8 @@ static void any_thread_can_spawn(void **state)
   sem_destroy(&spawned.done);
 }
 
-static void many_come_and_go(void **state)
+UNIT_TEST(many_come_and_go)
 {
-  (void)state;
   for (int i = 0; i < 200; i++) {
     struct spawned spawned = {.had_cache = true};
     sem_init(&spawned.done, 0, 0);
@@ -166,9 +156,8 @@ static void run_again(void *argument, struct jvm_thread *thread)
   sem_post(&repeated->done);
 }
 
-static void work_is_done_once(void **state)
+UNIT_TEST(work_is_done_once)
 {
-  (void)state;
   struct repeated repeated = {.runs = 0};
   sem_init(&repeated.done, 0, 0);
   assert_int_equal(jvm_spawn(the_jvm, "repeated", run_again, &repeated, NULL), JP_OK);
@@ -178,9 +167,8 @@ static void work_is_done_once(void **state)
 }
 
 /* What waits for a thread that was never started can be taken back, once; that thread then does nothing. */
-static void work_that_was_not_begun_is_withdrawn(void **state)
+UNIT_TEST(work_that_was_not_begun_is_withdrawn)
 {
-  (void)state;
   JNIEnv *env = the_thread->env;
   struct repeated repeated = {.runs = 0};
   struct jvm_work *work;
@@ -213,9 +201,8 @@ static void sleep_for_ever(void *argument, struct jvm_thread *thread)
   (*thread->env)->CallStaticVoidMethod(thread->env, class, id);
 }
 
-static void a_sleeping_thread_is_not_exiting(void **state)
+UNIT_TEST(a_sleeping_thread_is_not_exiting)
 {
-  (void)state;
   static struct stuck stuck; /* the thread stays after the test */
   sem_init(&stuck.begun, 0, 0);
   assert_int_equal(jvm_spawn(the_jvm, "sleeper", sleep_for_ever, &stuck, NULL), JP_OK);
@@ -224,26 +211,4 @@ static void a_sleeping_thread_is_not_exiting(void **state)
   assert_false(jvm_thread_is_exiting(the_jvm, the_thread));
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(called_code_finds_its_classes),
-      cmocka_unit_test(the_stack_is_small),
-      cmocka_unit_test(the_end_of_the_stack_is_an_error_of_java),
-      cmocka_unit_test(a_request_finds_the_thread_as_it_was),
-      cmocka_unit_test(an_interrupt_of_all_groups_does_not_reach_the_thread),
-      cmocka_unit_test(work_is_done_once),
-      cmocka_unit_test(work_that_was_not_begun_is_withdrawn),
-      cmocka_unit_test(any_thread_can_spawn),
-      cmocka_unit_test(many_come_and_go),
-      cmocka_unit_test(a_sleeping_thread_is_not_exiting),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-static struct jvm_thread *the_thread;
-
 static jclass hostile_class(void)
 {
   jclass class = (*the_thread->env)->FindClass(the_thread->env, "jpeer/test/Hostile");
@@ -62,9 +60,8 @@ static size_t causes_of(const struct outcome_throwable *throwable)
 
 /* ---- */
 
-static void hostile_ones_still_give_an_answer(void **state)
+UNIT_TEST(hostile_ones_still_give_an_answer)
 {
-  (void)state;
   static const struct {
     const char *name;
     const char *message; /* NULL: none */
@@ -103,9 +100,8 @@ static void hostile_ones_still_give_an_answer(void **state)
   }
 }
 
-static void a_long_message_is_cut(void **state)
+UNIT_TEST(a_long_message_is_cut)
 {
-  (void)state;
   throw_new("LongMessage");
   struct outcome_and_arena taken;
   struct text message = take(&taken, 0)->throwable->message;
@@ -114,9 +110,8 @@ static void a_long_message_is_cut(void **state)
   arena_fini(&taken.arena);
 }
 
-static void a_loop_of_causes_is_cut(void **state)
+UNIT_TEST(a_loop_of_causes_is_cut)
 {
-  (void)state;
   call("looping");
   struct outcome_and_arena taken;
   const struct outcome_throwable *told = take(&taken, 0)->throwable;
@@ -126,9 +121,8 @@ static void a_loop_of_causes_is_cut(void **state)
   arena_fini(&taken.arena);
 }
 
-static void errors_of_the_machine_are_described(void **state)
+UNIT_TEST(errors_of_the_machine_are_described)
 {
-  (void)state;
   static const struct {
     const char *method;
     const char *type;
@@ -146,9 +140,8 @@ static void errors_of_the_machine_are_described(void **state)
   }
 }
 
-static void an_error_gets_one_line(void **state)
+UNIT_TEST(an_error_gets_one_line)
 {
-  (void)state;
   struct jp_error error = {.status = JP_OK};
   assert_false(throwable_take(the_thread, &error));
   assert_int_equal(error.status, JP_OK);
@@ -165,9 +158,8 @@ static void an_error_gets_one_line(void **state)
 
 /* ---- strings ---- */
 
-static void strings_come_back_as_they_went(void **state)
+UNIT_TEST(strings_come_back_as_they_went)
 {
-  (void)state;
   static const struct text rows[] = {
       {"", 0},
       {"plain", 5},
@@ -189,9 +181,8 @@ static void strings_come_back_as_they_went(void **state)
 }
 
 /* Of many lengths, ASCII alone and with another character at their ends. */
-static void long_strings_come_back_as_they_went(void **state)
+UNIT_TEST(long_strings_come_back_as_they_went)
 {
-  (void)state;
   static const struct text ends[] = {{"", 0}, {"\xC3\xA9", 2}, {"\xF0\x9F\x98\x80", 4}, {"\xED\xA0\x80", 3}};
   enum { LENGTH_MAX = 6000, SHORT_MAX = 300 };
   char bytes[LENGTH_MAX + 4];
@@ -213,9 +204,8 @@ static void long_strings_come_back_as_they_went(void **state)
   arena_fini(&arena);
 }
 
-static void classes_have_the_names_that_java_gives(void **state)
+UNIT_TEST(classes_have_the_names_that_java_gives)
 {
-  (void)state;
   static const struct {
     const char *find;
     const char *name;
@@ -232,24 +222,4 @@ static void classes_have_the_names_that_java_gives(void **state)
   arena_fini(&arena);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  (void)jvm;
-  the_thread = thread;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hostile_ones_still_give_an_answer),
-      cmocka_unit_test(a_long_message_is_cut),
-      cmocka_unit_test(a_loop_of_causes_is_cut),
-      cmocka_unit_test(errors_of_the_machine_are_described),
-      cmocka_unit_test(an_error_gets_one_line),
-      cmocka_unit_test(strings_come_back_as_they_went),
-      cmocka_unit_test(long_strings_come_back_as_they_went),
-      cmocka_unit_test(classes_have_the_names_that_java_gives),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(NULL, NULL)

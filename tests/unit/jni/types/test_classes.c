@@ -12,23 +12,18 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-static struct jvm *the_jvm;
-static struct members_session session;
-
-#define TWIN "'type':'fixtures.members.Twin'"
+#define TWIN                  "'type':'fixtures.members.Twin'"
+#define check(params, wanted) members_check("call", "{" params "}", wanted, NULL)
 
 /* What the peer knows of classes does not keep them from being unloaded. */
-static void classes_can_be_unloaded(void **state)
+UNIT_TEST(classes_can_be_unloaded)
 {
-  (void)state;
   jvm_objects_clear(session.thread, session.objects);
   char params[128];
-  static const struct members_case gone = {"call", "{'type':'fixtures.members.Loaders','method':'alive'}",
-                                           "int 0", NULL};
   /* More than the class table's first buckets, so that it drops what has been unloaded. */
   for (int i = 0; i < 1200; i++) {
     if (i % 400 == 0)
-      members_check(&session, &gone);
+      check("'type':'fixtures.members.Loaders','method':'alive'", "int 0");
     uint32_t ref;
     uint32_t other;
     (void)members_run(&session, "call", "{'type':'fixtures.members.Loaders','method':'twin'}", &ref);
@@ -38,7 +33,7 @@ static void classes_can_be_unloaded(void **state)
     assert_int_equal(jvm_objects_delete(session.thread, session.objects, ref), JP_OK);
     assert_int_equal(jvm_objects_delete(session.thread, session.objects, other), JP_OK);
   }
-  members_check(&session, &gone);
+  check("'type':'fixtures.members.Loaders','method':'alive'", "int 0");
 }
 
 static struct text run_operation(const struct operation *operation, struct jvm_target *target,
@@ -59,20 +54,17 @@ static struct text run_operation(const struct operation *operation, struct jvm_t
 }
 
 /* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
-static void the_cache_starts_anew_when_full(void **state)
+UNIT_TEST(the_cache_starts_anew_when_full)
 {
-  (void)state;
   static const struct op_value kinds[] = {
       {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX}, {.kind = OP_BOOLEAN},
       {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_DOUBLE, .decimal = 1.5},
   };
-  static const struct members_case add = {
-      "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};
   struct operation nano_time = {
       .kind = OP_CALL, .type = TEXT("java.lang.System"), .member = TEXT("nanoTime")};
   struct jvm_target target;
   struct outcome outcome;
-  members_check(&session, &add);
+  check("'type':'fixtures.Calculator','method':'add','args':[1,2]", "int 3");
   (void)run_operation(&nano_time, &target, &outcome);
   assert_true(target.resolved->is_kept);
   uint64_t serial = session.thread->member_cache->serial;
@@ -86,23 +78,13 @@ static void the_cache_starts_anew_when_full(void **state)
                                   .member = TEXT("hash"),
                                   .args = args,
                                   .arg_count = COUNT_OF(args)};
-    struct jvm_request request = {.thread = session.thread,
-                                  .objects = session.objects,
-                                  .operation = &operation,
-                                  .arena = &session.arena,
-                                  .limits = &session.limits};
-    arena_reset(&session.arena);
-    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
-    assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
-    jvm_invoke(&request, &target, &outcome);
-    jvm_request_end(session.thread);
-    assert_int_equal(outcome.kind, OUTCOME_VALUE);
+    (void)run_operation(&operation, &target, &outcome);
   }
   assert_non_null(session.thread->member_cache->retired);
   assert_true(session.thread->member_cache->count < 5000);
   assert_true(serial + 2 <= session.thread->member_cache->serial);
   unit_assert_text(run_operation(&nano_time, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
-  members_check(&session, &add);
+  check("'type':'fixtures.Calculator','method':'add','args':[1,2]", "int 3");
 }
 
 struct kind_case {
@@ -110,9 +92,8 @@ struct kind_case {
   const char *type;
 };
 
-static void a_record_is_found_by_the_kinds_of_values(void **state)
+UNIT_TEST(a_record_is_found_by_the_kinds_of_values)
 {
-  (void)state;
   static const struct kind_case cases[] = {
       {-5, "int"}, {-6, "int"}, {-5000000000, "long"}, {-7, "int"}, {-6000000000, "long"},
   };
@@ -132,9 +113,8 @@ static void a_record_is_found_by_the_kinds_of_values(void **state)
   }
 }
 
-static void a_record_is_found_by_the_class_of_the_receiver(void **state)
+UNIT_TEST(a_record_is_found_by_the_class_of_the_receiver)
 {
-  (void)state;
   static const char *const classes[] = {"java.util.ArrayList", "java.util.HashMap", "java.util.ArrayList"};
   struct operation operation = {
       .kind = OP_CALL, .type = TEXT("java.lang.Object"), .member = TEXT("hashCode"), .has_instance = true};
@@ -174,9 +154,8 @@ static void race(void *argument, struct jvm_thread *thread)
   sem_post(racer->done);
 }
 
-static void threads_agree_on_a_class(void **state)
+UNIT_TEST(threads_agree_on_a_class)
 {
-  (void)state;
   pthread_barrier_t barrier;
   sem_t done;
   pthread_barrier_init(&barrier, NULL, THREADS);
@@ -200,32 +179,11 @@ static void threads_agree_on_a_class(void **state)
   sem_destroy(&done);
 }
 
-static void unknown_ids_have_no_class(void **state)
+UNIT_TEST(unknown_ids_have_no_class)
 {
-  (void)state;
   assert_null(jvm_class_by_id(session.thread, 0));
   assert_null(jvm_class_by_id(session.thread, 1000000));
   assert_null(jvm_class_by_id(session.thread, UINT32_MAX));
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  the_jvm = jvm;
-  members_session_init(&session, thread);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_can_be_unloaded),
-      cmocka_unit_test(the_cache_starts_anew_when_full),
-      cmocka_unit_test(a_record_is_found_by_the_kinds_of_values),
-      cmocka_unit_test(a_record_is_found_by_the_class_of_the_receiver),
-      cmocka_unit_test(threads_agree_on_a_class),
-      cmocka_unit_test(unknown_ids_have_no_class),
-  };
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  members_session_fini(&session);
-  return failures;
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(members_open, members_close)

@@ -10,8 +10,6 @@
 
 #define DISPATCH "fixtures.dispatch.Dispatch$"
 
-static struct members_session session;
-
 struct one_call {
   const char *object; /* class of the object, by its default constructor */
   const char *named;
@@ -137,9 +135,8 @@ static const struct resolved_member *run(const struct one_call *call, uint32_t i
   return target.resolved;
 }
 
-static void what_runs_is_told(void **state)
+UNIT_TEST(what_runs_is_told)
 {
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(calls); i++) {
     char params[256];
     uint32_t ref = 0;
@@ -194,9 +191,8 @@ static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
     compare_members(members->interfaces[i], runtime);
 }
 
-static void what_the_jvm_finds_is_told(void **state)
+UNIT_TEST(what_the_jvm_finds_is_told)
 {
-  (void)state;
   static const char *const objects[] = {
       "java.util.ArrayList",
       "java.util.LinkedList",
@@ -229,20 +225,4 @@ static void what_the_jvm_finds_is_told(void **state)
   assert_true(compared > 1000);
 }
 
-static int run_all(struct jvm *jvm, struct jvm_thread *thread)
-{
-  (void)jvm;
-  members_session_init(&session, thread);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_runs_is_told),
-      cmocka_unit_test(what_the_jvm_finds_is_told),
-  };
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  members_session_fini(&session);
-  return failures;
-}
-
-int main(void)
-{
-  return with_jvm(run_all);
-}
+JVM_MAIN(members_open, members_close)
