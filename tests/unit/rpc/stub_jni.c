@@ -69,8 +69,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                          struct jp_error *error)
 {
-  (void)jvm;
-  (void)name;
+  (void)jvm, (void)name;
   struct start *start = malloc(sizeof *start);
   if (start == NULL || thread_count == THREADS_MAX) {
     free(start);
@@ -93,8 +92,7 @@ void stub_join_threads(void)
 
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
-  (void)jvm;
-  (void)thread;
+  (void)jvm, (void)thread;
   return atomic_load(&stub.are_exiting);
 }
 
@@ -288,9 +286,7 @@ static void fill_target(struct stub_member *member, const struct operation *oper
 bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
                                struct jvm_target *found)
 {
-  (void)target;
-  (void)judge;
-  (void)found;
+  (void)target, (void)judge, (void)found;
   return false;
 }
 
@@ -391,8 +387,7 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
 /* It makes no String of a text. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
 {
-  (void)thread;
-  (void)text;
+  (void)thread, (void)text;
 }
 
 void jvm_result_end(const struct jvm_request *request)
@@ -437,8 +432,7 @@ void jvm_throwable_want(struct jvm_thread *thread)
 
 void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
 {
-  (void)request;
-  (void)outcome;
+  (void)request, (void)outcome;
 }
 
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
@@ -476,8 +470,7 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *resolved,
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
-  (void)thread;
-  (void)operation;
+  (void)thread, (void)operation;
   const struct stub_member *member = (const struct stub_member *)(void *)resolved;
   if (member->whole_number == 0)
     return false;
@@ -524,8 +517,7 @@ static size_t meta_at;
 
 enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, struct jp_error *error)
 {
-  (void)catalog;
-  (void)error;
+  (void)catalog, (void)error;
   *meta = &the_meta;
   return JP_OK;
 }
@@ -581,10 +573,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error)
 {
-  (void)meta, (void)loaders;
-  (void)policy;
-  (void)channel;
-  (void)operation;
+  (void)meta, (void)loaders, (void)policy, (void)channel, (void)operation;
   if (stub.meta == NULL)
     return jp_fail(error, JP_IO, "the image cannot be read");
   meta_at = 0;

@@ -38,18 +38,20 @@ static struct stub_member members[] = {
     {.type = "a.Calc", .member = "note", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
 };
 
+static struct bench *bench;
+
 static int set_up(void **state)
 {
-  struct bench *bench = test_calloc(1, sizeof *bench);
+  bench = test_calloc(1, sizeof *bench);
   stub_reset(members, COUNT_OF(members));
   arena_init(&bench->arena);
-  *state = bench;
+  (void)state;
   return jvm_objects_create(10, &bench->objects) == JP_OK ? 0 : 1;
 }
 
 static int tear_down(void **state)
 {
-  struct bench *bench = *state;
+  (void)state;
   policy_destroy(bench->policy);
   jvm_objects_destroy(stub_thread(), bench->objects);
   arena_fini(&bench->arena);
@@ -110,7 +112,6 @@ static void assert_runs(struct bench *bench)
 
 UNIT_TEST_WITH(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
   run(bench, OP_CALL, "b.Unknown", "m");
   assert_denied(bench, "RPC access denied: b.Unknown.m via WEBSOCKET_RPC");
@@ -126,7 +127,6 @@ UNIT_TEST_WITH(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear
 
 UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\n");
   run(bench, OP_CALL, "a/b", "m");
   assert_int_equal(bench->outcome.failure, FAILURE_INVALID_PARAMS);
@@ -143,7 +143,6 @@ UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_d
 
 UNIT_TEST_WITH(test_types_of_arguments_are_judged_before_anything_is_looked_up, set_up, tear_down)
 {
-  struct bench *bench = *state;
   struct op_value secret[] = {TYPED("b.Secret")};
   struct op_value array[] = {TYPED("b.Secret[][]")};
   struct op_entry entry = {.key = TEXT("k"), .value = TYPED("b.Secret")};
@@ -168,7 +167,6 @@ UNIT_TEST_WITH(test_types_of_arguments_are_judged_before_anything_is_looked_up, 
 
 UNIT_TEST_WITH(test_channels_have_verdicts_of_their_own, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC, HTTP_RPC], "
                     "visibility: [PUBLIC], action: ALLOW}\n");
   run(bench, OP_CALL, "a.Calc", "add");
@@ -185,7 +183,6 @@ UNIT_TEST_WITH(test_channels_have_verdicts_of_their_own, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
   for (int i = 0; i < 3; i++) {
     run(bench, OP_CALL, "a.Calc", "add");
@@ -201,7 +198,6 @@ UNIT_TEST_WITH(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down)
 
 UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
   for (int i = 0; i < 3; i++) {
     run(bench, OP_CALL, "a.Calc", "add");
@@ -233,7 +229,6 @@ static size_t lines_of(const char *text)
 
 UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
 {
-  struct bench *bench = *state;
   char written[4096];
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", method: add, action: LOG_AND_ALLOW}\n"
                     "  - {class: \"a.Calc\", action: ALLOW}\n  - {class: \"b.**\", action: LOG_AND_DENY}\n"
@@ -298,7 +293,6 @@ static enum jp_status check_interface(struct bench *bench, const char *name)
 
 UNIT_TEST_WITH(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down)
 {
-  struct bench *bench = *state;
   use_policy(bench, "version: 1\nrules:\n  - {class: a.Shut, members: CALLBACK, action: DENY}\n"
                     "  - {class: a.Listener, members: CALLBACK, method: on*, action: ALLOW}\n"
                     "  - {class: a.Heir, members: CALLBACK, action: ALLOW}\n"
@@ -318,7 +312,6 @@ UNIT_TEST_WITH(test_callbacks_are_judged_by_interface_and_method, set_up, tear_d
 
 UNIT_TEST_WITH(test_what_an_answer_names_is_judged, set_up, tear_down)
 {
-  struct bench *bench = *state;
   struct op_value inner = {.kind = OP_NULL, .type = TEXT("a.secret.Key")};
   const struct op_value list = {.kind = OP_LIST, .type = TEXT_ABSENT, .list = {&inner, 1}};
   const struct op_value plain = {.kind = OP_NULL, .type = TEXT("java.lang.String")};

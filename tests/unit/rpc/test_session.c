@@ -16,21 +16,22 @@ static const struct rpc_session_maker other_connection = {.address = {4, {127, 0
 static const struct rpc_session_maker request = {.address = {4, {127, 0, 0, 3}}, .is_passing = true};
 static const struct rpc_session_maker request_neighbour = {.address = {4, {127, 0, 0, 3}}};
 
+static struct rpc_sessions *sessions;
+
 static int set_up(void **state)
 {
   const struct rpc_session_limits limits = {
       .sessions_max = SESSIONS_MAX, .per_address_max = PER_ADDRESS_MAX, .max_objects = 10, .ttl_ms = TTL_MS};
-  struct rpc_sessions *sessions;
   stub_reset(NULL, 0);
   if (rpc_sessions_create(&limits, &sessions) != JP_OK)
     return 1;
-  *state = sessions;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct rpc_sessions *sessions = *state;
+  (void)state;
   rpc_sessions_sweep(sessions, stub_thread(), INT64_MAX);
   rpc_sessions_destroy(sessions);
   return atomic_load(&stub.tables) == 0 ? 0 : 1;
@@ -132,7 +133,6 @@ UNIT_TEST_WITH(test_names_for_the_log, set_up, tear_down)
 /* Holding one is free: a connection that makes no object takes nobody's place. */
 UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session *held[3 * SESSIONS_MAX];
   for (size_t i = 0; i < COUNT_OF(held); i++)
     held[i] = acquire(sessions, NULL);
@@ -156,7 +156,6 @@ UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, 
 
 UNIT_TEST_WITH(test_clients_without_an_address_count_together, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   static const struct rpc_session_maker unknown = {0};
   struct rpc_session *held[PER_ADDRESS_MAX];
   for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
@@ -170,7 +169,6 @@ UNIT_TEST_WITH(test_clients_without_an_address_count_together, set_up, tear_down
 
 UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session *held[SESSIONS_MAX];
   for (uint8_t i = 1; i <= 4; i++)
     pass_by(sessions, i, i);
@@ -201,7 +199,6 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
 /* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
 UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session_key key_elsewhere = key_of(100);
   struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
   struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
@@ -229,7 +226,6 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_dow
 /* Those of sockets, and of connections that have gone, wait for their clients: no newcomer ends them. */
 UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
     struct rpc_session_key key = key_of(i);
     struct rpc_session *session = acquire_as(sessions, &key, i % 2 == 0 ? &connection : &other_connection);
@@ -246,7 +242,6 @@ UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
 /* A client that lost its session may still believe in refs of it. */
 UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
   put(session);
@@ -268,7 +263,6 @@ UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_do
 
 UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session_key one = key_of(1);
   struct rpc_session_key two = key_of(2);
   struct rpc_session_key routing;
@@ -295,7 +289,6 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 
 UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
   put(session);
@@ -314,7 +307,6 @@ UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 
 UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session *held[3];
   struct rpc_session_key keys[3];
   for (uint8_t i = 0; i < 3; i++) {
@@ -336,7 +328,6 @@ UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   rpc_session_release(sessions, acquire(sessions, NULL), NULL, 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
   assert_int_equal(atomic_load(&stub.tables), 1);
@@ -346,7 +337,6 @@ UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session *session = acquire(sessions, NULL);
   struct uuid name;
   struct rpc_session_key key;
@@ -360,7 +350,6 @@ UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct rpc_session *session = acquire(sessions, NULL);
   struct uuid name;
   struct uuid again;
@@ -380,7 +369,6 @@ UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_dow
 
 UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct uuid peer_id;
   struct uuid told;
   struct rpc_session_key key;
@@ -428,7 +416,6 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
 
 UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct jp_error error;
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
   struct rpc_session_key key = key_of(1);
@@ -448,7 +435,6 @@ UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
 UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
 {
   enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are looked for before they are due */
-  struct rpc_sessions *sessions = *state;
   struct jp_error error;
   struct rpc_session_key keys[] = {key_of(1), key_of(2)};
   struct rpc_session *first = acquire(sessions, &keys[0]);
@@ -489,7 +475,6 @@ static void *use_sessions(void *argument)
 
 UNIT_TEST_WITH(test_threads_share_sessions, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   struct jp_error error;
   pthread_t threads[4];
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
@@ -541,7 +526,6 @@ static void *make_requests(void *argument)
 
 UNIT_TEST_WITH(test_threads_end_the_sessions_of_others, set_up, tear_down)
 {
-  struct rpc_sessions *sessions = *state;
   pthread_t threads[4];
   struct flood floods[COUNT_OF(threads)];
   for (size_t i = 0; i < COUNT_OF(threads); i++) {

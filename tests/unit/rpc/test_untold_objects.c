@@ -21,19 +21,22 @@ static struct stub_member members[] = {
      .outcome = {.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("half done"), .ref = 1}},
 };
 
+static struct service_bench *bench;
+
 static int set_up(void **state)
 {
-  struct service_bench *bench = service_bench_create(&(struct service_bench_options){
+  bench = service_bench_create(&(struct service_bench_options){
       .members = members, .member_count = COUNT_OF(members), .sessions_max = 10, .without_sweeper = true});
   bench->client =
       bench_open(bench, &(struct rpc_client_info){.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("a")});
-  *state = bench;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  return service_bench_destroy(*state) ? 0 : 1;
+  (void)state;
+  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 static void check(struct service_bench *bench, const char *message, size_t reply_max, const char *part)
@@ -52,7 +55,6 @@ static size_t count_objects(const struct service_bench *bench)
 /* The ref takes its place, and nothing else of it is held. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
   check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "\"ref\":6}");
   assert_int_equal(count_objects(bench), 3);
@@ -61,7 +63,6 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, tear_down)
 /* The reference has nothing to tell of it but an error. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
     check(bench, MAKE, SHORT_ANSWER, "send-buffer-max");
@@ -76,7 +77,6 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_dow
 /* What stands before it was told. */
 UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
   assert_non_null(memmem(bench->out.data, bench->out.len, MADE("1"), sizeof MADE("1") - 1));
   assert_int_equal(count_objects(bench), 2);
@@ -84,7 +84,6 @@ UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_notification, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   for (int i = 0; i < ROUNDS; i++) {
     check(bench, QUIET, 0, NULL);
     check(bench, "[" QUIET "," QUIET "]", 0, NULL);
@@ -97,7 +96,6 @@ UNIT_TEST_WITH(test_a_notification, set_up, tear_down)
 /* A list of objects, of which a later one could not be stored. */
 UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   check(bench, MAKE, 0, MADE("1"));
   for (int i = 0; i < ROUNDS; i++) {
     check(bench, FAIL, 0, "half done");
@@ -108,7 +106,6 @@ UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
     check(bench, CLAIMED, SHORT_ANSWER, "send-buffer-max");
@@ -125,7 +122,6 @@ UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, tear_down)
 /* The transport knows that it cannot send the answer. */
 UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   check(bench, MAKE, 0, MADE("1"));
   check(bench, "[" MAKE "," ADD "," MAKE "]", 0, "\"ref\":3}");
   bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);

@@ -84,8 +84,7 @@ static struct overload_type boxed(void *context, char primitive)
 static bool is_preferred(void *context, size_t argument, const struct overload_type *one,
                          const struct overload_type *other)
 {
-  (void)context;
-  (void)argument;
+  (void)context, (void)argument;
   return strstr(name_of(one), "Maker") != NULL && strcmp(name_of(other), "Runner") == 0;
 }
 

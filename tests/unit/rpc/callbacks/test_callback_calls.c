@@ -60,37 +60,52 @@ static void assert_told(const struct stub_call *call, enum stub_told told, const
     fail_msg("told %d: %s", call->told, call->text);
 }
 
-/* Waits for the message of a call; fails where the next message is another. */
-static void expect_sent(struct rpc_duplex *duplex, const char *wanted)
-{
-  char *sent = bench_take_sent(duplex);
-  if (strcmp(sent, wanted) != 0)
-    fail_msg("sent   %s\nwanted %s", sent, wanted);
-  free(sent);
-}
-
 struct fixture {
   struct service_bench *bench;
   struct rpc_duplex *duplex;
   struct caller caller; /* of the callback 7 */
 };
 
+static struct fixture *f;
+
 static int set_up(void **state)
 {
-  struct fixture *f = test_calloc(1, sizeof *f);
+  f = test_calloc(1, sizeof *f);
   f->bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
   f->duplex = bench_connect(f->bench);
   uint64_t proxy = bench_give(f->duplex, 7);
   f->caller.call = (struct stub_call){.callbacks = bench_callbacks(f->duplex), .id = 7, .proxy = proxy};
-  *state = f;
+  (void)state;
   return 0;
+}
+
+/* Waits for the message of a call; fails where the next message is another. */
+static void expect_sent(const char *wanted)
+{
+  char *sent = bench_take_sent(f->duplex);
+  if (strcmp(sent, wanted) != 0)
+    fail_msg("sent   %s\nwanted %s", sent, wanted);
+  free(sent);
+}
+
+/* Begins the first call. */
+static void call_once(void)
+{
+  begin_call(&f->caller);
+  expect_sent(CALLED("1", "7"));
+}
+
+/* Hands in a message for a callback. */
+static void take(const char *message)
+{
+  assert_int_equal(bench_come(f->duplex, message), RPC_TAKEN);
 }
 
 /* The proxy goes last, as Java's may. */
 static int tear_down(void **state)
 {
-  struct fixture *f = *state;
+  (void)state;
   struct jvm_callbacks *callbacks = f->caller.call.callbacks;
   if (f->duplex->client != NULL)
     bench_close_client(f->duplex);
@@ -104,8 +119,9 @@ static int tear_down(void **state)
 }
 
 /* A call that nobody looks at, so that what comes for it is kept. */
-static struct jvm_callback_call *hold_call(struct fixture *f, struct stub_call *call)
+static struct jvm_callback_call *hold_call(void)
 {
+  const struct stub_call *call = &f->caller.call;
   static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
   const struct jvm_callback_given given = {.id = call->id};
   struct jvm_callback_call *held;
@@ -125,15 +141,13 @@ static struct jvm_callback_call *hold_call(struct fixture *f, struct stub_call *
 
 UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "42")), RPC_TAKEN);
+  call_once();
+  take(ANSWER("1", "42"));
   end_call(&f->caller);
   assert_told(&f->caller.call, STUB_TOLD_VALUE, "42");
   begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("2", "7"));
-  assert_int_equal(bench_come(f->duplex, "[" ANSWER("9", "1") "," ANSWER("2", "null") "]"), RPC_TAKEN);
+  expect_sent(CALLED("2", "7"));
+  take("[" ANSWER("9", "1") "," ANSWER("2", "null") "]");
   end_call(&f->caller);
   assert_told(&f->caller.call, STUB_TOLD_VALUE, "null");
   assert_nothing_sent(f->duplex);
@@ -141,22 +155,18 @@ UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, tear_down)
 
 UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, tear_down)
 {
-  struct fixture *f = *state;
   /* Before anything was asked, none is expected. */
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_ORDINARY);
   assert_int_equal(bench_come(f->duplex, PING("1")), RPC_ORDINARY);
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, "{\"id\":1,\"result\":1}"), RPC_TAKEN);
+  call_once();
+  take(ANSWER("2", "1"));
+  take("{\"id\":1,\"result\":1}");
   assert_int_equal(bench_come(f->duplex, ADD), RPC_ORDINARY);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":7}}")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":8}}")),
-                   RPC_TAKEN); /* a second one */
+  take(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
+  take(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
   end_call(&f->caller);
   assert_told(&f->caller.call, STUB_TOLD_VALUE, "?");
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "[{\"ref\":{\"callback\":9}}]")),
-                   RPC_TAKEN); /* a late one */
+  take(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
   /* What the dropped ones gave is accounted for. */
   assert_sent(f->duplex, RELEASED("8", "1"));
   assert_sent(f->duplex, RELEASED("9", "1"));
@@ -165,12 +175,8 @@ UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, tear_down)
 
 UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(
-      bench_come(f->duplex, ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]")),
-      RPC_TAKEN);
+  call_once();
+  take(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
   end_call(&f->caller);
   /* The stub makes no proxy of it. */
   assert_sent(f->duplex, RELEASED("8", "1"));
@@ -180,19 +186,14 @@ UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, tear_down)
 /* Refs are let go of also behind the place where reading failed, and in an answer that came too late to be read. */
 UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(
-      bench_come(f->duplex,
-                 ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]")),
-      RPC_TAKEN);
+  call_once();
+  take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   end_call(&f->caller);
   assert_int_equal(f->caller.call.told, STUB_TOLD_MISFIT);
   assert_sent(f->duplex, RELEASED_TWO("9", "8"));
   assert_nothing_sent(f->duplex);
-  struct jvm_callback_call *held = hold_call(f, &f->caller.call);
-  assert_int_equal(bench_come(f->duplex, ANSWER("2", "{\"ref\":{\"callback\":8}}")), RPC_TAKEN);
+  struct jvm_callback_call *held = hold_call();
+  take(ANSWER("2", "{\"ref\":{\"callback\":8}}"));
   stub_callbacks.hooks->close(held);
   assert_sent(f->duplex, RELEASED("8", "1"));
   assert_nothing_sent(f->duplex);
@@ -201,16 +202,12 @@ UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, tear_d
 /* What was read of it was released then, and is not counted again with the rest. */
 UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, tear_down)
 {
-  struct fixture *f = *state;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
-  struct jvm_callback_call *held = hold_call(f, &f->caller.call);
+  struct jvm_callback_call *held = hold_call();
   struct jvm_callback_answer answer;
   struct jvm_request request;
   struct outcome outcome;
-  assert_int_equal(
-      bench_come(f->duplex,
-                 ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]")),
-      RPC_TAKEN);
+  take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   assert_int_equal(hooks->enter(held, &request), JP_OK);
   assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
   hooks->leave(held);
@@ -227,10 +224,8 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, tear_down)
 
 UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, tear_down)
 {
-  struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
+  call_once();
   service->client_gone(service->context, f->duplex->callbacks, true);
   end_call(&f->caller);
   assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
@@ -242,15 +237,13 @@ UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, tear_down)
 
 UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, tear_down)
 {
-  struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
   struct rpc_callbacks *callbacks = f->duplex->callbacks;
   atomic_store(&stub_callbacks.are_exiting, true);
   assert_false(service->are_exiting(service->context, callbacks));
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
+  call_once();
   assert_true(service->are_exiting(service->context, callbacks));
-  struct jvm_callback_call *held = hold_call(f, &f->caller.call); /* without a waiter */
+  struct jvm_callback_call *held = hold_call(); /* without a waiter */
   assert_false(service->are_exiting(service->context, callbacks));
   stub_callbacks.hooks->close(held);
   atomic_store(&stub_callbacks.are_exiting, false);
@@ -263,7 +256,6 @@ UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, tear_down)
 
 UNIT_TEST_WITH(test_calls_wait_for_room, set_up, tear_down)
 {
-  struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
   for (int i = 0; i < 2; i++) {
     bool is_oneway = i == 1;
@@ -280,7 +272,7 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, tear_down)
     assert_int_equal(*sent, is_oneway ? 'E' : 'C');
     free(sent);
     if (!is_oneway)
-      assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+      take(ANSWER("1", "1"));
     end_call(&f->caller);
     assert_int_not_equal(f->caller.call.told, STUB_TOLD_FAILURE);
   }
@@ -288,7 +280,6 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, tear_down)
 
 UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, tear_down)
 {
-  struct fixture *f = *state;
   f->duplex->too_long = 100;
   stub_call(&f->caller.call);
   assert_int_equal(f->caller.call.told, STUB_TOLD_FAILURE);
@@ -301,7 +292,7 @@ UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, tear_down)
 
 /* ---- what arguments tell ---- */
 
-static size_t count_objects(const struct fixture *f)
+static size_t count_objects(void)
 {
   size_t count;
   assert_int_equal(bench_serve_from(f->duplex, CONTROL("stats", "")), RPC_REPLY);
@@ -311,7 +302,7 @@ static size_t count_objects(const struct fixture *f)
   return count;
 }
 
-static void answer_call(struct fixture *f)
+static void answer_call(void)
 {
   char answer[100];
   char *sent;
@@ -321,60 +312,52 @@ static void answer_call(struct fixture *f)
   assert_int_equal(sscanf(sent, "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%u\"", &number), 1);
   free(sent);
   snprintf(answer, sizeof answer, "{\"id\":\"cb-%u\",\"result\":1}", number);
-  assert_int_equal(bench_come(f->duplex, answer), RPC_TAKEN);
+  take(answer);
   end_call(&f->caller);
 }
 
 UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, tear_down)
 {
-  struct fixture *f = *state;
   f->caller.call.tells_object = true;
-  answer_call(f);
-  assert_int_equal(count_objects(f), 1);
+  answer_call();
+  assert_int_equal(count_objects(), 1);
   f->caller.call.borrows = true;
-  answer_call(f);
-  assert_int_equal(count_objects(f), 1);
+  answer_call();
+  assert_int_equal(count_objects(), 1);
   /* What was never sent is nobody's. */
   f->caller.call.borrows = false;
   f->duplex->is_closed = true;
   stub_call(&f->caller.call);
-  assert_int_equal(count_objects(f), 1);
+  assert_int_equal(count_objects(), 1);
 }
 
 /* ---- nested requests ---- */
 
 UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
-  expect_sent(f->duplex, PONG);
-  assert_int_equal(bench_come(f->duplex, WITHIN("1", "new", "\"type\":\"C\"")), RPC_TAKEN);
-  expect_sent(f->duplex,
-              "A{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"void\":false,\"value\":{\"type\":\"C\","
+  call_once();
+  take(PING("1"));
+  expect_sent(PONG);
+  take(WITHIN("1", "new", "\"type\":\"C\""));
+  expect_sent("A{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"void\":false,\"value\":{\"type\":\"C\","
               "\"null\":false,\"ref\":1}}}");
-  assert_int_equal(bench_come(f->duplex, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":"
-                                         "\"ping\"},\"options\":{\"within\":\"cb-1\"}}"),
-                   RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, WITHIN("1", "call",
-                                                "\"type\":\"C\",\"method\":\"keep\",\"args\":[{"
-                                                "\"ref\":{\"callback\":7}}]")),
-                   RPC_TAKEN);
-  expect_sent(f->duplex, PONG);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+  take("{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":"
+       "\"ping\"},\"options\":{\"within\":\"cb-1\"}}");
+  take(WITHIN("1", "call",
+              "\"type\":\"C\",\"method\":\"keep\",\"args\":[{"
+              "\"ref\":{\"callback\":7}}]"));
+  expect_sent(PONG);
+  take(ANSWER("1", "1"));
   end_call(&f->caller);
   assert_int_equal(f->caller.call.nested, 4);
-  assert_int_equal(count_objects(f), 1);
+  assert_int_equal(count_objects(), 1);
   assert_nothing_sent(f->duplex);
 }
 
 /* What was sent before the answer is served before it is taken. */
 UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
+  call_once();
   struct buffer long_ping;
   buffer_init(&long_ping);
   buffer_append_text(&long_ping, TEXT(PING("1")));
@@ -383,38 +366,25 @@ UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, tear_down)
   assert_int_equal(bench_take(f->duplex, &long_ping), RPC_TAKEN);
   assert_null(long_ping.data); /* it was not copied */
   buffer_fini(&long_ping);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+  take(ANSWER("1", "1"));
   end_call(&f->caller);
   assert_int_equal(f->caller.call.nested, 1);
   assert_told(&f->caller.call, STUB_TOLD_VALUE, "1");
-  expect_sent(f->duplex, PONG);
+  expect_sent(PONG);
 }
 
 /* Requests that nobody will serve get an answer, and what they give is counted. */
 UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, tear_down)
 {
-  struct fixture *f = *state;
   const struct rpc_service *service = f->bench->service;
-  struct jvm_callback_call *call;
+  struct jvm_callback_call *call = hold_call();
   struct jvm_callback_failure failure;
-  const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
-  const struct jvm_callback_given given = {.id = 7};
-  struct jvm_request request;
-  assert_int_equal(stub_callbacks.hooks->open(bench_callbacks(f->duplex), &given, f->caller.call.proxy,
-                                              &method, NULL, &call, &failure),
-                   JP_OK);
-  assert_int_equal(stub_callbacks.hooks->enter(call, &request), JP_OK);
-  assert_int_equal(stub_callbacks.hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
-  stub_callbacks.hooks->leave(call);
-  free(bench_take_sent(f->duplex));
-  assert_int_equal(bench_come(f->duplex, WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]")),
-                   RPC_TAKEN);
+  take(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
   service->client_gone(service->context, f->duplex->callbacks, false);
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(call);
-  expect_sent(f->duplex,
-              "A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
+  expect_sent("A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
               "\"data\":{\"message\":\"'within': cb-1 is no open callback that the message is nested "
               "in\",\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
   assert_nothing_sent(f->duplex);
@@ -422,14 +392,12 @@ UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, tear_down)
 {
-  struct fixture *f = *state;
-  begin_call(&f->caller);
-  expect_sent(f->duplex, CALLED("1", "7"));
+  call_once();
   f->duplex->answer_max = 10;
-  assert_int_equal(bench_come(f->duplex, WITHIN("1", "new", "\"type\":\"C\"")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+  take(WITHIN("1", "new", "\"type\":\"C\""));
+  take(ANSWER("1", "1"));
   end_call(&f->caller);
-  assert_int_equal(count_objects(f), 0); /* it was taken back */
+  assert_int_equal(count_objects(), 0); /* it was taken back */
 }
 
 /* ---- bounds ---- */
@@ -437,18 +405,16 @@ UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, tear_down)
 UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, tear_down)
 {
   enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
-  struct fixture *f = *state;
   struct jvm_callback_failure failure;
-  struct jvm_callback_call *first = hold_call(f, &f->caller.call);
-  struct jvm_callback_call *second = hold_call(f, &f->caller.call);
+  struct jvm_callback_call *first = hold_call();
+  struct jvm_callback_call *second = hold_call();
   for (int i = 0; i < KEPT_MAX; i++)
-    assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
-  expect_sent(f->duplex,
-              "R{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"Server error\","
+    take(PING("1"));
+  take(PING("1"));
+  expect_sent("R{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"Server error\","
               "\"data\":{\"message\":\"too many requests wait in this connection's callbacks\","
               "\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
-  assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
+  take(ANSWER("2", "1"));
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   assert_string_equal(failure.text, "the answer is longer than there is room for (message-max)");
   stub_callbacks.hooks->close(second);
@@ -459,13 +425,13 @@ UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, tear_down)
   char *large = test_malloc(LARGE + 1);
   memset(large, ' ', LARGE);
   large[LARGE] = '\0';
-  first = hold_call(f, &f->caller.call);
-  second = hold_call(f, &f->caller.call);
+  first = hold_call();
+  second = hold_call();
   memcpy(large, ANSWER("3", "1"), strlen(ANSWER("3", "1")));
-  assert_int_equal(bench_come(f->duplex, large), RPC_TAKEN);
+  take(large);
   assert_int_equal(stub_callbacks.hooks->look(first, &failure), JVM_CALLBACK_ANSWER);
   memcpy(large, ANSWER("4", "1"), strlen(ANSWER("4", "1")));
-  assert_int_equal(bench_come(f->duplex, large), RPC_TAKEN);
+  take(large);
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
@@ -516,7 +482,6 @@ static void run_member(void *argument, struct rpc_worker *worker)
 
 UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct jp_error error;
   struct member member = {.call = f->caller.call, .service = f->bench->service};
   member.waits = (struct rpc_waits){&member, wait_natively, wake_natively};
@@ -525,15 +490,15 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, tear_down)
   assert_false(stub_callbacks.hooks->waits());
   assert_int_equal(member.service->spawn(member.service->context, "member", run_member, &member, &error),
                    JP_OK);
-  expect_sent(f->duplex, CALLED("1", "7"));
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
-  expect_sent(f->duplex, PONG);
+  expect_sent(CALLED("1", "7"));
+  take(PING("1"));
+  expect_sent(PONG);
   const struct rpc_service *service = member.service;
   assert_false(service->are_exiting(service->context, f->duplex->callbacks));
   atomic_store(&stub.are_exiting, true);
   assert_true(service->are_exiting(service->context, f->duplex->callbacks));
   atomic_store(&stub.are_exiting, false);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+  take(ANSWER("1", "1"));
   AWAIT(atomic_load(&f->duplex->calls_open) == 0);
   lent_worker_return(&f->bench->lent);
   assert_true(rpc_peer_detach(f->bench->peer));

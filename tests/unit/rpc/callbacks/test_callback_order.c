@@ -28,20 +28,28 @@ struct fixture {
   uint64_t proxy; /* of the callback 7 */
 };
 
+static struct fixture *f;
+
 static int set_up(void **state)
 {
-  struct fixture *f = test_calloc(1, sizeof *f);
+  f = test_calloc(1, sizeof *f);
   f->bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
   f->duplex = bench_connect(f->bench);
   f->proxy = bench_give(f->duplex, 7);
-  *state = f;
+  (void)state;
   return 0;
+}
+
+/* Hands in a message for a callback. */
+static void take(const char *message)
+{
+  assert_int_equal(bench_come(f->duplex, message), RPC_TAKEN);
 }
 
 static int tear_down(void **state)
 {
-  struct fixture *f = *state;
+  (void)state;
   struct jvm_callbacks *callbacks = bench_callbacks(f->duplex);
   bench_close_client(f->duplex);
   stub_callbacks.hooks->released(callbacks, 7, f->proxy);
@@ -159,12 +167,11 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
 {
   static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
-  struct fixture *f = *state;
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct server server = {.fixture = f, .message = messages[i]};
     make_object(f);
     struct jvm_callback_call *call = open_call(f);
-    assert_int_equal(bench_come(f->duplex, answers[i]), RPC_TAKEN);
+    take(answers[i]);
     begin_server(&server);
     assert_int_equal(count_objects(f), 1);
     read_answer(call);
@@ -176,15 +183,14 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
 /* A call that is not answered, and answers that come behind the request, hold up nothing. */
 UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct server server = {.fixture = f, .message = DELETE};
   make_object(f);
   struct jvm_callback_call *unanswered = open_call(f);
   struct jvm_callback_call *answered = open_call(f);
   struct jvm_callback_call *late = open_call(f);
-  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
+  take(ANSWER("2"));
   begin_server(&server);
-  assert_int_equal(bench_come(f->duplex, ANSWER("3")), RPC_TAKEN);
+  take(ANSWER("3"));
   stub_callbacks.hooks->close(answered); /* it ends otherwise */
   end_server(&server);
   assert_int_equal(count_objects(f), 0);
@@ -195,16 +201,15 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 /* Each of two threads has to serve a delete_object before its own answer. */
 UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 {
-  struct fixture *f = *state;
   make_object(f);
   struct jvm_callback_call *one = open_call(f);
   struct jvm_callback_call *other = open_call(f);
   struct server server = {.fixture = f, .call = other};
   int64_t begin_ms = clock_now_ms();
-  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("1")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("2")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
+  take(NESTED_DELETE("1"));
+  take(ANSWER("1"));
+  take(NESTED_DELETE("2"));
+  take(ANSWER("2"));
   assert_sight(one, JVM_CALLBACK_REQUEST);
   assert_sight(other, JVM_CALLBACK_REQUEST);
   begin_server(&server);
@@ -218,12 +223,11 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 /* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
 UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, tear_down)
 {
-  struct fixture *f = *state;
   make_object(f);
   struct jvm_callback_call *outer = open_call(f);
   struct jvm_callback_call *inner = open_inner_call(f, outer);
-  assert_int_equal(bench_come(f->duplex, ANSWER("2")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("1")), RPC_TAKEN);
+  take(ANSWER("2"));
+  take(NESTED_DELETE("1"));
   read_answer(inner);
   assert_int_equal(count_objects(f), 1);
   assert_sight(outer, JVM_CALLBACK_REQUEST);
@@ -234,13 +238,12 @@ UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, 
 
 UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 {
-  struct fixture *f = *state;
   make_object(f);
   struct jvm_callback_call *outer = open_call(f);
   struct jvm_callback_call *inner = open_inner_call(f, outer);
   int64_t begin_ms = clock_now_ms();
-  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN); /* before the request nested in it ends */
-  assert_int_equal(bench_come(f->duplex, NESTED_DELETE("2")), RPC_TAKEN);
+  take(ANSWER("1")); /* before the request nested in it ends */
+  take(NESTED_DELETE("2"));
   assert_sight(inner, JVM_CALLBACK_REQUEST);
   stub_callbacks.hooks->serve(inner);
   assert_int_equal(count_objects(f), 0);
@@ -252,10 +255,9 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 /* Nobody reads it: all requests together wait as long as one. */
 UNIT_TEST_WITH(test_the_wait_is_bounded, set_up, tear_down)
 {
-  struct fixture *f = *state;
   make_object(f);
   struct jvm_callback_call *call = open_call(f);
-  assert_int_equal(bench_come(f->duplex, ANSWER("1")), RPC_TAKEN);
+  take(ANSWER("1"));
   int64_t begin_ms = clock_now_ms();
   assert_int_equal(bench_serve_from(f->duplex, DELETE), RPC_REPLY);
   assert_int_equal(count_objects(f), 0);

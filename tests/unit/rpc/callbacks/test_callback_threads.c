@@ -31,22 +31,24 @@ struct caller {
   unsigned wrong;
 };
 
+static struct fixture *f;
+
 static int set_up(void **state)
 {
-  struct fixture *f = test_calloc(1, sizeof *f);
+  f = test_calloc(1, sizeof *f);
   f->bench = service_bench_create(&(struct service_bench_options){
       .members = members, .member_count = COUNT_OF(members), .callbacks_max = 2 * CALLERS});
   f->duplex = bench_connect(f->bench);
   for (size_t i = 0; i < IDS; i++)
     f->proxies[i] = bench_give(f->duplex, (int64_t)i + 1);
   f->callbacks = bench_callbacks(f->duplex);
-  *state = f;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct fixture *f = *state;
+  (void)state;
   if (f->duplex->client != NULL)
     bench_close_client(f->duplex);
   for (size_t i = 0; i < IDS; i++)
@@ -172,7 +174,6 @@ static void end_client(struct client *client)
 
 UNIT_TEST_WITH(test_each_call_gets_its_own_answer, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct caller callers[CALLERS];
   struct client client;
   unsigned answered = 0;
@@ -192,7 +193,6 @@ UNIT_TEST_WITH(test_each_call_gets_its_own_answer, set_up, tear_down)
 /* The client goes in the middle of it: every thread comes back. */
 UNIT_TEST_WITH(test_all_come_back_when_the_client_goes, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct caller callers[CALLERS];
   struct client client;
   begin_client(&client, f->duplex);
@@ -259,7 +259,6 @@ static void answer_after_request(struct client *client, unsigned long number, lo
 
 UNIT_TEST_WITH(test_nested_requests_call_back, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct caller callers[CALLERS];
   struct client client = {.duplex = f->duplex, .answer = answer_after_request};
   inner.fixture = f;
@@ -327,7 +326,6 @@ static void end_churners(const struct churner *churners)
 /* However giving and letting go interleave, the client can account for each argument. */
 UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
 {
-  struct fixture *f = *state;
   struct churner churners[CHURNERS];
   unsigned long sum = 0;
   begin_churners(f, churners, NULL);
@@ -345,7 +343,6 @@ UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
 UNIT_TEST_WITH(test_a_client_closes_meanwhile, set_up, tear_down)
 {
   enum { DELETIONS = 20 };
-  struct fixture *f = *state;
   struct churner churners[CHURNERS];
   atomic_bool goes_on = true;
   begin_churners(f, churners, &goes_on);

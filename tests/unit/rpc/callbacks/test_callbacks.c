@@ -17,17 +17,20 @@ static struct stub_member members[] = {
     STUB_MEMBER_CONSTRUCTOR,
 };
 
+static struct rpc_duplex *duplex;
+
 static int set_up(void **state)
 {
   struct service_bench *bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
-  *state = bench_connect(bench);
+  (void)state;
+  duplex = bench_connect(bench);
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct rpc_duplex *duplex = *state;
+  (void)state;
   struct service_bench *bench = duplex->bench;
   bench_disconnect(duplex);
   bool is_clean = service_bench_destroy(bench);
@@ -49,7 +52,6 @@ static void serve_part(struct rpc_duplex *duplex, const char *message, const cha
 
 UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   assert_int_equal(bench_serve_from(duplex, KEEP("5")), RPC_REPLY);
   assert_null(duplex->callbacks);
   uint64_t proxy = bench_give(duplex, 7);
@@ -67,7 +69,6 @@ UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, set_up, tear_down)
 /* A release says how often the object was given since it was released last, and comes when nobody has it. */
 UNIT_TEST_WITH(test_given_counts_every_argument, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   serve_part(duplex, KEEP(GIVEN("7") "," GIVEN("7") ",[" GIVEN("7") ",{\"k\":" GIVEN("7") "}]"), "result");
   uint64_t proxy = bench_give(duplex, 7);
   release_proxy(duplex, 7, proxy);
@@ -110,7 +111,6 @@ UNIT_TEST_WITH(test_failed_requests_count, set_up, tear_down)
       {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"args\":[" GIVEN("7") "]}", "-32700",
        NULL},
   };
-  struct rpc_duplex *duplex = *state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     serve_part(duplex, cases[i].message, cases[i].part);
     if (cases[i].sent != NULL)
@@ -122,7 +122,6 @@ UNIT_TEST_WITH(test_failed_requests_count, set_up, tear_down)
 /* Of a batch with a request that cannot be read, what the others gave is counted once. */
 UNIT_TEST_WITH(test_batches_count_once, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
   uint64_t proxy = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
   assert_int_not_equal(proxy, 0);
@@ -136,7 +135,6 @@ UNIT_TEST_WITH(test_batches_count_once, set_up, tear_down)
 
 UNIT_TEST_WITH(test_refused_messages_count, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   const struct rpc_service *service = duplex->bench->service;
   service->refused(service->context, duplex->client, TEXT(KEEP("5")));
   assert_null(duplex->callbacks);
@@ -153,7 +151,6 @@ UNIT_TEST_WITH(test_refused_messages_count, set_up, tear_down)
 /* A proxy that is collected while its ID is given again releases nothing. */
 UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   uint64_t old = bench_give(duplex, 7);
   uint64_t new = old + 100;
@@ -169,7 +166,6 @@ UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, set_up, tear_down)
 
 UNIT_TEST_WITH(test_releases_wait_for_room, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   const struct rpc_service *service = duplex->bench->service;
   uint64_t first = bench_give(duplex, 7);
   uint64_t second = bench_give(duplex, 8);
@@ -190,7 +186,6 @@ UNIT_TEST_WITH(test_releases_wait_for_room, set_up, tear_down)
 UNIT_TEST_WITH(test_releases_that_wait_are_bounded, set_up, tear_down)
 {
   enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
-  struct rpc_duplex *duplex = *state;
   struct buffer message;
   buffer_init(&message);
   BUFFER_LITERAL(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-99\",\"result\":[{\"ref\":{\"callback\":1}}");
@@ -212,7 +207,6 @@ UNIT_TEST_WITH(test_releases_that_wait_are_bounded, set_up, tear_down)
 /* In the middle of a message: what its other requests have read before was released with the rest. */
 UNIT_TEST_WITH(test_delete_session_within_a_batch, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
              "result");
   assert_sent(duplex, RELEASED(ENTRY("7", "1")));
@@ -237,7 +231,6 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, set_up
            "{\"ref\":0}," GIVEN("7")) "," ABSENT(GIVEN("7") "," GIVEN("9")) "]",
        {RELEASED(ENTRY("7", "2")), RELEASED(ENTRY("7", "2") "," ENTRY("9", "1"))}},
   };
-  struct rpc_duplex *duplex = *state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     serve_part(duplex, cases[i].message, "\"void\":true");
     for (size_t k = 0; cases[i].sent[k] != NULL; k++)
@@ -250,7 +243,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, set_up
 
 UNIT_TEST_WITH(test_a_session_may_have_several_connections, set_up, tear_down)
 {
-  struct rpc_duplex *other = *state;
+  struct rpc_duplex *other = duplex;
   struct rpc_duplex *first = bench_connect_named(other->bench, PEER_ID);
   struct rpc_duplex *second = bench_connect_named(other->bench, PEER_ID);
   uint64_t of_first = bench_give(first, 7);
@@ -271,7 +264,6 @@ UNIT_TEST_WITH(test_a_session_may_have_several_connections, set_up, tear_down)
 /* Proxies outlive the client, and hold what they need. */
 UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, set_up, tear_down)
 {
-  struct rpc_duplex *duplex = *state;
   struct jvm_callbacks *callbacks;
   uint64_t proxy = bench_give(duplex, 7);
   callbacks = bench_callbacks(duplex);

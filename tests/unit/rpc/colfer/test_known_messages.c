@@ -5,15 +5,19 @@
 
 enum { MESSAGES_KEPT = 8 };
 
+static struct service_bench *bench;
+
 static int set_up(void **state)
 {
-  *state = known_bench_create();
+  (void)state;
+  bench = known_bench_create();
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  return known_bench_destroy(*state) ? 0 : 1;
+  (void)state;
+  return known_bench_destroy(bench) ? 0 : 1;
 }
 
 static enum served_twice serve(struct service_bench *bench, struct rpc_client *client,
@@ -47,9 +51,9 @@ static bool has_part(const struct service_bench *bench, const char *part)
 UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, tear_down)
 {
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
-    learn(*state, &known_requests[i]);
+    learn(bench, &known_requests[i]);
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
-    check(*state, &known_requests[i], SERVED_AS_KNOWN);
+    check(bench, &known_requests[i], SERVED_AS_KNOWN);
 }
 
 UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, tear_down)
@@ -81,10 +85,10 @@ UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, tear_do
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct sample_request sample = known_requests[KNOWN_ADD];
-    known_bench_forget(*state);
-    learn(*state, &sample);
+    known_bench_forget(bench);
+    learn(bench, &sample);
     sample.values[i % 2] = cases[i].value;
-    check(*state, &sample, cases[i].served);
+    check(bench, &sample, cases[i].served);
   }
 }
 
@@ -92,19 +96,19 @@ UNIT_TEST_WITH(other_heads_are_answered_as_on_the_general_path, set_up, tear_dow
 {
   static const char *const ids[] = {"1", "another", "\xc3\xa9", "\xff", ""};
   struct sample_request sample = known_requests[KNOWN_ADD];
-  learn(*state, &sample);
+  learn(bench, &sample);
   for (size_t i = 0; i < COUNT_OF(ids); i++) {
     sample.id = ids[i];
-    check(*state, &sample, i < 2 ? SERVED_AS_KNOWN : SERVED_GENERALLY);
+    check(bench, &sample, i < 2 ? SERVED_AS_KNOWN : SERVED_GENERALLY);
     sample.id = "id";
     sample.thread_name = ids[i];
-    check(*state, &sample, i < 2 || *ids[i] == '\0' ? SERVED_AS_KNOWN : SERVED_GENERALLY);
+    check(bench, &sample, i < 2 || *ids[i] == '\0' ? SERVED_AS_KNOWN : SERVED_GENERALLY);
   }
   sample.thread_name = NULL;
   sample.current_time = 0;
   sample.dispatch_seq = UINT32_MAX;
   sample.builder_seq = 0;
-  check(*state, &sample, SERVED_AS_KNOWN);
+  check(bench, &sample, SERVED_AS_KNOWN);
 }
 
 UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, tear_down)
@@ -112,19 +116,18 @@ UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, tear_down
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++) {
     struct stub_member *member = &stub.members[i];
     const struct outcome good = member->outcome;
-    learn(*state, &known_requests[i]);
+    learn(bench, &known_requests[i]);
     member->outcome = (struct outcome){
         .kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .throwable_type = TEXT("E"), .message = TEXT("no")};
-    check(*state, &known_requests[i], SERVED_AS_KNOWN);
-    assert_true(has_part(*state, "no"));
+    check(bench, &known_requests[i], SERVED_AS_KNOWN);
+    assert_true(has_part(bench, "no"));
     member->outcome = good;
-    check(*state, &known_requests[i], SERVED_AS_KNOWN);
+    check(bench, &known_requests[i], SERVED_AS_KNOWN);
   }
 }
 
 UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_ADD];
   unsigned known = 0;
   learn(bench, &sample);
@@ -138,7 +141,6 @@ UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, tear_down)
 
 UNIT_TEST_WITH(a_new_policy_is_asked, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   const struct policy_config denying = {.default_action = POLICY_DENY};
   const struct policy_config allowing = {.default_action = POLICY_ALLOW};
   struct policy_source *policies = bench->peer->config.policies;
@@ -159,25 +161,25 @@ UNIT_TEST_WITH(a_new_policy_is_asked, set_up, tear_down)
 
 UNIT_TEST_WITH(a_member_that_may_be_gone_is_looked_for, set_up, tear_down)
 {
-  learn(*state, &known_requests[KNOWN_ADD]);
+  learn(bench, &known_requests[KNOWN_ADD]);
   stub.serial++;
-  learn(*state, &known_requests[KNOWN_ADD]);
+  learn(bench, &known_requests[KNOWN_ADD]);
 }
 
 UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
 {
-  learn(*state, &known_requests[KNOWN_ADD]);
+  learn(bench, &known_requests[KNOWN_ADD]);
   stub.members[KNOWN_ADD].is_unfit = true;
-  check(*state, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
+  check(bench, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
 }
 
 UNIT_TEST_WITH(a_thread_affinity_is_obeyed, set_up, tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
-  learn(*state, &sample);
+  learn(bench, &sample);
   sample.thread_affinity = "fx";
-  check(*state, &sample, SERVED_GENERALLY);
-  check(*state, &sample, SERVED_GENERALLY);
+  check(bench, &sample, SERVED_GENERALLY);
+  check(bench, &sample, SERVED_GENERALLY);
 }
 
 UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, tear_down)
@@ -186,11 +188,11 @@ UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, tear_down)
   struct sample_request sample = known_requests[KNOWN_ADD];
   for (size_t i = 0; i <= MESSAGES_KEPT; i++) {
     sample.type = types[i];
-    learn(*state, &sample);
+    learn(bench, &sample);
   }
-  check(*state, &sample, SERVED_AS_KNOWN);
+  check(bench, &sample, SERVED_AS_KNOWN);
   sample.type = types[0];
-  learn(*state, &sample);
+  learn(bench, &sample);
 }
 
 /* And what cannot be kept takes the place of one at most. */
@@ -203,13 +205,13 @@ UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, tear_down)
     many.values[i] = "1";
   for (size_t i = 0; i < MESSAGES_KEPT; i++) {
     sample.type = types[i];
-    learn(*state, &sample);
+    learn(bench, &sample);
   }
   for (size_t i = 0; i < 2 * MESSAGES_KEPT; i++)
-    check(*state, &many, SERVED_GENERALLY);
+    check(bench, &many, SERVED_GENERALLY);
   for (size_t i = 1; i < MESSAGES_KEPT; i++) {
     sample.type = types[i];
-    check(*state, &sample, SERVED_AS_KNOWN);
+    check(bench, &sample, SERVED_AS_KNOWN);
   }
 }
 
@@ -217,7 +219,6 @@ UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, tear_down)
 
 UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
   learn(bench, &sample);
   sample.ref = 2;
@@ -233,7 +234,6 @@ UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, tear_down)
 
 UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
   assert_int_equal(bench_serve(bench, bench->client, TEXT(MAKE), 0), RPC_REPLY);
   sample.peer_uuid = NULL;
@@ -245,7 +245,6 @@ UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, tear_down)
 /* So that its time to live begins again. */
 UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct sample_request sample = known_requests[KNOWN_ADD];
   learn(bench, &sample);
   sample.peer_uuid = "another session.";
@@ -262,7 +261,6 @@ UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, tear_down)
 
 UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   const struct sample_request *own_add = &known_requests[KNOWN_OWN_ADD];
   learn(bench, own_add);

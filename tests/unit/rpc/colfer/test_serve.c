@@ -28,14 +28,16 @@ struct binary_bench {
   size_t reply_max;
 };
 
+static struct binary_bench *bench;
+
 static int set_up_with(void **state, bool compat_pal)
 {
-  struct binary_bench *bench = test_calloc(1, sizeof *bench);
+  bench = test_calloc(1, sizeof *bench);
   memset(long_text, 'x', sizeof long_text);
   bench->service = service_bench_create(&(struct service_bench_options){
       .members = members, .member_count = COUNT_OF(members), .compat_pal = compat_pal});
   bench->service->client = bench_open_routed(bench->service, "r");
-  *state = bench;
+  (void)state;
   return 0;
 }
 
@@ -51,7 +53,7 @@ static int set_up_compat(void **state)
 
 static int tear_down(void **state)
 {
-  struct binary_bench *bench = *state;
+  (void)state;
   bool is_clean = service_bench_destroy(bench->service);
   buffer_fini(&bench->request);
   buffer_fini(&bench->shown);
@@ -76,7 +78,6 @@ static void check_part_of_reply(struct binary_bench *bench, const struct colfer_
 
 UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   const struct colfer_message call = CALL_OF("long");
   check_part_of_reply(bench, &call, "xxx");
   bench->reply_max = 1000;
@@ -100,7 +101,6 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 
 UNIT_TEST_WITH(says_that_metadata_breaks_off, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   stub.meta = "[1,2,3]";
   stub.meta_step = 2;
   check_part_of_reply(bench, &(struct colfer_message)META_MESSAGE(.service = 1), "body: \"[1,2,3]\"");
@@ -112,7 +112,6 @@ UNIT_TEST_WITH(says_that_metadata_breaks_off, set_up, tear_down)
 
 UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   enum { LENGTH = 1024 * 1024 };
   char *text = test_malloc(LENGTH);
   memset(text, 'x', LENGTH);
@@ -132,7 +131,6 @@ UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 
 UNIT_TEST_WITH(denies_withheld_classes_before_it_looks_further, set_up_compat, tear_down)
 {
-  struct binary_bench *bench = *state;
   static const char denied[] = "io.quasient.pal.core.rpc.policy.RpcAccessDeniedException";
   struct colfer_class *withheld = NAMED_CLASS("io.quasient.pal.Peer");
   struct colfer_class_method_call without_name = {.clazz = withheld};

@@ -42,11 +42,13 @@ static bool take_path(struct bench *bench)
   return served;
 }
 
+static struct bench *bench;
+
 static int set_up(void **state)
 {
   const struct service_bench_options options = {.members = members, .member_count = COUNT_OF(members)};
   const struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("client")};
-  struct bench *bench = test_calloc(1, sizeof *bench);
+  bench = test_calloc(1, sizeof *bench);
   struct service_bench *service;
   members[0] = adds;
   members[0].whole_number = 'I';
@@ -64,13 +66,13 @@ static int set_up(void **state)
   /* Makes the session and the verdict. */
   assert_int_equal(bench_serve(service, service->client, TEXT(ADD), 0), RPC_REPLY);
   whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
-  *state = bench;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct bench *bench = *state;
+  (void)state;
   bool is_clean = service_bench_destroy(bench->service);
   test_free(bench);
   return is_clean ? 0 : 1;
@@ -78,7 +80,6 @@ static int tear_down(void **state)
 
 UNIT_TEST_WITH(a_call_is_run_and_answered, set_up, tear_down)
 {
-  struct bench *bench = *state;
   assert_true(take_path(bench));
   unit_assert_text(buffer_text(&bench->service->out), TEXT("<7:8>"), __FILE__, __LINE__);
   assert_int_equal(stub.whole_numbers, 1);
@@ -86,7 +87,6 @@ UNIT_TEST_WITH(a_call_is_run_and_answered, set_up, tear_down)
 
 UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
 {
-  struct bench *bench = *state;
   struct rpc_written_answer has_none = {
       .before_id = TEXT("<"), .after_id = TEXT(">"), .member = written.member};
   members[0].whole_number = 'V';
@@ -100,7 +100,6 @@ UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
 
 UNIT_TEST_WITH(a_failure_is_answered_inside_the_frame, set_up, tear_down)
 {
-  struct bench *bench = *state;
   members[0].outcome =
       (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("thrown")};
   assert_true(take_path(bench));
@@ -120,24 +119,23 @@ static void check_unfit(struct bench *bench)
 UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
 {
   members[0].is_unfit = true;
-  check_unfit(*state);
+  check_unfit(bench);
 }
 
 UNIT_TEST_WITH(a_path_ends_with_the_cache_of_members, set_up, tear_down)
 {
   stub.serial++;
-  check_unfit(*state);
+  check_unfit(bench);
 }
 
 UNIT_TEST_WITH(a_path_needs_a_verdict, set_up, tear_down)
 {
   memset(members[0].verdicts, 0, sizeof members[0].verdicts);
-  check_unfit(*state);
+  check_unfit(bench);
 }
 
 UNIT_TEST_WITH(a_path_needs_a_session, set_up, tear_down)
 {
-  struct bench *bench = *state;
   struct rpc_client nobody = *bench->service->client;
   nobody.session = NULL;
   bench->call.client = &nobody;
@@ -146,7 +144,6 @@ UNIT_TEST_WITH(a_path_needs_a_session, set_up, tear_down)
 
 UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tear_down)
 {
-  struct bench *bench = *state;
   bench->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
   check_unfit(bench);
   bench->service->client->channel = OP_CHANNEL_WEBSOCKET;
@@ -157,7 +154,6 @@ UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tea
 
 UNIT_TEST_WITH(an_answer_must_have_room, set_up, tear_down)
 {
-  struct bench *bench = *state;
   size_t longest = answer_template_length_max(&bench->path.answer, 1);
   bench->call.reply_max = longest - 1;
   check_unfit(bench);
@@ -167,7 +163,6 @@ UNIT_TEST_WITH(an_answer_must_have_room, set_up, tear_down)
 
 UNIT_TEST_WITH(a_member_of_other_values_is_not_kept, set_up, tear_down)
 {
-  struct bench *bench = *state;
   bench->path.call.member = NULL;
   members[0].whole_number = 0;
   whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);

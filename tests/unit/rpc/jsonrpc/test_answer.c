@@ -20,17 +20,21 @@ static struct stub_member members[] = {
                  .value = {.kind = OP_TEXT, .text = {long_text, sizeof long_text}}}},
 };
 
+static struct service_bench *bench;
+
 static int set_up(void **state)
 {
   memset(long_text, 'x', sizeof long_text);
-  *state = service_bench_create(
+  (void)state;
+  bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  return service_bench_destroy(*state) ? 0 : 1;
+  (void)state;
+  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
@@ -38,7 +42,6 @@ static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"
 
 UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   assert_int_equal(bench_serve(bench, client, text_of(call), 0), RPC_REPLY);
   assert_true(bench->out.len > 5000);
@@ -53,7 +56,6 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
 /* Where no room is left, a result that is no longer than an error is told none the less. */
 UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   char batch[1024];
   snprintf(batch, sizeof batch, "[%s,%s,%s]", ADD, call, ADD);
@@ -66,7 +68,6 @@ UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, tear_down)
 
 UNIT_TEST_WITH(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   bench->peer->config.compat_pal = true;
   assert_int_equal(bench_serve(bench, client, text_of(call), 1000), RPC_REPLY);
@@ -81,7 +82,6 @@ UNIT_TEST_WITH(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down)
 
 UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   enum { LENGTH = 1024 * 1024 };
   const struct outcome of_add = members[0].outcome;
@@ -99,7 +99,6 @@ UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
 /* An answer that has it once more for each cause would be 33 times as long as its request. */
 UNIT_TEST_WITH(tells_a_long_id_once, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   enum { LENGTH = 100000, CAUSES = 31 };
   struct outcome_throwable causes[CAUSES];
   for (size_t i = 0; i < CAUSES; i++)
@@ -136,7 +135,6 @@ static const char query[] =
 
 UNIT_TEST_WITH(writes_metadata_whole, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_ZMQ, NULL);
   assert_int_equal(bench_serve(bench, client, text_of(query), 0), RPC_REPLY);
   assert_part(bench, "\"status\":\"ERROR\"");
@@ -158,7 +156,6 @@ UNIT_TEST_WITH(writes_metadata_whole, set_up, tear_down)
 
 UNIT_TEST_WITH(streams_metadata, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_HTTP, NULL);
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;

@@ -14,20 +14,22 @@ enum { BATCH_MAX = 4 };
 
 static struct stub_member members[] = {STUB_MEMBER_ADD};
 
+static struct service_bench *bench;
+
 static int set_up(void **state)
 {
   const struct service_bench_options options = {
       .members = members, .member_count = COUNT_OF(members), .batch_max = BATCH_MAX};
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
-  struct service_bench *bench = service_bench_create(&options);
+  bench = service_bench_create(&options);
   bench->client = bench_open(bench, &info);
-  *state = bench;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct service_bench *bench = *state;
+  (void)state;
   members[0].whole_number = 0;
   return service_bench_destroy(bench) ? 0 : 1;
 }
@@ -99,7 +101,7 @@ UNIT_TEST_WITH(batches_are_answered_as_one_by_one, set_up, tear_down)
       {CALL_ADD("\"id\":1,", "5,3"), CONTROL("ping", ""), CONTROL("pong", ""), CALL_ADD("\"id\":2,", "[]")},
   };
   for (size_t i = 0; i < COUNT_OF(batches); i++)
-    check_batch(*state, batches[i]);
+    check_batch(bench, batches[i]);
 }
 UNIT_TEST_ALSO(batches_are_answered_as_one_by_one, set_up_whole_numbers, tear_down)
 
@@ -128,7 +130,6 @@ UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
       {"[" DEEP "]", "passes the depth limit of 20"},
       {"[" ONE FOUR("," ONE) "]", "The batch of 5 requests passes the batch limit of 4"},
   };
-  struct service_bench *bench = *state;
   assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
   assert_int_equal(serve(bench, TEXT(DEEP)), RPC_REPLY);
   assert_int_equal(stub.invoked, 2);
@@ -142,7 +143,6 @@ UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
 /* The answers to the same message, cached and not, however much an answer may hold. */
 UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down)
 {
-  struct service_bench *bench = *state;
   struct buffer wanted;
   buffer_init(&wanted);
   for (size_t max = 0; max < 400; max++) {
@@ -157,7 +157,6 @@ UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down)
 
 UNIT_TEST_WITH(failures_are_answered_as_on_the_general_path, set_up_whole_numbers, tear_down)
 {
-  struct service_bench *bench = *state;
   const struct outcome good = members[0].outcome;
   struct buffer wanted;
   buffer_init(&wanted);
@@ -196,7 +195,6 @@ UNIT_TEST_WITH(requests_with_options_are_neither_kept_nor_taken_for_others, set_
        "\"args\":[5,3]},\"options\":5}",
        "'options' must be an object, not a number"},
   };
-  struct service_bench *bench = *state;
   struct buffer wanted;
   buffer_init(&wanted);
   assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);

@@ -1,13 +1,12 @@
 package jpeer.test;
 
 /** Throwables that do their worst when they are described, and what throws them. */
+@SuppressWarnings("serial")
 public final class Hostile {
   private Hostile() {
   }
 
   public static final class ThrowsInGetMessage extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public String getMessage() {
       throw new IllegalStateException("no message for you");
@@ -15,8 +14,6 @@ public final class Hostile {
   }
 
   public static final class RecursesInGetMessage extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public String getMessage() {
       return getMessage() + "!";
@@ -24,8 +21,6 @@ public final class Hostile {
   }
 
   public static final class ExhaustsInGetMessage extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public String getMessage() {
       return String.valueOf(new long[Integer.MAX_VALUE].length);
@@ -33,16 +28,12 @@ public final class Hostile {
   }
 
   public static final class LongMessage extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     LongMessage() {
       super("x".repeat(1_000_000));
     }
   }
 
   public static final class NoTrace extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     NoTrace() {
       super("no trace");
     }
@@ -54,8 +45,6 @@ public final class Hostile {
   }
 
   public static final class NullFrames extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     NullFrames() {
       super("null frames");
     }
@@ -67,8 +56,6 @@ public final class Hostile {
   }
 
   public static final class ThrowsInGetStackTrace extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     ThrowsInGetStackTrace() {
       super("throwing trace");
     }
@@ -80,8 +67,6 @@ public final class Hostile {
   }
 
   public static final class OwnCause extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public synchronized Throwable getCause() {
       return this;
@@ -89,8 +74,6 @@ public final class Hostile {
   }
 
   public static final class EndlessCauses extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public synchronized Throwable getCause() {
       return new EndlessCauses();
@@ -98,8 +81,6 @@ public final class Hostile {
   }
 
   public static final class ThrowsInGetCause extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public synchronized Throwable getCause() {
       throw new ThrowsInGetCause();
@@ -107,8 +88,6 @@ public final class Hostile {
   }
 
   public static final class ThrowsInToString extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
     @Override
     public String toString() {
       throw new Error("no text for you");
