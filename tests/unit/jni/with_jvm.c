@@ -18,8 +18,7 @@ struct jvm_thread *the_thread;
  * by that signal; so the tests' own definition stands before the C library's. */
 __attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler)
 {
-  (void)number;
-  (void)handler;
+  (void)number, (void)handler;
   return SIG_DFL;
 }
 
@@ -66,8 +65,7 @@ static void died(void *context, const struct jp_error *error)
 
 static void exiting(void *context, int status)
 {
-  (void)context;
-  (void)status;
+  (void)context, (void)status;
   fflush(NULL);
 }
 

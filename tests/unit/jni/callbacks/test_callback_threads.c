@@ -89,8 +89,7 @@ static void *act_outside(void *unused)
 
 static void act_inside(void *unused, struct jvm_thread *thread)
 {
-  (void)unused;
-  (void)thread;
+  (void)unused, (void)thread;
   act_once();
 }
 

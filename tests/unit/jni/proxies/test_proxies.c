@@ -288,12 +288,7 @@ static enum jp_status check_callback(void *context, const struct jvm_target *met
 static enum jp_status check_other(void *context, enum jvm_member_kind kind, struct text class_name,
                                   struct text member, struct arena *arena, struct outcome *denied)
 {
-  (void)context;
-  (void)kind;
-  (void)class_name;
-  (void)member;
-  (void)arena;
-  (void)denied;
+  (void)context, (void)kind, (void)class_name, (void)member, (void)arena, (void)denied;
   return JP_OK;
 }
 
