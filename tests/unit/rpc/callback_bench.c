@@ -209,3 +209,20 @@ void assert_nothing_sent(struct rpc_duplex *duplex)
   if (sent != NULL)
     fail_msg("sent %s", sent);
 }
+
+struct jvm_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id, uint64_t proxy)
+{
+  static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
+  const struct jvm_callback_given given = {.id = id};
+  const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
+  struct jvm_callback_call *call;
+  struct jvm_callback_failure failure;
+  struct jvm_request request;
+  assert_int_equal(hooks->open(bench_callbacks(duplex), &given, proxy, &method, NULL, &call, &failure),
+                   JP_OK);
+  assert_int_equal(hooks->enter(call, &request), JP_OK);
+  assert_int_equal(hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
+  hooks->leave(call);
+  free(bench_take_sent(duplex));
+  return call;
+}

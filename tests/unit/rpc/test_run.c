@@ -48,6 +48,15 @@ static void check_on_plain_thread(void (*test)(struct rpc_run *run))
   assert_true(service_bench_destroy(bench));
 }
 
+/* PLAIN_TEST(name) { ... } has the parameter run. */
+#define PLAIN_TEST(name)                                                                                     \
+  static void name##_on_run(struct rpc_run *run);                                                            \
+  UNIT_TEST(name)                                                                                            \
+  {                                                                                                          \
+    check_on_plain_thread(name##_on_run);                                                                    \
+  }                                                                                                          \
+  static void name##_on_run(struct rpc_run *run)
+
 static struct outcome run_one(struct rpc_run *run, const struct operation *operation)
 {
   struct outcome outcome;
@@ -65,7 +74,7 @@ static struct operation with_affinity(struct operation operation, struct text na
   return operation;
 }
 
-static void call_on_executors(struct rpc_run *run)
+PLAIN_TEST(runs_where_the_affinity_says)
 {
   static const struct {
     struct text name;
@@ -90,12 +99,7 @@ static void call_on_executors(struct rpc_run *run)
   }
 }
 
-UNIT_TEST(runs_where_the_affinity_says)
-{
-  check_on_plain_thread(call_on_executors);
-}
-
-static void store_on_an_executor(struct rpc_run *run)
+PLAIN_TEST(keeps_the_objects_of_executors_in_the_session)
 {
   const struct operation operation = with_affinity(make, TEXT("GUI"));
   struct outcome outcome = run_one(run, &operation);
@@ -104,12 +108,7 @@ static void store_on_an_executor(struct rpc_run *run)
   assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
 }
 
-UNIT_TEST(keeps_the_objects_of_executors_in_the_session)
-{
-  check_on_plain_thread(store_on_an_executor);
-}
-
-static void control_and_query(struct rpc_run *run)
+PLAIN_TEST(the_peers_own_methods_have_no_affinity)
 {
   const struct operation ping = {.kind = OP_CONTROL, .command = OP_GC, .thread_affinity = TEXT("GUI")};
   const struct operation query = {.kind = OP_META, .thread_affinity = TEXT("GUI")};
@@ -121,14 +120,9 @@ static void control_and_query(struct rpc_run *run)
   assert_null(stub.executor);
 }
 
-UNIT_TEST(the_peers_own_methods_have_no_affinity)
-{
-  check_on_plain_thread(control_and_query);
-}
-
 /* ---- taking back ---- */
 
-static void take_back(struct rpc_run *run)
+PLAIN_TEST(takes_back_what_the_request_in_hand_has_stored)
 {
   struct outcome outcome = run_one(run, &make);
   assert_int_equal(outcome.ref, 1);
@@ -140,12 +134,7 @@ static void take_back(struct rpc_run *run)
   assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 1);
 }
 
-UNIT_TEST(takes_back_what_the_request_in_hand_has_stored)
-{
-  check_on_plain_thread(take_back);
-}
-
-static void drop_result(struct rpc_run *run)
+PLAIN_TEST(stores_nothing_that_nobody_reads)
 {
   struct outcome outcome;
   rpc_run_begin(run, NULL, true);
@@ -154,12 +143,7 @@ static void drop_result(struct rpc_run *run)
   assert_int_equal(run->runner->stored.count, 0);
 }
 
-UNIT_TEST(stores_nothing_that_nobody_reads)
-{
-  check_on_plain_thread(drop_result);
-}
-
-static void use_guest(struct rpc_run *run)
+PLAIN_TEST(runs_in_the_session_that_a_request_names)
 {
   struct uuid session;
   struct outcome outcome;
@@ -175,11 +159,6 @@ static void use_guest(struct rpc_run *run)
   assert_int_equal(run_one(run, &make).ref, 1);
 }
 
-UNIT_TEST(runs_in_the_session_that_a_request_names)
-{
-  check_on_plain_thread(use_guest);
-}
-
 static struct outcome control(struct rpc_run *run, enum op_command command, uint32_t ref)
 {
   struct op_value argument = {.kind = OP_REF, .ref = ref};
@@ -188,7 +167,7 @@ static struct outcome control(struct rpc_run *run, enum op_command command, uint
   return run_one(run, &operation);
 }
 
-static void run_controls(struct rpc_run *run)
+PLAIN_TEST(runs_every_control_method)
 {
   assert_int_equal(control(run, OP_PING, 0).kind, OUTCOME_VOID);
   assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
@@ -202,11 +181,6 @@ static void run_controls(struct rpc_run *run)
   assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
   assert_int_equal(control(run, OP_GC, 0).kind, OUTCOME_VOID);
   assert_int_equal(stub.collected, 1);
-}
-
-UNIT_TEST(runs_every_control_method)
-{
-  check_on_plain_thread(run_controls);
 }
 
 UNIT_MAIN

@@ -1,7 +1,6 @@
 /* How often each ref was told, and what that keeps alive. */
 #include "tests/unit/jni/objects/tables.h"
 
-#include "base/clock.h"
 #include "jni/objects/table_state.h"
 
 #include <pthread.h>
@@ -149,18 +148,14 @@ UNIT_TEST(a_million_tellings_of_one_object)
   struct jvm_objects *objects = new_table(10);
   struct jvm_stored stored = {0};
   jobject object = new_object();
-  int64_t start = clock_now_ns();
   for (int i = 0; i < MILLION; i++)
     tell(the_thread, objects, object, &stored);
-  int64_t told = clock_now_ns();
   assert_int_equal(stored.count, MILLION);
   assert_in_range(stored.capacity, MILLION, 2 * MILLION);
   jvm_objects_take_back(the_thread, objects, &stored, 1);
   assert_int_equal(jvm_objects_count(objects), 1);
   jvm_objects_take_back(the_thread, objects, &stored, 0);
   assert_int_equal(jvm_objects_count(objects), 0);
-  print_message("%lld ns to tell, %lld ns to take back\n", (long long)(told - start) / MILLION,
-                (long long)(clock_now_ns() - told) / MILLION);
   jvm_stored_fini(&stored);
   jvm_objects_destroy(the_thread, objects);
 }

@@ -121,20 +121,7 @@ static int tear_down(void **state)
 /* A call that nobody looks at, so that what comes for it is kept. */
 static struct jvm_callback_call *hold_call(void)
 {
-  const struct stub_call *call = &f->caller.call;
-  static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
-  const struct jvm_callback_given given = {.id = call->id};
-  struct jvm_callback_call *held;
-  struct jvm_callback_failure failure;
-  struct jvm_request request;
-  assert_int_equal(
-      stub_callbacks.hooks->open(call->callbacks, &given, call->proxy, &method, NULL, &held, &failure),
-      JP_OK);
-  assert_int_equal(stub_callbacks.hooks->enter(held, &request), JP_OK);
-  assert_int_equal(stub_callbacks.hooks->send(held, NULL, 0, &failure), JVM_CALLBACK_SENT);
-  stub_callbacks.hooks->leave(held);
-  free(bench_take_sent(f->duplex));
-  return held;
+  return bench_hold_call(f->duplex, 7, f->caller.call.proxy);
 }
 
 /* ---- answers ---- */

@@ -60,41 +60,28 @@ static int tear_down(void **state)
 }
 
 /* The session's object 1. */
-static void make_object(struct fixture *f)
+static void make_object(void)
 {
   jvm_objects_begin_after(rpc_session_objects(f->duplex->callbacks->session), 0);
   assert_int_equal(bench_serve_from(f->duplex, REQUEST("new", "\"type\":\"C\"")), RPC_REPLY);
 }
 
-static size_t count_objects(const struct fixture *f)
+static size_t count_objects(void)
 {
   return jvm_objects_count(rpc_session_objects(f->duplex->callbacks->session));
 }
 
-/* A call that was sent, and whose thread looks for its answer when the test does. */
-static struct jvm_callback_call *open_call(struct fixture *f)
+static struct jvm_callback_call *open_call(void)
 {
-  static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
-  const struct jvm_callback_given given = {.id = 7};
-  struct jvm_callback_call *call;
-  struct jvm_callback_failure failure;
-  struct jvm_request request;
-  assert_int_equal(stub_callbacks.hooks->open(bench_callbacks(f->duplex), &given, f->proxy, &method, NULL,
-                                              &call, &failure),
-                   JP_OK);
-  assert_int_equal(stub_callbacks.hooks->enter(call, &request), JP_OK);
-  assert_int_equal(stub_callbacks.hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
-  stub_callbacks.hooks->leave(call);
-  free(bench_take_sent(f->duplex));
-  return call;
+  return bench_hold_call(f->duplex, 7, f->proxy);
 }
 
 /* One on the thread of another. */
-static struct jvm_callback_call *open_inner_call(struct fixture *f, struct jvm_callback_call *outer)
+static struct jvm_callback_call *open_inner_call(struct jvm_callback_call *outer)
 {
   struct jvm_request request;
   assert_int_equal(stub_callbacks.hooks->enter(outer, &request), JP_OK);
-  struct jvm_callback_call *inner = open_call(f);
+  struct jvm_callback_call *inner = open_call();
   stub_callbacks.hooks->leave(outer);
   return inner;
 }
@@ -121,7 +108,6 @@ static void read_answer(struct jvm_callback_call *call)
 /* ---- another thread ---- */
 
 struct server {
-  struct fixture *fixture;
   const char *message; /* NULL: the call's thread serves its inbox */
   struct jvm_callback_call *call;
   pthread_t thread;
@@ -132,14 +118,14 @@ static void *run_server(void *argument)
 {
   struct server *server = argument;
   if (server->message != NULL)
-    (void)bench_serve_from(server->fixture->duplex, server->message);
+    (void)bench_serve_from(f->duplex, server->message);
   else
     stub_callbacks.hooks->serve(server->call);
   atomic_store(&server->is_done, true);
   return NULL;
 }
 
-static bool is_waiting(const struct fixture *f)
+static bool is_waiting(void)
 {
   struct rpc_callbacks *callbacks = f->duplex->callbacks;
   pthread_mutex_lock(&callbacks->lock);
@@ -152,7 +138,7 @@ static bool is_waiting(const struct fixture *f)
 static void begin_server(struct server *server)
 {
   assert_int_equal(pthread_create(&server->thread, NULL, run_server, server), 0);
-  AWAIT(atomic_load(&server->is_done) || is_waiting(server->fixture));
+  AWAIT(atomic_load(&server->is_done) || is_waiting());
   assert_false(atomic_load(&server->is_done));
 }
 
@@ -168,32 +154,32 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
   static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
-    struct server server = {.fixture = f, .message = messages[i]};
-    make_object(f);
-    struct jvm_callback_call *call = open_call(f);
+    struct server server = {.message = messages[i]};
+    make_object();
+    struct jvm_callback_call *call = open_call();
     take(answers[i]);
     begin_server(&server);
-    assert_int_equal(count_objects(f), 1);
+    assert_int_equal(count_objects(), 1);
     read_answer(call);
     end_server(&server);
-    assert_int_equal(count_objects(f), 0);
+    assert_int_equal(count_objects(), 0);
   }
 }
 
 /* A call that is not answered, and answers that come behind the request, hold up nothing. */
 UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 {
-  struct server server = {.fixture = f, .message = DELETE};
-  make_object(f);
-  struct jvm_callback_call *unanswered = open_call(f);
-  struct jvm_callback_call *answered = open_call(f);
-  struct jvm_callback_call *late = open_call(f);
+  struct server server = {.message = DELETE};
+  make_object();
+  struct jvm_callback_call *unanswered = open_call();
+  struct jvm_callback_call *answered = open_call();
+  struct jvm_callback_call *late = open_call();
   take(ANSWER("2"));
   begin_server(&server);
   take(ANSWER("3"));
   stub_callbacks.hooks->close(answered); /* it ends otherwise */
   end_server(&server);
-  assert_int_equal(count_objects(f), 0);
+  assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(late);
   stub_callbacks.hooks->close(unanswered);
 }
@@ -201,10 +187,10 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 /* Each of two threads has to serve a delete_object before its own answer. */
 UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 {
-  make_object(f);
-  struct jvm_callback_call *one = open_call(f);
-  struct jvm_callback_call *other = open_call(f);
-  struct server server = {.fixture = f, .call = other};
+  make_object();
+  struct jvm_callback_call *one = open_call();
+  struct jvm_callback_call *other = open_call();
+  struct server server = {.call = other};
   int64_t begin_ms = clock_now_ms();
   take(NESTED_DELETE("1"));
   take(ANSWER("1"));
@@ -223,30 +209,30 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 /* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
 UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, tear_down)
 {
-  make_object(f);
-  struct jvm_callback_call *outer = open_call(f);
-  struct jvm_callback_call *inner = open_inner_call(f, outer);
+  make_object();
+  struct jvm_callback_call *outer = open_call();
+  struct jvm_callback_call *inner = open_inner_call(outer);
   take(ANSWER("2"));
   take(NESTED_DELETE("1"));
   read_answer(inner);
-  assert_int_equal(count_objects(f), 1);
+  assert_int_equal(count_objects(), 1);
   assert_sight(outer, JVM_CALLBACK_REQUEST);
   stub_callbacks.hooks->serve(outer);
-  assert_int_equal(count_objects(f), 0);
+  assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(outer);
 }
 
 UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 {
-  make_object(f);
-  struct jvm_callback_call *outer = open_call(f);
-  struct jvm_callback_call *inner = open_inner_call(f, outer);
+  make_object();
+  struct jvm_callback_call *outer = open_call();
+  struct jvm_callback_call *inner = open_inner_call(outer);
   int64_t begin_ms = clock_now_ms();
   take(ANSWER("1")); /* before the request nested in it ends */
   take(NESTED_DELETE("2"));
   assert_sight(inner, JVM_CALLBACK_REQUEST);
   stub_callbacks.hooks->serve(inner);
-  assert_int_equal(count_objects(f), 0);
+  assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(inner);
   stub_callbacks.hooks->close(outer);
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
@@ -255,12 +241,12 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 /* Nobody reads it: all requests together wait as long as one. */
 UNIT_TEST_WITH(test_the_wait_is_bounded, set_up, tear_down)
 {
-  make_object(f);
-  struct jvm_callback_call *call = open_call(f);
+  make_object();
+  struct jvm_callback_call *call = open_call();
   take(ANSWER("1"));
   int64_t begin_ms = clock_now_ms();
   assert_int_equal(bench_serve_from(f->duplex, DELETE), RPC_REPLY);
-  assert_int_equal(count_objects(f), 0);
+  assert_int_equal(count_objects(), 0);
   int64_t waited_ms = clock_now_ms() - begin_ms;
   for (int i = 0; i < 100; i++)
     assert_int_equal(bench_serve_from(f->duplex, DELETE_TOLD), RPC_REPLY);

@@ -11,17 +11,19 @@ struct binary_bench {
   struct buffer shown;
 };
 
+static struct binary_bench *bench;
+
 static int set_up(void **state)
 {
-  struct binary_bench *bench = test_calloc(1, sizeof *bench);
+  bench = test_calloc(1, sizeof *bench);
   bench->service = service_bench_create(&(struct service_bench_options){0});
-  *state = bench;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct binary_bench *bench = *state;
+  (void)state;
   bool is_clean = service_bench_destroy(bench->service);
   buffer_fini(&bench->request);
   buffer_fini(&bench->out);
@@ -47,7 +49,6 @@ static bool answer_ping(struct binary_bench *bench, const struct colfer_message 
 
 UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   assert_true(answer_ping(bench, &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_PING)));
   assert_text(text_of(bench->shown.data),
               "{message_type: 32, control_message: {response_to_id: \"1\", command: 4, status: 1}}");
@@ -82,7 +83,6 @@ static void check_refusal(struct binary_bench *bench, struct text bytes, const c
 
 UNIT_TEST_WITH(refuses_in_the_form_of_the_request, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   encode_message(&bench->request, &(struct colfer_message)CALL_OF("add"));
   check_refusal(
       bench, buffer_text(&bench->request),
@@ -106,7 +106,6 @@ UNIT_TEST_WITH(refuses_in_the_form_of_the_request, set_up, tear_down)
 
 UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
 {
-  struct binary_bench *bench = *state;
   static const struct {
     struct text beginning;
     const char *wanted;

@@ -189,50 +189,54 @@ static const struct shape_case cases[] = {
      "{\"version\":\"1.1\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}", false},
 };
 
-UNIT_TEST(means_the_same)
+static struct rpc_fastpath *fastpath;
+static struct buffer shown;
+static struct buffer message;
+
+static int tear_down(void **state)
 {
-  struct buffer shown;
-  buffer_init(&shown);
+  (void)state;
+  free(fastpath);
+  fastpath = NULL;
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  return 0;
+}
+
+static enum read_twice read_again(struct text text)
+{
+  return read_twice(&fastpath, text, &shown);
+}
+
+UNIT_TEST_WITH(means_the_same, NULL, tear_down)
+{
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct rpc_fastpath *fastpath = NULL;
-    assert_int_equal(read_twice(&fastpath, text_of(cases[i].first), &shown), READ_GENERALLY);
-    enum read_twice second = read_twice(&fastpath, text_of(cases[i].second), &shown);
+    assert_int_equal(read_again(text_of(cases[i].first)), READ_GENERALLY);
+    enum read_twice second = read_again(text_of(cases[i].second));
     if (second != (cases[i].fits ? READ_FROM_CACHE : READ_GENERALLY))
       fail_msg("%d for %s\nafter %s", second, cases[i].second, cases[i].first);
     free(fastpath);
+    fastpath = NULL;
   }
-  buffer_fini(&shown);
 }
 
-UNIT_TEST(keeps_as_many_as_it_has_room_for)
+UNIT_TEST_WITH(keeps_as_many_as_it_has_room_for, NULL, tear_down)
 {
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  buffer_init(&shown);
   for (unsigned round = 0; round < 3; round++) {
     for (unsigned i = 0; i < SHAPES + (round == 2); i++) {
-      char message[200];
-      snprintf(message, sizeof message, CALL("%u", "\"type\":\"C\",\"method\":\"m%u\""), round, i);
+      char call[200];
+      snprintf(call, sizeof call, CALL("%u", "\"type\":\"C\",\"method\":\"m%u\""), round, i);
       enum read_twice wanted = round == 0 || i == SHAPES ? READ_GENERALLY : READ_FROM_CACHE;
-      assert_int_equal(read_twice(&fastpath, text_of(message), &shown), wanted);
+      assert_int_equal(read_again(text_of(call)), wanted);
     }
   }
   /* The one that came last has taken the place of the first. */
-  assert_int_equal(read_twice(&fastpath, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\"")), &shown),
-                   READ_FROM_CACHE);
-  assert_int_equal(read_twice(&fastpath, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\"")), &shown),
-                   READ_GENERALLY);
-  buffer_fini(&shown);
-  free(fastpath);
+  assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\""))), READ_FROM_CACHE);
+  assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\""))), READ_GENERALLY);
 }
 
-UNIT_TEST(passes_over_long_texts)
+UNIT_TEST_WITH(passes_over_long_texts, NULL, tear_down)
 {
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  struct buffer message;
-  buffer_init(&shown);
-  buffer_init(&message);
   for (unsigned space = 0; space < 2; space++) {
     buffer_clear(&message);
     for (unsigned i = 0; i < space * SHAPE_TEXT_MAX; i++)
@@ -246,58 +250,41 @@ UNIT_TEST(passes_over_long_texts)
       buffer_append_char(&message, ' ');
     buffer_append_char(&message, '}');
     /* What is in a hole may be long; the rest may not. */
-    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
+    assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
     assert_true(shown.len > 0);
-    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown),
-                     space == 0 ? READ_FROM_CACHE : READ_GENERALLY);
+    assert_int_equal(read_again(buffer_text(&message)), space == 0 ? READ_FROM_CACHE : READ_GENERALLY);
   }
-  buffer_fini(&message);
-  buffer_fini(&shown);
-  free(fastpath);
 }
 
-static void write_list(struct buffer *message, size_t count)
+static void write_list(size_t count)
 {
   static const char end[] = "]]}}";
-  buffer_clear(message);
-  buffer_append_text(message, text_of(BARE("[1,1")));
-  buffer_truncate(message, message->len - strlen("]}}"));
+  buffer_clear(&message);
+  buffer_append_text(&message, text_of(BARE("[1,1")));
+  buffer_truncate(&message, message.len - strlen("]}}"));
   for (size_t i = 2; i < count; i++)
-    BUFFER_LITERAL(message, ",1");
-  buffer_append(message, end, strlen(end));
+    BUFFER_LITERAL(&message, ",1");
+  buffer_append(&message, end, strlen(end));
 }
 
-UNIT_TEST(reads_very_long_lists_in_full)
+UNIT_TEST_WITH(reads_very_long_lists_in_full, NULL, tear_down)
 {
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  struct buffer message;
-  buffer_init(&shown);
-  buffer_init(&message);
-  write_list(&message, 2);
-  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
-  write_list(&message, SHAPE_LIST_ITEMS_MAX);
-  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_FROM_CACHE);
-  write_list(&message, SHAPE_LIST_ITEMS_MAX + 1);
-  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
-  buffer_fini(&message);
-  buffer_fini(&shown);
-  free(fastpath);
+  write_list(2);
+  assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
+  write_list(SHAPE_LIST_ITEMS_MAX);
+  assert_int_equal(read_again(buffer_text(&message)), READ_FROM_CACHE);
+  write_list(SHAPE_LIST_ITEMS_MAX + 1);
+  assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
 }
 
 /* Items that were made before a list turned out not to fit are given back. */
-UNIT_TEST(leaves_the_arena_as_it_was_where_nothing_fits)
+UNIT_TEST_WITH(leaves_the_arena_as_it_was_where_nothing_fits, NULL, tear_down)
 {
   enum { COUNT = 1000 };
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  struct buffer message;
   struct arena arena;
-  buffer_init(&shown);
-  buffer_init(&message);
   arena_init(&arena);
-  write_list(&message, COUNT);
-  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
+  write_list(COUNT);
+  assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
   assert_non_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   arena_reset(&arena);
   struct arena_mark before = arena_mark(&arena);
@@ -310,49 +297,33 @@ UNIT_TEST(leaves_the_arena_as_it_was_where_nothing_fits)
   assert_ptr_equal(after.chunk, before.chunk);
   assert_ptr_equal(after.next, before.next);
   arena_fini(&arena);
-  buffer_fini(&message);
-  buffer_fini(&shown);
-  free(fastpath);
 }
 
 /* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
-UNIT_TEST(recovers_after_many_misses)
+UNIT_TEST_WITH(recovers_after_many_misses, NULL, tear_down)
 {
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  buffer_init(&shown);
   for (unsigned i = 0; i < 1000; i++) {
-    char message[200];
-    snprintf(message, sizeof message, CALL("1", "\"type\":\"C\",\"method\":\"m%u\""), i);
-    assert_int_equal(read_twice(&fastpath, text_of(message), &shown), READ_GENERALLY);
+    char call[200];
+    snprintf(call, sizeof call, CALL("1", "\"type\":\"C\",\"method\":\"m%u\""), i);
+    assert_int_equal(read_again(text_of(call)), READ_GENERALLY);
   }
   unsigned until_found = 0;
-  while (read_twice(&fastpath, text_of(ON("1")), &shown) != READ_FROM_CACHE && until_found < 100)
+  while (read_again(text_of(ON("1"))) != READ_FROM_CACHE && until_found < 100)
     until_found++;
   assert_in_range(until_found, 1, 50);
-  assert_int_equal(read_twice(&fastpath, text_of(ON("2")), &shown), READ_FROM_CACHE);
-  buffer_fini(&shown);
-  free(fastpath);
+  assert_int_equal(read_again(text_of(ON("2"))), READ_FROM_CACHE);
 }
 
 /* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
-UNIT_TEST(forgets_what_it_could_not_keep)
+UNIT_TEST_WITH(forgets_what_it_could_not_keep, NULL, tear_down)
 {
   static const char rest[] = ON("1");
-  struct rpc_fastpath *fastpath = NULL;
-  struct buffer shown;
-  struct buffer message;
-  buffer_init(&shown);
-  buffer_init(&message);
   buffer_append_char(&message, '{');
   for (size_t i = 0; i < 2 * sizeof *fastpath; i++)
     buffer_append_char(&message, ' ');
   buffer_append(&message, rest + 1, sizeof rest - 2);
   for (unsigned i = 0; i < 2 * SHAPES; i++)
-    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
-  buffer_fini(&message);
-  buffer_fini(&shown);
-  free(fastpath);
+    assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
 }
 
 UNIT_MAIN

@@ -222,17 +222,19 @@ static enum jp_status read_answer(struct read_bench *bench, const char *json)
   return form->read_answer(text_of(json), &reading, &bench->answer, &bench->outcome);
 }
 
+static struct read_bench *bench;
+
 static int set_up(void **state)
 {
-  struct read_bench *bench = test_calloc(1, sizeof *bench);
+  bench = test_calloc(1, sizeof *bench);
   arena_init(&bench->arena);
-  *state = bench;
+  (void)state;
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct read_bench *bench = *state;
+  (void)state;
   arena_fini(&bench->arena);
   test_free(bench);
   return 0;
@@ -259,7 +261,6 @@ UNIT_TEST_WITH(test_errors_are_read, set_up, tear_down)
       {"{\"code\":1,\"message\":\"m\",\"data\":{\"ref\":null,\"throwable_type\":\"a.B\"}}", 1, "m", 0, "a.B"},
       {"{\"code\":1,\"message\":\"m\",\"data\":{\"ref\":7,\"throwable_type\":null}}", 1, "m", 7, NULL},
   };
-  struct read_bench *bench = *state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char json[200];
     snprintf(json, sizeof json, "{\"id\":1,\"error\":%s}", cases[i].error);
@@ -299,7 +300,6 @@ UNIT_TEST_WITH(test_wrong_answers_are_told, set_up, tear_down)
       {"{\"id\":1,\"result\":1234567890123456789012345678901}",
        "result: a number has more digits than the limit of 30 (number-digits-max)"},
   };
-  struct read_bench *bench = *state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     enum jp_status status = read_answer(bench, cases[i].json);
     assert_int_equal(status == JP_OK, cases[i].message == NULL);

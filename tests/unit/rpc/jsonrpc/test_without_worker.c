@@ -8,16 +8,20 @@
 
 static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
+static struct service_bench *bench;
+
 static int set_up(void **state)
 {
-  *state = service_bench_create(
+  (void)state;
+  bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  return service_bench_destroy(*state) ? 0 : 1;
+  (void)state;
+  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 #define NOT_MINE(peer_id, method, params)                                                                    \
@@ -40,7 +44,6 @@ static bool answer_ping(struct service_bench *bench, const char *message, enum r
 
 UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   enum rpc_served served;
   assert_false(answer_ping(bench, ADD, &served));
   assert_false(answer_ping(bench, CONTROL("gc", ""), &served));
@@ -68,7 +71,6 @@ UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 
 UNIT_TEST_WITH(refuses_and_rejects, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   const struct rpc_service *service = bench->service;
   assert_int_equal(rpc_jsonrpc_refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out),
                    RPC_REPLY);
@@ -140,7 +142,6 @@ static bool answer_beside(const struct service_bench *bench, struct rpc_client *
 
 UNIT_TEST_WITH(tells_the_name_of_a_session_beside_a_request, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
   static const char *const others[] = {
       ADD,
@@ -190,7 +191,6 @@ static void *ask_name(void *argument)
 /* The thread that serves makes the session, or finds the one that the name was made for. */
 UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down)
 {
-  struct service_bench *bench = *state;
   for (int i = 0; i < RACES; i++) {
     struct asker askers[ASKERS];
     pthread_t threads[ASKERS];
