@@ -22,6 +22,14 @@ static struct rpc_limits make_limits(const struct service_bench_options *options
   };
 }
 
+struct service_bench *bench;
+
+int bench_tear_down(void **state)
+{
+  (void)state;
+  return service_bench_destroy(bench) ? 0 : 1;
+}
+
 struct service_bench *service_bench_create(const struct service_bench_options *options)
 {
   struct service_bench *bench = test_calloc(1, sizeof *bench);

@@ -69,6 +69,10 @@ struct service_bench_options {
   size_t executor_count;
 };
 
+/* The test's own, which bench_tear_down ends: cmocka's fixture function. */
+extern struct service_bench *bench;
+int bench_tear_down(void **state);
+
 /* A session may have five objects. */
 struct service_bench *service_bench_create(const struct service_bench_options *options);
 /* False where something is left of what the tests made: tables of objects, frames, bodies of metadata. */

@@ -22,8 +22,6 @@ enum { SESSIONS_MAX = 3 };
 
 static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
-static struct service_bench *bench;
-
 static int set_up(void **state)
 {
   (void)state;
@@ -33,12 +31,6 @@ static int set_up(void **state)
                                                                .sessions_per_address = 100,
                                                                .without_sweeper = true});
   return 0;
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 static struct rpc_client *open_client_as(const struct service_bench *bench, bool only_safe)
@@ -84,7 +76,7 @@ static void check_alone(struct service_bench *bench, const char *message, const 
   assert_false(bench_close(bench, client, NULL));
 }
 
-UNIT_TEST_WITH(test_memory_is_used_again, set_up, tear_down)
+UNIT_TEST_WITH(test_memory_is_used_again, set_up, bench_tear_down)
 {
   struct rpc_client *first = open_client(bench);
   check_part(bench, first, ADD, "\"8\"");
@@ -100,13 +92,13 @@ UNIT_TEST_WITH(test_memory_is_used_again, set_up, tear_down)
 }
 
 /* Its memory is freed when nobody waits for it any more. */
-UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, tear_down)
+UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, bench_tear_down)
 {
   check_alone(bench, ADD, "\"8\"");
   bench->lent.ends = bench->peer;
 }
 
-UNIT_TEST_WITH(test_numbers_begin_again, set_up, tear_down)
+UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
 {
   static const char *const ends[] = {LET_GO, LET_ALL_GO};
   for (size_t i = 0; i < COUNT_OF(ends); i++) {
@@ -119,7 +111,7 @@ UNIT_TEST_WITH(test_numbers_begin_again, set_up, tear_down)
 }
 
 /* One that makes no object counts for nothing, whoever holds what. */
-UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, tear_down)
+UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear_down)
 {
   static const struct rpc_session_maker maker = {0};
   struct rpc_session *others[SESSIONS_MAX];
@@ -142,7 +134,7 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, tear_down)
 }
 
 /* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
-UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, tear_down)
+UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
       "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
@@ -159,7 +151,7 @@ UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, tear_down)
 }
 
 /* Another message makes it one that is kept, be it one that only lets go of something. */
-UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, tear_down)
+UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, bench_tear_down)
 {
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
   check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
@@ -168,7 +160,7 @@ UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, 
 }
 
 /* A transport that cannot send the answer cannot tell the name of the session either. */
-UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, tear_down)
+UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, bench_tear_down)
 {
   struct rpc_client *client = open_client(bench);
   check_part(bench, client, MAKE, "\"ref\":1}");
@@ -179,7 +171,7 @@ UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, tear_down)
 }
 
 /* With what was set aside and not used, and with what was. */
-UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, tear_down)
+UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, bench_tear_down)
 {
   static const char *const messages[] = {PING, ADD};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {

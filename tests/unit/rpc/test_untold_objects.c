@@ -21,8 +21,6 @@ static struct stub_member members[] = {
      .outcome = {.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("half done"), .ref = 1}},
 };
 
-static struct service_bench *bench;
-
 static int set_up(void **state)
 {
   bench = service_bench_create(&(struct service_bench_options){
@@ -31,12 +29,6 @@ static int set_up(void **state)
       bench_open(bench, &(struct rpc_client_info){.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("a")});
   (void)state;
   return 0;
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 static void check(struct service_bench *bench, const char *message, size_t reply_max, const char *part)
@@ -53,7 +45,7 @@ static size_t count_objects(const struct service_bench *bench)
 }
 
 /* The ref takes its place, and nothing else of it is held. */
-UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, tear_down)
+UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, bench_tear_down)
 {
   check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
   check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "\"ref\":6}");
@@ -61,7 +53,7 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, tear_down)
 }
 
 /* The reference has nothing to tell of it but an error. */
-UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_down)
+UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, bench_tear_down)
 {
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
@@ -75,14 +67,14 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_dow
 }
 
 /* What stands before it was told. */
-UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down)
+UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, bench_tear_down)
 {
   check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
   assert_non_null(memmem(bench->out.data, bench->out.len, MADE("1"), sizeof MADE("1") - 1));
   assert_int_equal(count_objects(bench), 2);
 }
 
-UNIT_TEST_WITH(test_a_notification, set_up, tear_down)
+UNIT_TEST_WITH(test_a_notification, set_up, bench_tear_down)
 {
   for (int i = 0; i < ROUNDS; i++) {
     check(bench, QUIET, 0, NULL);
@@ -94,7 +86,7 @@ UNIT_TEST_WITH(test_a_notification, set_up, tear_down)
 }
 
 /* A list of objects, of which a later one could not be stored. */
-UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, tear_down)
+UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
 {
   check(bench, MAKE, 0, MADE("1"));
   for (int i = 0; i < ROUNDS; i++) {
@@ -104,7 +96,7 @@ UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, tear_down)
   assert_int_equal(count_objects(bench), 1);
 }
 
-UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, tear_down)
+UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, bench_tear_down)
 {
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
@@ -120,7 +112,7 @@ UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, tear_down)
 }
 
 /* The transport knows that it cannot send the answer. */
-UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, tear_down)
+UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, bench_tear_down)
 {
   check(bench, MAKE, 0, MADE("1"));
   check(bench, "[" MAKE "," ADD "," MAKE "]", 0, "\"ref\":3}");

@@ -87,11 +87,6 @@ struct service_bench *known_bench_create(void)
   return bench;
 }
 
-bool known_bench_destroy(struct service_bench *bench)
-{
-  return service_bench_destroy(bench);
-}
-
 static struct rpc_colfer_worker *own_of(const struct service_bench *bench)
 {
   return rpc_colfer_worker(bench->lent.worker);

@@ -28,7 +28,6 @@ extern const struct sample_request known_requests[KNOWN_CONSTRUCTOR];
 
 /* Its client is a ZeroMQ identity. */
 struct service_bench *known_bench_create(void);
-bool known_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
 
 /* Lets the worker know no message. */
 void known_bench_forget(struct service_bench *bench);

@@ -5,19 +5,11 @@
 
 enum { MESSAGES_KEPT = 8 };
 
-static struct service_bench *bench;
-
 static int set_up(void **state)
 {
   (void)state;
   bench = known_bench_create();
   return 0;
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  return known_bench_destroy(bench) ? 0 : 1;
 }
 
 static enum served_twice serve(struct service_bench *bench, struct rpc_client *client,
@@ -48,7 +40,7 @@ static bool has_part(const struct service_bench *bench, const char *part)
   return memmem(bench->out.data, bench->out.len, part, strlen(part)) != NULL;
 }
 
-UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, tear_down)
+UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, bench_tear_down)
 {
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
     learn(bench, &known_requests[i]);
@@ -56,7 +48,7 @@ UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, tear_down)
     check(bench, &known_requests[i], SERVED_AS_KNOWN);
 }
 
-UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, tear_down)
+UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, bench_tear_down)
 {
   static const struct {
     const char *value;
@@ -92,7 +84,7 @@ UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, tear_do
   }
 }
 
-UNIT_TEST_WITH(other_heads_are_answered_as_on_the_general_path, set_up, tear_down)
+UNIT_TEST_WITH(other_heads_are_answered_as_on_the_general_path, set_up, bench_tear_down)
 {
   static const char *const ids[] = {"1", "another", "\xc3\xa9", "\xff", ""};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -111,7 +103,7 @@ UNIT_TEST_WITH(other_heads_are_answered_as_on_the_general_path, set_up, tear_dow
   check(bench, &sample, SERVED_AS_KNOWN);
 }
 
-UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, tear_down)
+UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, bench_tear_down)
 {
   for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++) {
     struct stub_member *member = &stub.members[i];
@@ -126,7 +118,7 @@ UNIT_TEST_WITH(a_throwable_is_answered_as_on_the_general_path, set_up, tear_down
   }
 }
 
-UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, tear_down)
+UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
   unsigned known = 0;
@@ -139,7 +131,7 @@ UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up, tear_down)
   assert_in_range(known, 100, 350);
 }
 
-UNIT_TEST_WITH(a_new_policy_is_asked, set_up, tear_down)
+UNIT_TEST_WITH(a_new_policy_is_asked, set_up, bench_tear_down)
 {
   const struct policy_config denying = {.default_action = POLICY_DENY};
   const struct policy_config allowing = {.default_action = POLICY_ALLOW};
@@ -159,21 +151,21 @@ UNIT_TEST_WITH(a_new_policy_is_asked, set_up, tear_down)
   policy_source_destroy(others[1]);
 }
 
-UNIT_TEST_WITH(a_member_that_may_be_gone_is_looked_for, set_up, tear_down)
+UNIT_TEST_WITH(a_member_that_may_be_gone_is_looked_for, set_up, bench_tear_down)
 {
   learn(bench, &known_requests[KNOWN_ADD]);
   stub.serial++;
   learn(bench, &known_requests[KNOWN_ADD]);
 }
 
-UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
+UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, bench_tear_down)
 {
   learn(bench, &known_requests[KNOWN_ADD]);
   stub.members[KNOWN_ADD].is_unfit = true;
   check(bench, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
 }
 
-UNIT_TEST_WITH(a_thread_affinity_is_obeyed, set_up, tear_down)
+UNIT_TEST_WITH(a_thread_affinity_is_obeyed, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
   learn(bench, &sample);
@@ -182,7 +174,7 @@ UNIT_TEST_WITH(a_thread_affinity_is_obeyed, set_up, tear_down)
   check(bench, &sample, SERVED_GENERALLY);
 }
 
-UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, tear_down)
+UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, bench_tear_down)
 {
   static const char *const types[MESSAGES_KEPT + 1] = {"int", "a", "b", "c", "d", "e", "f", "g", "h"};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -196,7 +188,7 @@ UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, tear_down)
 }
 
 /* And what cannot be kept takes the place of one at most. */
-UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, tear_down)
+UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, bench_tear_down)
 {
   static const char *const types[MESSAGES_KEPT] = {"int", "a", "b", "c", "d", "e", "f", "g"};
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -217,7 +209,7 @@ UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, tear_down)
 
 /* ---- sessions ---- */
 
-UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, tear_down)
+UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
   learn(bench, &sample);
@@ -232,7 +224,7 @@ UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, tear_down)
   check(bench, &sample, SERVED_AS_KNOWN);
 }
 
-UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, tear_down)
+UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
   assert_int_equal(bench_serve(bench, bench->client, TEXT(MAKE), 0), RPC_REPLY);
@@ -243,7 +235,7 @@ UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, tear_down)
 }
 
 /* So that its time to live begins again. */
-UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, tear_down)
+UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
   learn(bench, &sample);
@@ -259,7 +251,7 @@ UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, tear_down)
   check(bench, &sample, SERVED_AS_KNOWN);
 }
 
-UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, tear_down)
+UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, bench_tear_down)
 {
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   const struct sample_request *own_add = &known_requests[KNOWN_OWN_ADD];

@@ -25,47 +25,47 @@ static const struct rpc_written_answer written = {.before_id = TEXT("<"),
 static bool answer_failed(void *context, struct rpc_cached_request *request, const struct outcome *failed,
                           struct rpc_written_answer *told)
 {
-  struct bench *bench = context;
-  assert_ptr_equal(request, &bench->request);
+  struct bench *own = context;
+  assert_ptr_equal(request, &own->request);
   assert_null(told);
   assert_int_equal(stub.frames, 1);
   unit_assert_text(failed->message, TEXT("thrown"), __FILE__, __LINE__);
-  bench->failures++;
+  own->failures++;
   return true;
 }
 
-static bool take_path(struct bench *bench)
+static bool take_path(struct bench *own)
 {
-  buffer_clear(&bench->service->out);
-  bool served = whole_number_path_serve(&bench->path, &bench->request, &bench->call);
+  buffer_clear(&own->service->out);
+  bool served = whole_number_path_serve(&own->path, &own->request, &own->call);
   assert_int_equal(stub.frames, 0);
   return served;
 }
 
-static struct bench *bench;
+static struct bench *own;
 
 static int set_up(void **state)
 {
   const struct service_bench_options options = {.members = members, .member_count = COUNT_OF(members)};
   const struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("client")};
-  bench = test_calloc(1, sizeof *bench);
+  own = test_calloc(1, sizeof *own);
   struct service_bench *service;
   members[0] = adds;
   members[0].whole_number = 'I';
   service = service_bench_create(&options);
   stub.serial = 1;
   service->client = bench_open(service, &info);
-  bench->service = service;
-  bench->request = (struct rpc_cached_request){
+  own->service = service;
+  own->request = (struct rpc_cached_request){
       .id = TEXT("7"), .operation = {.kind = OP_CALL, .type = TEXT("C"), .member = TEXT("add")}};
-  bench->call = (struct rpc_cached_call){.runner = &service->lent.worker->runner,
-                                         .client = service->client,
-                                         .out = &service->out,
-                                         .context = bench,
-                                         .answer = answer_failed};
+  own->call = (struct rpc_cached_call){.runner = &service->lent.worker->runner,
+                                       .client = service->client,
+                                       .out = &service->out,
+                                       .context = own,
+                                       .answer = answer_failed};
   /* Makes the session and the verdict. */
   assert_int_equal(bench_serve(service, service->client, TEXT(ADD), 0), RPC_REPLY);
-  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
+  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
   (void)state;
   return 0;
 }
@@ -73,15 +73,15 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
   (void)state;
-  bool is_clean = service_bench_destroy(bench->service);
-  test_free(bench);
+  bool is_clean = service_bench_destroy(own->service);
+  test_free(own);
   return is_clean ? 0 : 1;
 }
 
 UNIT_TEST_WITH(a_call_is_run_and_answered, set_up, tear_down)
 {
-  assert_true(take_path(bench));
-  unit_assert_text(buffer_text(&bench->service->out), TEXT("<7:8>"), __FILE__, __LINE__);
+  assert_true(take_path(own));
+  unit_assert_text(buffer_text(&own->service->out), TEXT("<7:8>"), __FILE__, __LINE__);
   assert_int_equal(stub.whole_numbers, 1);
 }
 
@@ -90,83 +90,83 @@ UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
   struct rpc_written_answer has_none = {
       .before_id = TEXT("<"), .after_id = TEXT(">"), .member = written.member};
   members[0].whole_number = 'V';
-  bench->path.call.member = NULL;
-  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
-  assert_false(take_path(bench)); /* a number in the answer to a void call */
-  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &has_none);
-  assert_true(take_path(bench));
-  unit_assert_text(buffer_text(&bench->service->out), TEXT("<7>"), __FILE__, __LINE__);
+  own->path.call.member = NULL;
+  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
+  assert_false(take_path(own)); /* a number in the answer to a void call */
+  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &has_none);
+  assert_true(take_path(own));
+  unit_assert_text(buffer_text(&own->service->out), TEXT("<7>"), __FILE__, __LINE__);
 }
 
 UNIT_TEST_WITH(a_failure_is_answered_inside_the_frame, set_up, tear_down)
 {
   members[0].outcome =
       (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("thrown")};
-  assert_true(take_path(bench));
-  assert_int_equal(bench->failures, 1);
-  assert_int_equal(bench->service->out.len, 0);
+  assert_true(take_path(own));
+  assert_int_equal(own->failures, 1);
+  assert_int_equal(own->service->out.len, 0);
 }
 
 /* Nothing is run, and the general path finds everything as it was. */
-static void check_unfit(struct bench *bench)
+static void check_unfit(struct bench *own)
 {
-  assert_false(take_path(bench));
-  assert_int_equal(bench->service->out.len, 0);
+  assert_false(take_path(own));
+  assert_int_equal(own->service->out.len, 0);
   assert_int_equal(stub.whole_numbers, 0);
-  assert_int_equal(bench->failures, 0);
+  assert_int_equal(own->failures, 0);
 }
 
 UNIT_TEST_WITH(a_call_that_does_not_fit_is_left_alone, set_up, tear_down)
 {
   members[0].is_unfit = true;
-  check_unfit(bench);
+  check_unfit(own);
 }
 
 UNIT_TEST_WITH(a_path_ends_with_the_cache_of_members, set_up, tear_down)
 {
   stub.serial++;
-  check_unfit(bench);
+  check_unfit(own);
 }
 
 UNIT_TEST_WITH(a_path_needs_a_verdict, set_up, tear_down)
 {
   memset(members[0].verdicts, 0, sizeof members[0].verdicts);
-  check_unfit(bench);
+  check_unfit(own);
 }
 
 UNIT_TEST_WITH(a_path_needs_a_session, set_up, tear_down)
 {
-  struct rpc_client nobody = *bench->service->client;
+  struct rpc_client nobody = *own->service->client;
   nobody.session = NULL;
-  bench->call.client = &nobody;
-  check_unfit(bench);
+  own->call.client = &nobody;
+  check_unfit(own);
 }
 
 UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tear_down)
 {
-  bench->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
-  check_unfit(bench);
-  bench->service->client->channel = OP_CHANNEL_WEBSOCKET;
+  own->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
+  check_unfit(own);
+  own->service->client->channel = OP_CHANNEL_WEBSOCKET;
   members[0].verdicts[OP_CHANNEL_WEBSOCKET] = members[0].verdicts[OP_CHANNEL_ZMQ];
-  assert_true(take_path(bench));
-  bench->service->client->channel = OP_CHANNEL_ZMQ;
+  assert_true(take_path(own));
+  own->service->client->channel = OP_CHANNEL_ZMQ;
 }
 
 UNIT_TEST_WITH(an_answer_must_have_room, set_up, tear_down)
 {
-  size_t longest = answer_template_length_max(&bench->path.answer, 1);
-  bench->call.reply_max = longest - 1;
-  check_unfit(bench);
-  bench->call.reply_max = longest;
-  assert_true(take_path(bench));
+  size_t longest = answer_template_length_max(&own->path.answer, 1);
+  own->call.reply_max = longest - 1;
+  check_unfit(own);
+  own->call.reply_max = longest;
+  assert_true(take_path(own));
 }
 
 UNIT_TEST_WITH(a_member_of_other_values_is_not_kept, set_up, tear_down)
 {
-  bench->path.call.member = NULL;
+  own->path.call.member = NULL;
   members[0].whole_number = 0;
-  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
-  check_unfit(bench);
+  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
+  check_unfit(own);
 }
 
 UNIT_MAIN

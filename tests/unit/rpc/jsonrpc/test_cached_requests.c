@@ -14,8 +14,6 @@ enum { BATCH_MAX = 4 };
 
 static struct stub_member members[] = {STUB_MEMBER_ADD};
 
-static struct service_bench *bench;
-
 static int set_up(void **state)
 {
   const struct service_bench_options options = {

@@ -8,20 +8,12 @@
 
 static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
-static struct service_bench *bench;
-
 static int set_up(void **state)
 {
   (void)state;
   bench = service_bench_create(
       &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
   return 0;
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  return service_bench_destroy(bench) ? 0 : 1;
 }
 
 #define NOT_MINE(peer_id, method, params)                                                                    \
@@ -42,7 +34,7 @@ static bool answer_ping(struct service_bench *bench, const char *message, enum r
   return done;
 }
 
-UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
+UNIT_TEST_WITH(answers_a_ping, set_up, bench_tear_down)
 {
   enum rpc_served served;
   assert_false(answer_ping(bench, ADD, &served));
@@ -69,7 +61,7 @@ UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
   assert_false(answer_ping(bench, PING_WITH("null"), &served));
 }
 
-UNIT_TEST_WITH(refuses_and_rejects, set_up, tear_down)
+UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 {
   const struct rpc_service *service = bench->service;
   assert_int_equal(rpc_jsonrpc_refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out),
@@ -140,7 +132,7 @@ static bool answer_beside(const struct service_bench *bench, struct rpc_client *
   "\"null\":false,\"value\":\""
 #define ID_OF "11111111-2222-3333-4444-555555555555"
 
-UNIT_TEST_WITH(tells_the_name_of_a_session_beside_a_request, set_up, tear_down)
+UNIT_TEST_WITH(tells_the_name_of_a_session_beside_a_request, set_up, bench_tear_down)
 {
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
   static const char *const others[] = {
@@ -189,7 +181,7 @@ static void *ask_name(void *argument)
 }
 
 /* The thread that serves makes the session, or finds the one that the name was made for. */
-UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, tear_down)
+UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_tear_down)
 {
   for (int i = 0; i < RACES; i++) {
     struct asker askers[ASKERS];
