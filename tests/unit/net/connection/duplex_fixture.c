@@ -15,6 +15,12 @@
 
 enum { MEBIBYTE = 1024 * 1024, TICK_MS = 5, SLEEP_MAX_MS = 1000, RECEIVE_SECONDS = 60, DESCRIPTORS = 4096 };
 
+/* By descriptor, the clients that are connected. */
+static struct {
+  atomic_bool is_connected;
+  _Atomic(struct ring_client *) ring; /* NULL: a WebSocket */
+} clients[DESCRIPTORS];
+
 static size_t or_else(size_t value, size_t otherwise)
 {
   return value > 0 ? value : otherwise;
@@ -36,6 +42,7 @@ static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options)
 {
   memset(f, 0, sizeof *f);
+  f->options = options;
   duplex_service_open(&f->s);
   f->input.max = or_else(options.input_max, (size_t)16 * MEBIBYTE);
   struct crew_config config = {.threads = options.threads,
@@ -73,10 +80,12 @@ void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms)
   connection_table_drain(&f->table, clock_now_ms() + grace_ms);
 }
 
-enum { CLOSE_MS = 60000 };
-
 void duplex_fixture_close(struct duplex_fixture *f)
 {
+  for (int fd = 0; fd < DESCRIPTORS; fd++) {
+    if (atomic_load(&clients[fd].is_connected))
+      duplex_leave(fd);
+  }
   stub_let_go(&f->s.stub);
   duplex_fixture_drain(f, 0);
   AWAIT(connection_table_is_drained(&f->table));
@@ -84,7 +93,7 @@ void duplex_fixture_close(struct duplex_fixture *f)
   /* A connection that was seized counts as drained while its thread is inside the service. When that comes back, the crew
    * has to close the connection, and its client with it: a crew that has stopped leaves both. */
   AWAIT(atomic_load(&f->s.stub.clients) == 0);
-  assert_true(crew_stop(f->crew, clock_now_ms() + CLOSE_MS));
+  assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   connection_table_fini(&f->table);
   crew_destroy(f->crew);
   duplex_service_close(&f->s);
@@ -113,21 +122,20 @@ int duplex_connect_http(struct duplex_fixture *f)
   return fds[1];
 }
 
-/* By descriptor, of the clients of shared memory; NULL: a WebSocket. */
-static _Atomic(struct ring_client *) rings[DESCRIPTORS];
-
 int duplex_connect(struct duplex_fixture *f)
 {
   static const char request[] = "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                                 "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                                 "Sec-WebSocket-Version: 13\r\n\r\n";
   int fd = duplex_connect_http(f);
+  assert_true(fd < DESCRIPTORS);
+  atomic_store(&clients[fd].is_connected, true);
   if (f->pool.ring_size > 0) {
     struct ring_client *client = calloc(1, sizeof *client);
-    assert_true(client != NULL && fd < DESCRIPTORS);
+    assert_non_null(client);
     client->fd = fd;
     begin_sharing(client);
-    atomic_store(&rings[fd], client);
+    atomic_store(&clients[fd].ring, client);
     return fd;
   }
   write_all(fd, request, sizeof request - 1);
@@ -143,7 +151,8 @@ int duplex_connect(struct duplex_fixture *f)
 
 void duplex_leave(int fd)
 {
-  struct ring_client *client = atomic_exchange(&rings[fd], NULL);
+  atomic_store(&clients[fd].is_connected, false);
+  struct ring_client *client = atomic_exchange(&clients[fd].ring, NULL);
   if (client != NULL)
     ring_region_unmap(&client->region);
   free(client);
@@ -173,7 +182,7 @@ static size_t write_frame(unsigned char *into, const char *text)
 void duplex_send(int fd, const char *text)
 {
   unsigned char frame[132];
-  struct ring_client *client = atomic_load(&rings[fd]);
+  struct ring_client *client = atomic_load(&clients[fd].ring);
   if (client != NULL)
     send_message(client, text_of(text));
   else
@@ -182,7 +191,7 @@ void duplex_send(int fd, const char *text)
 
 void duplex_send_nonsense(int fd)
 {
-  struct ring_client *client = atomic_load(&rings[fd]);
+  struct ring_client *client = atomic_load(&clients[fd].ring);
   struct buffer frame = {0};
   if (client != NULL) {
     ring_append_frame(&frame, RING_END, TEXT("x"));
@@ -197,7 +206,7 @@ void duplex_send_together(int fd, const char *const *texts)
 {
   unsigned char frames[4096];
   size_t length = 0;
-  struct ring_client *client = atomic_load(&rings[fd]);
+  struct ring_client *client = atomic_load(&clients[fd].ring);
   if (client != NULL) {
     struct buffer all = {0};
     for (; *texts != NULL; texts++)
@@ -238,7 +247,7 @@ static bool receive_from_rings(struct ring_client *client, char text[256])
 
 bool duplex_receive(int fd, char text[256])
 {
-  struct ring_client *client = atomic_load(&rings[fd]);
+  struct ring_client *client = atomic_load(&clients[fd].ring);
   if (client != NULL)
     return receive_from_rings(client, text);
   unsigned char head[2];

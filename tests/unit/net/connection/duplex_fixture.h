@@ -6,17 +6,6 @@
 #include "net/http/http.h"
 #include "net/shm/shm.h"
 
-struct duplex_fixture {
-  struct duplex_service s;
-  struct crew *crew;
-  struct input_budget input;
-  struct http_protocol http;
-  struct shm_pool pool;
-  struct connection_table table;
-  bool has_stopped;
-  atomic_bool has_no_ticks; /* for a while */
-};
-
 struct duplex_options {
   unsigned threads;
   unsigned threads_max;
@@ -29,8 +18,19 @@ struct duplex_options {
   int64_t look_ns;         /* how long members busy-poll; 0: they do not */
 };
 
+struct duplex_fixture {
+  struct duplex_options options;
+  struct duplex_service s;
+  struct crew *crew;
+  struct input_budget input;
+  struct http_protocol http;
+  struct shm_pool pool;
+  struct connection_table table;
+  atomic_bool has_no_ticks; /* for a while */
+};
+
 void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options);
-/* Ends all that still run. */
+/* Clients that are connected leave; ends all that still run. */
 void duplex_fixture_close(struct duplex_fixture *f);
 /* Drains and stops, as a server does. */
 void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms);

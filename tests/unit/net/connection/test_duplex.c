@@ -13,28 +13,56 @@
 /* Longer than any thread is kept from its processor: a member that has just answered is not taken for one that is inside. */
 enum { BUSY_MS = 2000 };
 
-static const struct duplex_options ONE_THREAD = {.threads = 1, .threads_max = 1};
-static const struct duplex_options SOME_THREADS = {.threads = 2, .threads_max = 8};
-
 /* The same tests over WebSocket and over shared memory, but for those of frames and of the bound on what is read ahead,
  * which is the socket's: the rules are those of any connection, the ways of reading and writing are the transport's. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif
 
-static struct duplex_fixture *open_fixture(struct duplex_options options)
+static int open_fixture(void **state, struct duplex_options options)
 {
   struct duplex_fixture *f = test_malloc(sizeof *f);
   options.ring_size = RING_SIZE;
   duplex_fixture_open(f, options);
-  return f;
+  *state = f;
+  return 0;
 }
 
-static void close_fixture(struct duplex_fixture *f)
+static int close_fixture(void **state)
 {
-  duplex_fixture_close(f);
-  test_free(f);
+  duplex_fixture_close(*state);
+  test_free(*state);
+  return 0;
 }
+
+/* For one test that is several. */
+static void reopen(struct duplex_fixture *f)
+{
+  const struct duplex_options options = f->options;
+  duplex_fixture_close(f);
+  duplex_fixture_open(f, options);
+}
+
+#define OPEN(name, ...)                                                                                      \
+  static int name(void **state)                                                                              \
+  {                                                                                                          \
+    return open_fixture(state, (struct duplex_options){__VA_ARGS__});                                        \
+  }
+OPEN(one_thread, .threads = 1, .threads_max = 1)
+OPEN(two_threads, .threads = 2, .threads_max = 2)
+OPEN(some_threads, .threads = 2, .threads_max = 8)
+OPEN(soon_busy, .threads = 1, .threads_max = 1, .busy_timeout_ms = BUSY_MS)
+OPEN(little_room, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024)
+OPEN(little_patience, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50)
+
+/* f: the fixture. What is still connected at the end leaves. */
+#define DUPLEX_TEST(name, open)                                                                              \
+  static void name##_with(struct duplex_fixture *f);                                                         \
+  UNIT_TEST_WITH(name, open, close_fixture)                                                                  \
+  {                                                                                                          \
+    name##_with(*state);                                                                                     \
+  }                                                                                                          \
+  static void name##_with(struct duplex_fixture *f)
 
 static void wait_until(const _Atomic int *value, int wanted)
 {
@@ -52,9 +80,8 @@ static unsigned begin_call(int fd, int kind)
 
 /* --- a call --- */
 
-UNIT_TEST(a_thread_reads_the_answer_to_its_own_call)
+DUPLEX_TEST(a_thread_reads_the_answer_to_its_own_call, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 300"); /* the first callback is given by the request that calls */
   for (int i = 0; i < 300; i++)
@@ -62,13 +89,10 @@ UNIT_TEST(a_thread_reads_the_answer_to_its_own_call)
   duplex_expect(fd, "got last");
   duplex_send(fd, "echo");
   duplex_expect(fd, "echo");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
-UNIT_TEST(a_thread_of_the_application_is_answered_between_requests)
+DUPLEX_TEST(a_thread_of_the_application_is_answered_between_requests, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   for (int i = 0; i < 50; i++) {
     char text[20];
@@ -77,51 +101,38 @@ UNIT_TEST(a_thread_of_the_application_is_answered_between_requests)
     duplex_send(fd, "join");
     duplex_expect(fd, text);
   }
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* The only member is inside the service: the watcher reads. */
-UNIT_TEST(it_is_answered_while_a_request_waits_for_it)
+DUPLEX_TEST(it_is_answered_while_a_request_waits_for_it, one_thread)
 {
-  for (unsigned threads = 1; threads <= 2; threads++) {
-    struct duplex_fixture *f =
-        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
-    int fd = duplex_connect_open(f);
-    unsigned number = duplex_spawn(fd);
-    duplex_send(fd, "join");
-    wait_until(&f->s.inside_join, 1);
-    duplex_answer(fd, number, "it");
-    duplex_expect(fd, "joined it");
-    duplex_leave(fd);
-    close_fixture(f);
-  }
+  int fd = duplex_connect_open(f);
+  unsigned number = duplex_spawn(fd);
+  duplex_send(fd, "join");
+  wait_until(&f->s.inside_join, 1);
+  duplex_answer(fd, number, "it");
+  duplex_expect(fd, "joined it");
 }
+UNIT_TEST_ALSO(it_is_answered_while_a_request_waits_for_it, two_threads, close_fixture)
 
 /* What is in the buffers already brings no event. */
-UNIT_TEST(an_answer_that_came_with_the_request_is_found)
+DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 {
-  for (unsigned threads = 1; threads <= 2; threads++) {
-    struct duplex_fixture *f =
-        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
-    int fd = duplex_connect_open(f);
-    char answer[40];
-    snprintf(answer, sizeof answer, "#%u same", duplex_spawn(fd));
-    const char *const together[] = {"first", "join", "second", answer, "third", NULL};
-    duplex_send_together(fd, together);
-    duplex_expect(fd, "first");
-    duplex_expect(fd, "joined same");
-    duplex_expect(fd, "second");
-    duplex_expect(fd, "third");
-    duplex_leave(fd);
-    close_fixture(f);
-  }
+  int fd = duplex_connect_open(f);
+  char answer[40];
+  snprintf(answer, sizeof answer, "#%u same", duplex_spawn(fd));
+  const char *const together[] = {"first", "join", "second", answer, "third", NULL};
+  duplex_send_together(fd, together);
+  duplex_expect(fd, "first");
+  duplex_expect(fd, "joined same");
+  duplex_expect(fd, "second");
+  duplex_expect(fd, "third");
 }
+UNIT_TEST_ALSO(an_answer_that_came_with_the_request_is_found, two_threads, close_fixture)
 
 /* The member is inside the service for another connection, and the request before the answer waits for it. */
-UNIT_TEST(an_answer_behind_a_request_without_a_member_is_found)
+DUPLEX_TEST(an_answer_behind_a_request_without_a_member_is_found, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);
   unsigned number = duplex_spawn(fd);
@@ -132,14 +143,10 @@ UNIT_TEST(an_answer_behind_a_request_without_a_member_is_found)
   duplex_answer(fd, number, "behind");
   duplex_expect(other, "joined behind");
   duplex_expect(fd, "echo");
-  duplex_leave(fd);
-  duplex_leave(other);
-  close_fixture(f);
 }
 
-UNIT_TEST(requests_behind_one_that_waits_keep_their_order)
+DUPLEX_TEST(requests_behind_one_that_waits_keep_their_order, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
   unsigned number = duplex_expect_call(fd);
@@ -154,13 +161,10 @@ UNIT_TEST(requests_behind_one_that_waits_keep_their_order)
     snprintf(text, sizeof text, "echo %d", i);
     duplex_expect(fd, text);
   }
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
-UNIT_TEST(requests_that_are_too_many_are_refused_at_once)
+DUPLEX_TEST(requests_that_are_too_many_are_refused_at_once, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
   unsigned number = duplex_expect_call(fd);
@@ -176,8 +180,6 @@ UNIT_TEST(requests_that_are_too_many_are_refused_at_once)
   duplex_expect(fd, "got reached");
   for (int i = 0; i < 1000; i++)
     duplex_expect(fd, "echo");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* Connections that others take for ones in call, of the first places. None is served when it is asked. */
@@ -191,10 +193,8 @@ static unsigned count_calls(struct duplex_fixture *f)
 }
 
 /* By the watcher, because the only member is inside the service for another client; then by a member. */
-UNIT_TEST(the_service_hears_of_messages_that_are_refused)
+DUPLEX_TEST(the_service_hears_of_messages_that_are_refused, soon_busy)
 {
-  struct duplex_options options = {.threads = 1, .threads_max = 1, .busy_timeout_ms = BUSY_MS};
-  struct duplex_fixture *f = open_fixture(options);
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);
   char text[256];
@@ -216,15 +216,10 @@ UNIT_TEST(the_service_hears_of_messages_that_are_refused)
   duplex_send(last, "echo");
   duplex_expect(last, CREW_SHUTTING_DOWN);
   assert_int_equal(atomic_load(&f->s.unread), 2);
-  duplex_leave(fd);
-  duplex_leave(other);
-  duplex_leave(last);
-  close_fixture(f);
 }
 
-UNIT_TEST(a_nested_request_runs_on_the_thread_that_waits)
+DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   char text[40];
   unsigned numbers[20];
@@ -242,14 +237,11 @@ UNIT_TEST(a_nested_request_runs_on_the_thread_that_waits)
     duplex_answer(fd, numbers[depth], "up");
     duplex_expect(fd, depth > 0 ? "nested got up" : "got up");
   }
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* What no thread will serve does not wait behind the request that is inside the service. */
-UNIT_TEST(a_nested_request_without_a_call_is_answered_at_once)
+DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   duplex_send(fd, "call 1");
   unsigned number = duplex_expect_call(fd);
@@ -261,46 +253,38 @@ UNIT_TEST(a_nested_request_without_a_call_is_answered_at_once)
   duplex_expect(fd, "echo behind");
   duplex_send(fd, "@999 echo");
   duplex_expect(fd, "no call 999");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
-UNIT_TEST(others_are_answered_while_a_nested_request_runs)
+DUPLEX_TEST(others_are_answered_while_a_nested_request_runs, one_thread)
 {
-  for (unsigned threads = 1; threads <= 2; threads++) {
-    struct duplex_fixture *f =
-        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
-    int fd = duplex_connect_open(f);
-    char text[40];
-    duplex_send(fd, "call 1");
-    unsigned outer = duplex_expect_call(fd);
-    snprintf(text, sizeof text, "@%u spawn", outer);
-    duplex_send(fd, text);
-    char got[256];
-    unsigned inner = 0;
-    for (int i = 0; i < 2; i++) { /* in any order */
-      assert_true(duplex_receive(fd, got));
-      if (sscanf(got, "call %u", &inner) != 1)
-        assert_string_equal(got, "nested spawned");
-    }
-    snprintf(text, sizeof text, "@%u join", outer);
-    duplex_send(fd, text);
-    wait_until(&f->s.inside_join, 1);
-    duplex_answer(fd, inner, "inner");
-    duplex_expect(fd, "nested joined inner");
-    duplex_answer(fd, outer, "outer");
-    duplex_expect(fd, "got outer");
-    duplex_leave(fd);
-    close_fixture(f);
+  int fd = duplex_connect_open(f);
+  char text[40];
+  duplex_send(fd, "call 1");
+  unsigned outer = duplex_expect_call(fd);
+  snprintf(text, sizeof text, "@%u spawn", outer);
+  duplex_send(fd, text);
+  char got[256];
+  unsigned inner = 0;
+  for (int i = 0; i < 2; i++) { /* in any order */
+    assert_true(duplex_receive(fd, got));
+    if (sscanf(got, "call %u", &inner) != 1)
+      assert_string_equal(got, "nested spawned");
   }
+  snprintf(text, sizeof text, "@%u join", outer);
+  duplex_send(fd, text);
+  wait_until(&f->s.inside_join, 1);
+  duplex_answer(fd, inner, "inner");
+  duplex_expect(fd, "nested joined inner");
+  duplex_answer(fd, outer, "outer");
+  duplex_expect(fd, "got outer");
 }
+UNIT_TEST_ALSO(others_are_answered_while_a_nested_request_runs, two_threads, close_fixture)
 
 /* --- clients that do what they should not --- */
 
-UNIT_TEST(a_late_second_or_wrong_answer_is_dropped)
+DUPLEX_TEST(a_late_second_or_wrong_answer_is_dropped, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call briefly");
   unsigned number = duplex_expect_call(fd);
@@ -315,13 +299,10 @@ UNIT_TEST(a_late_second_or_wrong_answer_is_dropped)
   duplex_send(fd, "echo");
   duplex_expect(fd, "echo");
   assert_int_equal(atomic_load(&f->s.dropped), 3);
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
-UNIT_TEST(a_client_that_vanishes_ends_its_calls)
+DUPLEX_TEST(a_client_that_vanishes_ends_its_calls, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   for (int i = 0; i < 40; i++) {
     int fd = duplex_connect_open(f);
     begin_call(fd, i % 2);
@@ -338,16 +319,14 @@ UNIT_TEST(a_client_that_vanishes_ends_its_calls)
     }
     wait_until(&f->s.stub.clients, 0);
   }
-  close_fixture(f);
 }
 
 /* The answers to what came before the close frame leave before its echo. */
-UNIT_TEST(a_close_frame_ends_calls_and_follows_the_answers)
+DUPLEX_TEST(a_close_frame_ends_calls_and_follows_the_answers, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
   static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call 1");
   duplex_expect_call(fd);
@@ -357,30 +336,24 @@ UNIT_TEST(a_close_frame_ends_calls_and_follows_the_answers)
   duplex_expect(fd, "echo");
   char text[256];
   assert_false(duplex_receive(fd, text));
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
-UNIT_TEST(a_frame_that_is_none_ends_calls)
+DUPLEX_TEST(a_frame_that_is_none_ends_calls, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call 1");
   duplex_expect_call(fd);
   duplex_send_nonsense(fd);
   duplex_expect(fd, "gone");
   duplex_expect_end(fd);
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* Pings are answered while the request waits. */
-UNIT_TEST(a_ping_is_answered_meanwhile)
+DUPLEX_TEST(a_ping_is_answered_meanwhile, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
   static const unsigned char ping[] = {0x89, 0x80, 0, 0, 0, 0};
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call 1");
   unsigned number = duplex_expect_call(fd);
@@ -390,8 +363,6 @@ UNIT_TEST(a_ping_is_answered_meanwhile)
   assert_int_equal(pong[0], 0x8A);
   duplex_answer(fd, number, "pong");
   duplex_expect(fd, "got pong");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* --- reading ahead, behind a request that lasts --- */
@@ -410,35 +381,29 @@ static size_t count_input(struct duplex_fixture *f)
 }
 
 /* By another member or, where there is none, by the watcher; of a connection with a duplex, too. */
-UNIT_TEST(a_name_is_told_beside_a_request_that_lasts)
+DUPLEX_TEST(a_name_is_told_beside_a_request_that_lasts, one_thread)
 {
-  for (unsigned threads = 1; threads <= 2; threads++) {
-    struct duplex_fixture *f =
-        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
-    int fd = begin_block(f, "block");
-    duplex_send(fd, "name");
-    duplex_expect(fd, "named");
-    const char *const together[] = {"first", "name", "second", "name", "open", NULL};
-    duplex_send_together(fd, together);
-    duplex_expect(fd, "named");
-    duplex_expect(fd, "named");
-    stub_let_go(&f->s.stub);
-    duplex_expect(fd, "block");
-    duplex_expect(fd, "first");
-    duplex_expect(fd, "second");
-    duplex_expect(fd, "opened");
-    duplex_send(fd, "call 1");
-    duplex_answer(fd, duplex_expect_call(fd), "x");
-    duplex_expect(fd, "got x");
-    duplex_leave(fd);
-    close_fixture(f);
-  }
+  int fd = begin_block(f, "block");
+  duplex_send(fd, "name");
+  duplex_expect(fd, "named");
+  const char *const together[] = {"first", "name", "second", "name", "open", NULL};
+  duplex_send_together(fd, together);
+  duplex_expect(fd, "named");
+  duplex_expect(fd, "named");
+  stub_let_go(&f->s.stub);
+  duplex_expect(fd, "block");
+  duplex_expect(fd, "first");
+  duplex_expect(fd, "second");
+  duplex_expect(fd, "opened");
+  duplex_send(fd, "call 1");
+  duplex_answer(fd, duplex_expect_call(fd), "x");
+  duplex_expect(fd, "got x");
 }
+UNIT_TEST_ALSO(a_name_is_told_beside_a_request_that_lasts, two_threads, close_fixture)
 
 /* What came with the request brings no event. */
-UNIT_TEST(a_name_that_came_with_the_request_is_told)
+DUPLEX_TEST(a_name_that_came_with_the_request_is_told, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect(f);
   const char *const together[] = {"zero", "block", "first", "name", NULL};
   duplex_send_together(fd, together);
@@ -447,8 +412,6 @@ UNIT_TEST(a_name_that_came_with_the_request_is_told)
   stub_let_go(&f->s.stub);
   duplex_expect(fd, "block");
   duplex_expect(fd, "first");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 enum { TOGETHER = 20 };
@@ -467,13 +430,12 @@ static void send_numbers(int fd, int first)
 
 /* Its thread waits inside the service, for another client. It reads ahead itself where the request before has left
  * something to do. */
-UNIT_TEST(a_name_is_told_while_the_thread_waits_for_another_client)
+DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
   enum { MANY = 1000 }; /* requests: more than are read ahead */
   for (int reads = 0; reads < 2; reads++) {
-    struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = duplex_connect(f);
     if (reads) {
       atomic_store(&f->s.may_leave, false);
@@ -503,16 +465,14 @@ UNIT_TEST(a_name_is_told_while_the_thread_waits_for_another_client)
       assert_true(duplex_receive(fd, text));
       assert_int_equal(strtol(text, NULL, 10), i);
     }
-    duplex_leave(fd);
-    close_fixture(f);
+    reopen(f);
   }
 }
 
 /* The answer to a call may lie behind what it has left in the socket. */
-UNIT_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others)
+DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others, some_threads)
 {
   enum { MANY = 1000 };
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect(f);
   duplex_send(fd, "open");
   duplex_expect(fd, "opened");
@@ -526,37 +486,30 @@ UNIT_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others)
     assert_true(duplex_receive(fd, text));
     assert_int_equal(strtol(text, NULL, 10), i);
   }
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* The first callback of a client that is read ahead. */
-UNIT_TEST(a_call_opens_while_input_is_read_ahead)
+DUPLEX_TEST(a_call_opens_while_input_is_read_ahead, one_thread)
 {
-  for (unsigned threads = 1; threads <= 2; threads++) {
-    struct duplex_fixture *f =
-        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
-    int fd = duplex_connect(f);
-    atomic_store(&f->s.may_leave, false);
-    duplex_send(fd, "leave and call");
-    duplex_send(fd, "name");
-    duplex_expect(fd, "named");
-    duplex_send(fd, "echo");
-    atomic_store(&f->s.may_leave, true);
-    unsigned number = duplex_expect_call(fd);
-    char nested[40];
-    snprintf(nested, sizeof nested, "@%u deep", number);
-    duplex_send(fd, nested);
-    duplex_expect(fd, "nested deep");
-    duplex_send(fd, "name");
-    duplex_expect(fd, "named");
-    duplex_answer(fd, number, "it");
-    duplex_expect(fd, "got it");
-    duplex_expect(fd, "echo");
-    duplex_leave(fd);
-    close_fixture(f);
-  }
+  int fd = duplex_connect(f);
+  atomic_store(&f->s.may_leave, false);
+  duplex_send(fd, "leave and call");
+  duplex_send(fd, "name");
+  duplex_expect(fd, "named");
+  duplex_send(fd, "echo");
+  atomic_store(&f->s.may_leave, true);
+  unsigned number = duplex_expect_call(fd);
+  char nested[40];
+  snprintf(nested, sizeof nested, "@%u deep", number);
+  duplex_send(fd, nested);
+  duplex_expect(fd, "nested deep");
+  duplex_send(fd, "name");
+  duplex_expect(fd, "named");
+  duplex_answer(fd, number, "it");
+  duplex_expect(fd, "got it");
+  duplex_expect(fd, "echo");
 }
+UNIT_TEST_ALSO(a_call_opens_while_input_is_read_ahead, two_threads, close_fixture)
 
 enum { FLOOD = 4000 };
 
@@ -572,11 +525,10 @@ static void *send_flood(void *argument)
   return NULL;
 }
 
-UNIT_TEST(a_client_that_sends_too_much_is_held_back)
+DUPLEX_TEST(a_client_that_sends_too_much_is_held_back, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = begin_block(f, "block");
   pthread_t sender;
   assert_int_equal(pthread_create(&sender, NULL, send_flood, &fd), 0);
@@ -592,54 +544,16 @@ UNIT_TEST(a_client_that_sends_too_much_is_held_back)
   }
   pthread_join(sender, NULL);
   assert_int_equal(atomic_load(&f->s.stub.refused), 0);
-  duplex_leave(fd);
-  close_fixture(f);
-}
-
-/* Whatever comes, at whatever time: requests come and go while they are read ahead. */
-static void *ask_often(void *argument)
-{
-  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
-  static const char *const in_order[] = {"nap", "echo", "nap", "last"};
-  struct duplex_fixture *f = argument;
-  for (int round = 0; round < 10; round++) {
-    int fd = duplex_connect(f);
-    unsigned names = 0;
-    unsigned others = 0;
-    duplex_send_together(fd, together);
-    while (round % 3 != 0 && names + others < 6) {
-      char text[256];
-      assert_true(duplex_receive(fd, text));
-      if (strcmp(text, "named") == 0)
-        names++;
-      else
-        assert_string_equal(text, in_order[others++]);
-    }
-    duplex_leave(fd);
-  }
-  return NULL;
-}
-
-UNIT_TEST(requests_come_and_go_while_they_are_read_ahead)
-{
-  struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
-  pthread_t threads[4];
-  for (unsigned i = 0; i < 4; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, ask_often, f), 0);
-  for (unsigned i = 0; i < 4; i++)
-    pthread_join(threads[i], NULL);
-  close_fixture(f);
 }
 
 /* A half frame is looked at once, and a close frame and the end are answered in their turn. */
-UNIT_TEST(what_ends_the_input_behind_a_request_waits_for_it)
+DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
   static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
   static const unsigned char half_frame[] = {0x81, 0x85, 0, 0, 0, 0, 'h', 'a'};
   for (int i = 0; i < 3; i++) {
-    struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = begin_block(f, "block");
     const char *const together[] = {"first", "name", NULL};
     duplex_send_together(fd, together);
@@ -655,15 +569,13 @@ UNIT_TEST(what_ends_the_input_behind_a_request_waits_for_it)
     duplex_expect(fd, "block");
     duplex_expect(fd, "first");
     duplex_expect_end(fd);
-    duplex_leave(fd);
-    close_fixture(f);
+    reopen(f);
   }
 }
 
 /* Its descriptor, and its rings if it has some, go at once; the request that comes back finds neither. */
-UNIT_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go)
+DUPLEX_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = begin_block(f, "block");
   duplex_send(fd, "name");
   duplex_expect(fd, "named");
@@ -671,12 +583,10 @@ UNIT_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go)
   AWAIT(atomic_load(&f->pool.total) == 0);
   stub_let_go(&f->s.stub);
   wait_until(&f->s.stub.clients, 0);
-  close_fixture(f);
 }
 
-UNIT_TEST(a_request_that_lasts_ends_with_the_peer)
+DUPLEX_TEST(a_request_that_lasts_ends_with_the_peer, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = begin_block(f, "block");
   const char *const together[] = {"first", "name", NULL};
   duplex_send_together(fd, together);
@@ -684,16 +594,13 @@ UNIT_TEST(a_request_that_lasts_ends_with_the_peer)
   duplex_fixture_drain(f, 0);
   duplex_expect(fd, "the peer is shutting down");
   duplex_expect_end(fd);
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* --- the end of the peer --- */
 
-UNIT_TEST(an_open_call_has_the_grace_time)
+DUPLEX_TEST(an_open_call_has_the_grace_time, some_threads)
 {
   for (int kind = 0; kind < 2; kind++) {
-    struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = duplex_connect_open(f);
     unsigned number = begin_call(fd, kind);
     duplex_fixture_drain(f, 60000);
@@ -703,15 +610,13 @@ UNIT_TEST(an_open_call_has_the_grace_time)
       duplex_expect(fd, "got in time");
     duplex_expect_end(fd);
     assert_int_equal(atomic_load(&f->s.gone), 0);
-    duplex_leave(fd);
-    close_fixture(f);
+    reopen(f);
   }
 }
 
-UNIT_TEST(calls_end_with_the_grace_time)
+DUPLEX_TEST(calls_end_with_the_grace_time, some_threads)
 {
   for (int kind = 0; kind < 2; kind++) {
-    struct duplex_fixture *f = open_fixture(SOME_THREADS);
     int fd = duplex_connect_open(f);
     begin_call(fd, kind);
     duplex_fixture_drain(f, 20);
@@ -721,7 +626,7 @@ UNIT_TEST(calls_end_with_the_grace_time)
     wait_until(&f->s.gone, 1);
     duplex_leave(fd);
     wait_until(&f->s.stub.clients, 0); /* what was cut off counts as drained before it is closed */
-    close_fixture(f);
+    reopen(f);
   }
 }
 
@@ -754,9 +659,8 @@ static void expect_events(int fd, unsigned sprays, unsigned each, unsigned echoe
   free(seen);
 }
 
-UNIT_TEST(any_thread_may_send_while_turns_run)
+DUPLEX_TEST(any_thread_may_send_while_turns_run, some_threads)
 {
-  struct duplex_fixture *f = open_fixture(SOME_THREADS);
   int fd = duplex_connect_open(f);
   char text[40];
   snprintf(text, sizeof text, "spray %d", SPRAYED);
@@ -765,14 +669,11 @@ UNIT_TEST(any_thread_may_send_while_turns_run)
   for (int i = 0; i < 300; i++)
     duplex_send(fd, "echo");
   expect_events(fd, SPRAYS, SPRAYED, SPRAYS + 300);
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* The first go at once, those that follow together. */
-UNIT_TEST(events_come_before_the_answer_to_their_request)
+DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 {
-  struct duplex_fixture *f = open_fixture(ONE_THREAD);
   int fd = duplex_connect_open(f);
   char text[40];
   duplex_send(fd, "events 5000");
@@ -781,61 +682,47 @@ UNIT_TEST(events_come_before_the_answer_to_their_request)
     duplex_expect(fd, text);
   }
   duplex_expect(fd, "sent");
-  duplex_leave(fd);
-  close_fixture(f);
 }
 
 /* Whatever the tick is: a member sends them, or the watcher where every member is in Java. */
-UNIT_TEST(events_leave_while_their_request_stays)
+DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 {
-  const struct duplex_options *const all_options[] = {&ONE_THREAD, &SOME_THREADS};
-  for (size_t i = 0; i < COUNT_OF(all_options); i++) {
-    struct duplex_fixture *f = open_fixture(*all_options[i]);
-    int fd = duplex_connect_open(f);
-    char text[40];
-    atomic_store(&f->has_no_ticks, true);
-    duplex_send(fd, "stay 50");
-    for (int event = 0; event < 50; event++) {
-      snprintf(text, sizeof text, "event %d", event);
-      duplex_expect(fd, text);
-    }
-    atomic_store(&f->s.may_leave, true);
-    duplex_expect(fd, "left");
-    atomic_store(&f->has_no_ticks, false);
-    duplex_leave(fd);
-    close_fixture(f);
+  int fd = duplex_connect_open(f);
+  char text[40];
+  atomic_store(&f->has_no_ticks, true);
+  duplex_send(fd, "stay 50");
+  for (int event = 0; event < 50; event++) {
+    snprintf(text, sizeof text, "event %d", event);
+    duplex_expect(fd, text);
   }
+  atomic_store(&f->s.may_leave, true);
+  duplex_expect(fd, "left");
+  atomic_store(&f->has_no_ticks, false);
 }
+UNIT_TEST_ALSO(events_leave_while_their_request_stays, some_threads, close_fixture)
 
 /* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
-UNIT_TEST(a_sender_waits_for_room)
+DUPLEX_TEST(a_sender_waits_for_room, little_room)
 {
-  struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
   static const char *const senders[] = {"events 40000", "spray 40000"};
   for (int kind = 0; kind < 2; kind++) {
-    struct duplex_fixture *f = open_fixture(options);
     int fd = duplex_connect_open(f);
     duplex_send(fd, senders[kind]);
     usleep(30000);
     expect_events(fd, 1, 40000, 1);
     duplex_leave(fd);
-    close_fixture(f);
   }
 }
 
 /* One that never reads: the connection ends, and with it the wait. */
-UNIT_TEST(a_client_that_never_reads_is_given_up)
+DUPLEX_TEST(a_client_that_never_reads_is_given_up, little_patience)
 {
-  struct duplex_options options = {
-      .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50};
   static const char *const senders[] = {"events 1000000", "spray 1000000"};
   for (int kind = 0; kind < 2; kind++) {
-    struct duplex_fixture *f = open_fixture(options);
     int fd = duplex_connect_open(f);
     duplex_send(fd, senders[kind]);
     wait_until(&f->s.stub.clients, 0);
     duplex_leave(fd);
-    close_fixture(f);
   }
 }
 
@@ -848,10 +735,8 @@ static bool is_answered(struct duplex_fixture *f, unsigned number)
 }
 
 /* An answer is read although the client's other input has to wait for its reading. */
-UNIT_TEST(an_answer_is_read_although_the_client_does_not_read)
+DUPLEX_TEST(an_answer_is_read_although_the_client_does_not_read, little_room)
 {
-  struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
-  struct duplex_fixture *f = open_fixture(options);
   int fd = duplex_connect_open(f);
   unsigned number = duplex_spawn(fd);
   duplex_send(fd, "spray 40000");
@@ -860,65 +745,6 @@ UNIT_TEST(an_answer_is_read_although_the_client_does_not_read)
   duplex_answer(fd, number, "unread");
   AWAIT(is_answered(f, number));
   expect_events(fd, 1, 40000, 2);
-  duplex_leave(fd);
-  close_fixture(f);
-}
-
-/* --- all at once --- */
-
-enum { CLIENTS = 6, ROUNDS = 60 };
-
-struct client {
-  struct duplex_fixture *f;
-  unsigned seed;
-};
-
-static unsigned next_random(struct client *client)
-{
-  client->seed = client->seed * 1664525u + 1013904223u;
-  return client->seed >> 16;
-}
-
-/* Answers what is asked, sometimes nested, and leaves at any moment. */
-static void *run_client(void *argument)
-{
-  struct client *client = argument;
-  for (int round = 0; round < ROUNDS; round++) {
-    int fd = duplex_connect(client->f);
-    unsigned steps = next_random(client) % 40;
-    duplex_send(fd, next_random(client) % 2 ? "call 12" : "open");
-    for (unsigned i = 0; i < steps; i++) {
-      static const char *const messages[] = {"echo", "events 3", "call 2", "echo"};
-      char text[256];
-      unsigned number;
-      duplex_send(fd, messages[next_random(client) % 4]);
-      if (!duplex_receive(fd, text))
-        break;
-      if (sscanf(text, "call %u", &number) != 1)
-        continue;
-      char nested[40];
-      snprintf(nested, sizeof nested, "@%u %s", number, next_random(client) % 2 ? "call 1" : "echo");
-      if (next_random(client) % 3 == 0)
-        duplex_send(fd, nested);
-      duplex_answer(fd, number, "x");
-    }
-    duplex_leave(fd);
-  }
-  return NULL;
-}
-
-UNIT_TEST(many_clients_call_are_called_and_leave)
-{
-  struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
-  struct client clients[CLIENTS];
-  pthread_t threads[CLIENTS];
-  for (unsigned i = 0; i < CLIENTS; i++) {
-    clients[i] = (struct client){f, i + 1};
-    assert_int_equal(pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
-  }
-  for (unsigned i = 0; i < CLIENTS; i++)
-    pthread_join(threads[i], NULL);
-  close_fixture(f);
 }
 
 UNIT_MAIN

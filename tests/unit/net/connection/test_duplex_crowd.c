@@ -1,12 +1,16 @@
-/* Many clients of shared memory are called back at the same time. Some answer all and close, others vanish in between. The
- * peer notices the end of each, whatever the threads that call it do just then. */
+/* Many clients, WebSockets or of shared memory, are called back at the same time. Some answer all and close, others vanish in
+ * between. The peer notices the end of each, whatever the threads that call it do just then. */
 #include "duplex_fixture.h"
 #include "tests/unit/await.h"
 #include "unit.h"
 
 #include <stdio.h>
 
-enum { CLIENTS = 40, ROUNDS = 4, CALLS = 20, EVENTS = 500, TEXT_MAX = 256, RING_SIZE = 16 * 1024 };
+enum { CLIENTS = 48, ROUNDS = 4, CALLS = 20, EVENTS = 500, TEXT_MAX = 256 };
+
+#ifndef RING_SIZE
+#define RING_SIZE 0
+#endif
 
 struct client {
   struct crowd *crowd;
@@ -98,6 +102,30 @@ static void hear_events(struct client *client)
   }
 }
 
+/* Requests that others read ahead; the names come before their answers. */
+static void be_read_ahead(struct client *client)
+{
+  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
+  static const char *const in_order[] = {"nap", "echo", "nap", "last"};
+  unsigned names = 0;
+  unsigned others = 0;
+  duplex_send_together(client->fd, together);
+  while (names + others < 6) {
+    char text[TEXT_MAX];
+    assert_true(duplex_receive(client->fd, text));
+    if (strcmp(text, "named") == 0)
+      names++;
+    else
+      assert_string_equal(text, in_order[others++]);
+  }
+}
+
+static void vanish_read_ahead(struct client *client)
+{
+  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
+  duplex_send_together(client->fd, together);
+}
+
 static void vanish_unanswering(struct client *client)
 {
   ask_for_calls(client, CALLS);
@@ -144,6 +172,8 @@ static void (*const behaviours[])(struct client *client) = {
     nest_in_each,
     answer_threads,
     hear_events,
+    be_read_ahead,
+    vanish_read_ahead,
     vanish_unanswering,
     vanish_from_a_thread,
     vanish_from_a_nested_call,
