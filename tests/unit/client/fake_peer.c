@@ -1,5 +1,4 @@
 #include "fake_peer.h"
-#include "fake_rings.h"
 #include "tests/unit/await.h"
 
 #include "base/base64.h"
@@ -29,7 +28,7 @@ struct fake_connection {
   struct ws_reader reader;
   struct ws_decoder *decoder;
   unsigned pongs;
-  struct fake_rings rings;
+  struct ring_end rings;
 };
 
 struct fake_peer {
@@ -121,6 +120,45 @@ static void refuse_memory(struct fake_connection *connection, const char *status
   fake_write_bytes(connection, response, (size_t)length);
 }
 
+void fake_send_descriptors(int fd, struct text bytes, const int *descriptors, size_t count)
+{
+  enum { MOST = 16 };
+  union {
+    struct cmsghdr header; /* for its alignment */
+    char bytes[CMSG_SPACE(MOST * sizeof(int))];
+  } control = {0};
+  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes.data, .iov_len = bytes.len};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  check(count <= MOST, "too many descriptors");
+  if (count > 0) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+  }
+  check(sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)bytes.len, "sendmsg");
+}
+
+/* Makes the memory, and sends the 101 that brings it. */
+static void share_memory(struct ring_end *rings, int fd, size_t ring_size)
+{
+  int memory;
+  char head[200];
+  *rings = (struct ring_end){.fd = fd};
+  check(ring_region_create(ring_size, &rings->region, &memory, NULL) == JP_OK, "ring_region_create");
+  ring_region_open_peer(&rings->region, &rings->out, &rings->in);
+  check(ring_reader_sleep(&rings->in), "ring_reader_sleep"); /* nobody looks before the first read */
+  int length = snprintf(head, sizeof head,
+                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\n"
+                        "Connection: Upgrade\r\njpeer-shm-ring: %zu\r\n\r\n",
+                        ring_size);
+  fake_send_descriptors(fd, (struct text){head, (size_t)length}, &memory, 1);
+  close(memory);
+}
+
 /* False: the connection has no messages. */
 static bool shake_hands(struct fake_connection *connection)
 {
@@ -132,7 +170,7 @@ static bool shake_hands(struct fake_connection *connection)
     return true;
   }
   if (ring_size > FAKE_RING_UNKNOWN)
-    fake_rings_open(&connection->rings, connection->fd, ring_size);
+    share_memory(&connection->rings, connection->fd, ring_size);
   else
     refuse_memory(connection, ring_size == FAKE_RING_NONE ? "503 Service Unavailable" : "404 Not Found");
   return ring_size > FAKE_RING_UNKNOWN;
@@ -257,7 +295,7 @@ void fake_peer_stop(struct fake_peer *peer)
     pthread_join(connection->thread, NULL);
     close(connection->fd);
     ws_decoder_destroy(connection->decoder);
-    fake_rings_close(&connection->rings);
+    ring_region_unmap(&connection->rings.region);
     buffer_fini(&connection->request);
     buffer_fini(&connection->in);
     buffer_fini(&connection->message);
@@ -270,7 +308,7 @@ void fake_peer_stop(struct fake_peer *peer)
 
 /* ---- for scripts ---- */
 
-struct fake_rings *fake_rings_of(struct fake_connection *connection)
+struct ring_end *fake_rings_of(struct fake_connection *connection)
 {
   return connection->rings.region.control == NULL ? NULL : &connection->rings;
 }
@@ -279,9 +317,10 @@ bool fake_read(struct fake_connection *connection, struct text *message)
 {
   buffer_clear(&connection->message);
   if (fake_rings_of(connection) != NULL) {
-    bool found = fake_rings_read(&connection->rings, &connection->message);
+    uint32_t kind = ring_end_read(&connection->rings, &connection->message);
+    check(kind == 0 || kind == RING_JSON, "the kind of a frame of the client");
     *message = buffer_text(&connection->message);
-    return found;
+    return kind != 0;
   }
   for (;;) {
     /* Also without input: the decoder may have read ahead. */
@@ -364,7 +403,7 @@ void fake_write(struct fake_connection *connection, const char *format, ...)
   check(length >= 0, "vasprintf");
   struct text message = {text, (size_t)length};
   if (fake_rings_of(connection) != NULL) {
-    (void)fake_rings_write(&connection->rings, RING_JSON, message); /* false: the client has gone */
+    (void)ring_end_write_frame(&connection->rings, RING_JSON, message); /* false: the client has gone */
   } else {
     ws_write(&out, WS_TEXT, true, message);
     fake_write_bytes(connection, out.data, out.len);

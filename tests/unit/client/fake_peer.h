@@ -4,6 +4,7 @@
  * A peer without a JVM for tests of the client library: it listens on a unix socket, shakes hands, and lets
  * a script read and write what it wants, one thread a connection. A script returns to close the connection.
  */
+#include "tests/unit/ring_end.h"
 #include "tests/unit/unit.h"
 
 #include <stdbool.h>
@@ -17,7 +18,6 @@
 enum { FAKE_RING_NONE, FAKE_RING_UNKNOWN, FAKE_RING_SIZE = 64 * 1024 };
 
 struct fake_peer;
-struct fake_rings;
 struct fake_connection;
 
 typedef void fake_script(struct fake_connection *connection, void *context);
@@ -49,7 +49,7 @@ void fake_peer_stop(struct fake_peer *peer);
 /* The next text message, borrowed until the next one. False: the client has closed. */
 bool fake_read(struct fake_connection *connection, struct text *message);
 /* Of a connection over shared memory; else NULL. */
-struct fake_rings *fake_rings_of(struct fake_connection *connection);
+struct ring_end *fake_rings_of(struct fake_connection *connection);
 /* Pongs that fake_read has passed over. */
 unsigned fake_pongs(const struct fake_connection *connection);
 /* The next POST, borrowed until the next one. False: the client has closed. */
@@ -71,5 +71,8 @@ void fake_serve(struct fake_connection *connection, void *context);
 void fake_answer_int(struct fake_connection *connection, uint64_t id, int value);
 /* The answer with an object. */
 void fake_answer_object(struct fake_connection *connection, uint64_t id, unsigned ref);
+
+/* Sends bytes and descriptors by one sendmsg. */
+void fake_send_descriptors(int fd, struct text bytes, const int *descriptors, size_t count);
 
 #endif

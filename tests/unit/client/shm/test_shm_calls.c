@@ -1,7 +1,6 @@
 /* Calls over shared memory: messages of all lengths, and peers that misbehave. */
 #define FAKE_PEER_SCHEME "shm"
 #include "../client_fixture.h"
-#include "../fake_rings.h"
 #include "tests/unit/await.h"
 
 #include "client/client_open.h"
@@ -91,14 +90,14 @@ static void send_parts(struct fake_connection *connection, void *context)
 {
   (void)context;
   struct text message;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   while (fake_read(connection, &message)) {
     char text[300];
     size_t length = (size_t)snprintf(text, sizeof text, ANSWER, (unsigned long long)fake_id(message));
     for (size_t i = 0; i + 1 < length; i++)
-      fake_rings_write(rings, RING_JSON_PART, (struct text){text + i, 1});
-    fake_rings_write(rings, RING_JSON_PART, TEXT(""));
-    fake_rings_write(rings, RING_JSON, (struct text){text + length - 1, 1});
+      ring_end_write_frame(rings, RING_JSON_PART, (struct text){text + i, 1});
+    ring_end_write_frame(rings, RING_JSON_PART, TEXT(""));
+    ring_end_write_frame(rings, RING_JSON, (struct text){text + length - 1, 1});
   }
 }
 
@@ -130,10 +129,10 @@ UNIT_TEST(test_answers_over_message_max)
 static void end_with_words(struct fake_connection *connection, void *context)
 {
   struct text message;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   fake_read(connection, &message);
-  fake_rings_write(rings, RING_JSON_PART, TEXT("{\"jsonrpc\":"));
-  fake_rings_write(rings, RING_END, text_of(context));
+  ring_end_write_frame(rings, RING_JSON_PART, TEXT("{\"jsonrpc\":"));
+  ring_end_write_frame(rings, RING_END, text_of(context));
 }
 
 static void close_at_once(struct fake_connection *connection, void *context)
@@ -147,13 +146,12 @@ static void end_inside_a_message(struct fake_connection *connection, void *conte
 {
   (void)context;
   struct text message;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   struct buffer rest = {0};
   fake_read(connection, &message);
   ring_append_frame(&rest, RING_JSON, TEXT("{\"jsonrpc\":\"2.0\"}"));
-  ring_write(&rings->writer, rest.data, 16);
-  if (ring_writer_publish(&rings->writer))
-    fake_rings_ring(rings);
+  ring_write(&rings->out, rest.data, 16);
+  ring_end_publish(rings);
   buffer_fini(&rest);
 }
 
@@ -171,12 +169,12 @@ UNIT_TEST(test_how_a_connection_ends)
 /* One that looks all the time, as far as its words tell, but is busy: it hears the bell that was not asked for. */
 static void be_awake_and_deaf(struct fake_connection *connection, void *context)
 {
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   unsigned *bells = context;
   struct text message;
   char bell;
   for (;;) {
-    ring_reader_wake(&rings->reader);
+    ring_reader_wake(&rings->in);
     if (recv(rings->fd, &bell, 1, 0) != 1)
       return;
     ++*bells;
@@ -204,10 +202,10 @@ static void ring_without_end(struct fake_connection *connection, void *context)
 {
   (void)context;
   struct text message;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   while (fake_read(connection, &message)) {
     for (int i = 0; i < 2000; i++)
-      fake_rings_ring(rings);
+      ring_end_notify(rings);
     fake_answer_int(connection, fake_id(message), 8);
   }
 }
@@ -285,86 +283,86 @@ UNIT_TEST(test_a_child_has_no_map)
 /* ---- a hostile peer ---- */
 
 struct hostility {
-  void (*act)(struct fake_rings *rings);
+  void (*act)(struct ring_end *rings);
   enum jp_client_status status;
   const char *words;
 };
 
 /* Shows so many bytes of the ring more, whatever is in it. */
-static void show(struct fake_rings *rings, uint64_t count)
+static void show(struct ring_end *rings, uint64_t count)
 {
-  atomic_fetch_add(&rings->writer.mine->written, count);
+  atomic_fetch_add(&rings->out.mine->written, count);
 }
 
-static void put_head(struct fake_rings *rings, uint32_t kind, uint32_t length)
+static void put_head(struct ring_end *rings, uint32_t kind, uint32_t length)
 {
   uint64_t head = (uint64_t)kind << 32 | length;
-  memcpy(rings->writer.bytes + rings->writer.offset, &head, sizeof head);
+  memcpy(rings->out.bytes + rings->out.offset, &head, sizeof head);
   show(rings, sizeof head);
 }
 
-static void put_unknown_kind(struct fake_rings *rings)
+static void put_unknown_kind(struct ring_end *rings)
 {
   put_head(rings, 5, 8);
 }
 
-static void put_kind_zero(struct fake_rings *rings)
+static void put_kind_zero(struct ring_end *rings)
 {
   put_head(rings, 0, 0);
 }
 
-static void put_longest(struct fake_rings *rings)
+static void put_longest(struct ring_end *rings)
 {
   put_head(rings, RING_JSON, UINT32_MAX);
 }
 
-static void put_long_skip(struct fake_rings *rings)
+static void put_long_skip(struct ring_end *rings)
 {
   put_head(rings, RING_SKIP, 4096);
 }
 
-static void put_longest_skip(struct fake_rings *rings)
+static void put_longest_skip(struct ring_end *rings)
 {
   put_head(rings, RING_SKIP, UINT32_MAX);
 }
 
-static void put_empty_message(struct fake_rings *rings)
+static void put_empty_message(struct ring_end *rings)
 {
   put_head(rings, RING_JSON, 0);
 }
 
-static void write_more_than_fits(struct fake_rings *rings)
+static void write_more_than_fits(struct ring_end *rings)
 {
   show(rings, FAKE_RING_SIZE + 8);
 }
 
-static void write_backwards(struct fake_rings *rings)
+static void write_backwards(struct ring_end *rings)
 {
   show(rings, (uint64_t)-8);
 }
 
-static void write_half_way_round(struct fake_rings *rings)
+static void write_half_way_round(struct ring_end *rings)
 {
   show(rings, UINT64_MAX / 2);
 }
 
-static void close_behind_half_a_head(struct fake_rings *rings)
+static void close_behind_half_a_head(struct ring_end *rings)
 {
   show(rings, 4);
   shutdown(rings->fd, SHUT_RDWR);
 }
 
-static void take_what_was_never_written(struct fake_rings *rings)
+static void take_what_was_never_written(struct ring_end *rings)
 {
-  atomic_fetch_add(&rings->reader.mine->taken, 1 << 20);
+  atomic_fetch_add(&rings->in.mine->taken, 1 << 20);
 }
 
-static void take_backwards(struct fake_rings *rings)
+static void take_backwards(struct ring_end *rings)
 {
-  atomic_fetch_sub(&rings->reader.mine->taken, 1 << 20);
+  atomic_fetch_sub(&rings->in.mine->taken, 1 << 20);
 }
 
-static void scribble_everywhere(struct fake_rings *rings)
+static void scribble_everywhere(struct ring_end *rings)
 {
   char *memory = (char *)rings->region.control;
   memset(memory + RING_CONTROL_SIZE, 0xa5, 2 * rings->region.ring_size);
@@ -374,12 +372,12 @@ static void scribble_everywhere(struct fake_rings *rings)
 static void misbehave(struct fake_connection *connection, void *context)
 {
   const struct hostility *hostility = context;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   struct text message;
   char bells[64];
   fake_read(connection, &message);
   hostility->act(rings);
-  fake_rings_ring(rings);
+  ring_end_notify(rings);
   while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
     ;
 }
@@ -406,13 +404,13 @@ UNIT_TEST(test_hostile_peers)
 static void answer_and_misbehave(struct fake_connection *connection, void *context)
 {
   const struct hostility *hostility = context;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   struct text message;
   char bells[64];
   fake_read(connection, &message);
   fake_answer_int(connection, fake_id(message), 8);
   hostility->act(rings);
-  fake_rings_ring(rings);
+  ring_end_notify(rings);
   while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
     ;
 }
@@ -442,17 +440,17 @@ UNIT_TEST(test_wrong_reports_of_what_was_taken)
 static void write_noise(struct fake_connection *connection, void *context)
 {
   unsigned *seed = context;
-  struct fake_rings *rings = fake_rings_of(connection);
+  struct ring_end *rings = fake_rings_of(connection);
   struct text message;
   fake_read(connection, &message);
   for (int i = 0; i < 200; i++) {
     uint64_t word;
     for (size_t at = 0; at < FAKE_RING_SIZE; at += sizeof word) {
       word = (uint64_t)rand_r(seed) % 6 << 32 | ((uint64_t)rand_r(seed) % 64);
-      memcpy(rings->writer.bytes + at, &word, sizeof word);
+      memcpy(rings->out.bytes + at, &word, sizeof word);
     }
     show(rings, (uint64_t)rand_r(seed) % 512 * 8);
-    fake_rings_ring(rings);
+    ring_end_notify(rings);
   }
 }
 

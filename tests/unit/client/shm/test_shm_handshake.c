@@ -1,7 +1,7 @@
 /* What the client takes as the peer's response, and what becomes of descriptors. */
 #include "client/shm/shm_handshake.h"
 
-#include "../fake_rings.h"
+#include "../fake_peer.h"
 #include "base/clock.h"
 #include "client/url.h"
 

@@ -18,7 +18,7 @@ enum { MEBIBYTE = 1024 * 1024, TICK_MS = 5, SLEEP_MAX_MS = 1000, RECEIVE_SECONDS
 /* By descriptor, the clients that are connected. */
 static struct {
   atomic_bool is_connected;
-  _Atomic(struct ring_client *) ring; /* NULL: a WebSocket */
+  _Atomic(struct ring_end *) ring; /* NULL: a WebSocket */
 } clients[DESCRIPTORS];
 
 static size_t or_else(size_t value, size_t otherwise)
@@ -131,7 +131,7 @@ int duplex_connect(struct duplex_fixture *f)
   assert_true(fd < DESCRIPTORS);
   atomic_store(&clients[fd].is_connected, true);
   if (f->pool.ring_size > 0) {
-    struct ring_client *client = calloc(1, sizeof *client);
+    struct ring_end *client = calloc(1, sizeof *client);
     assert_non_null(client);
     client->fd = fd;
     begin_sharing(client);
@@ -152,7 +152,7 @@ int duplex_connect(struct duplex_fixture *f)
 void duplex_leave(int fd)
 {
   atomic_store(&clients[fd].is_connected, false);
-  struct ring_client *client = atomic_exchange(&clients[fd].ring, NULL);
+  struct ring_end *client = atomic_exchange(&clients[fd].ring, NULL);
   if (client != NULL)
     ring_region_unmap(&client->region);
   free(client);
@@ -182,7 +182,7 @@ static size_t write_frame(unsigned char *into, const char *text)
 void duplex_send(int fd, const char *text)
 {
   unsigned char frame[132];
-  struct ring_client *client = atomic_load(&clients[fd].ring);
+  struct ring_end *client = atomic_load(&clients[fd].ring);
   if (client != NULL)
     send_message(client, text_of(text));
   else
@@ -191,7 +191,7 @@ void duplex_send(int fd, const char *text)
 
 void duplex_send_nonsense(int fd)
 {
-  struct ring_client *client = atomic_load(&clients[fd].ring);
+  struct ring_end *client = atomic_load(&clients[fd].ring);
   struct buffer frame = {0};
   if (client != NULL) {
     ring_append_frame(&frame, RING_END, TEXT("x"));
@@ -206,7 +206,7 @@ void duplex_send_together(int fd, const char *const *texts)
 {
   unsigned char frames[4096];
   size_t length = 0;
-  struct ring_client *client = atomic_load(&clients[fd].ring);
+  struct ring_end *client = atomic_load(&clients[fd].ring);
   if (client != NULL) {
     struct buffer all = {0};
     for (; *texts != NULL; texts++)
@@ -235,10 +235,10 @@ static bool read_exactly(int fd, void *into, size_t count)
   return true;
 }
 
-static bool receive_from_rings(struct ring_client *client, char text[256])
+static bool receive_from_rings(struct ring_end *client, char text[256])
 {
   struct buffer payload = {0};
-  bool is_message = receive_frame(client, &payload) == RING_JSON;
+  bool is_message = ring_end_read(client, &payload) == RING_JSON;
   assert_true(payload.len < 256);
   snprintf(text, 256, "%.*s", TEXT_ARGS(buffer_text(&payload)));
   buffer_fini(&payload);
@@ -247,7 +247,7 @@ static bool receive_from_rings(struct ring_client *client, char text[256])
 
 bool duplex_receive(int fd, char text[256])
 {
-  struct ring_client *client = atomic_load(&clients[fd].ring);
+  struct ring_end *client = atomic_load(&clients[fd].ring);
   if (client != NULL)
     return receive_from_rings(client, text);
   unsigned char head[2];

@@ -16,7 +16,7 @@ enum { MESSAGE_MAX = 1024 * 1024, RING_SIZE = 4 * RING_SIZE_STEP };
 
 struct fixture {
   struct duplex_fixture server;
-  struct ring_client c;
+  struct ring_end c;
 };
 
 static inline int shm_fixture_open(void **state, struct duplex_options options)

@@ -147,7 +147,7 @@ UNIT_TEST_WITH(a_client_that_does_not_read_waits_for_itself, open_plain, shm_fix
   int64_t until = clock_now_ms() + 300;
   while (clock_now_ms() < until) {
     sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
-    show_written(&f->c);
+    ring_end_publish(&f->c);
     usleep(1000);
   }
   assert_true(sent < frames.len);
@@ -160,7 +160,7 @@ UNIT_TEST_WITH(a_client_that_does_not_read_waits_for_itself, open_plain, shm_fix
   close(other);
   for (int i = 0; i < MESSAGES; i++) {
     sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
-    show_written(&f->c);
+    ring_end_publish(&f->c);
     expect_answer(&f->c, (struct text){bytes, LENGTH});
   }
   assert_int_equal(sent, frames.len);
@@ -194,7 +194,7 @@ static void send_until_blocked(struct fixture *f)
     size_t sent = 0;
     while (sent < frame.len && idle < IDLE_LOOKS) {
       size_t count = ring_write(&f->c.out, frame.data + sent, frame.len - sent);
-      show_written(&f->c);
+      ring_end_publish(&f->c);
       sent += count;
       idle = count > 0 ? 0 : idle + 1;
       usleep(count > 0 ? 0 : 1000);
@@ -211,7 +211,7 @@ UNIT_TEST_WITH(who_does_not_read_is_heard_all_the_same, open_plain, shm_fixture_
   int left = 1;
   begin_sharing(&f->c);
   send_until_blocked(f);
-  ring_peer(&f->c);
+  ring_end_notify(&f->c);
   AWAIT(ioctl(f->c.fd, SIOCOUTQ, &left) != 0 || left == 0);
   assert_int_equal(left, 0);
   close(f->c.fd);
@@ -226,7 +226,7 @@ static void expect_no_patience(struct fixture *f, size_t shown)
   buffer_init(&frame);
   ring_append_frame(&frame, RING_JSON, TEXT("a message of some length"));
   assert_int_equal(ring_write(&f->c.out, frame.data, shown), shown);
-  show_written(&f->c);
+  ring_end_publish(&f->c);
   expect_end(&f->c, "the message took too long");
   buffer_fini(&frame);
 }

@@ -17,7 +17,7 @@ static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_
   uint64_t head = (uint64_t)kind << 32 | length;
   memcpy(f->c.out.bytes + f->c.out.offset, &head, sizeof head);
   f->c.region.control->client.written = written;
-  ring_peer(&f->c);
+  ring_end_notify(&f->c);
 }
 
 UNIT_TEST_WITH(wrong_frames_end_the_connection, open_plain, shm_fixture_close)
@@ -60,7 +60,7 @@ UNIT_TEST_WITH(positions_that_change_in_a_message_end_the_connection, open_plain
     put_frame(f, RING_JSON, 100000, 16);
     AWAIT(f->c.region.control->peer.taken >= 16);
     f->c.region.control->client.written = wrong[i];
-    ring_peer(&f->c);
+    ring_end_notify(&f->c);
     expect_end(&f->c, "the positions in shared memory are wrong");
     close(f->c.fd);
     ring_region_unmap(&f->c.region);
@@ -85,7 +85,7 @@ UNIT_TEST_WITH(a_taken_position_that_is_none_drops_the_connection, open_plain, s
   const int64_t since_ms = clock_now_ms();
   do {
     sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
-    show_written(&f->c);
+    ring_end_publish(&f->c);
     ring_writer_await_room(&f->c.out);
     count = recv(f->c.fd, bells, sizeof bells, MSG_DONTWAIT);
     AWAIT_PAUSE(since_ms, "the peer to end the connection");
@@ -109,7 +109,7 @@ UNIT_TEST_WITH(too_much_input_is_cut, open_short_of_input, shm_fixture_close)
   while (ring_read_head(&f->c.in, &kind, &length) == RING_NOTHING) {
     ring_reader_look(&f->c.in);
     sent += ring_write(&f->c.out, frame.data + sent, frame.len - sent);
-    show_written(&f->c);
+    ring_end_publish(&f->c);
     AWAIT_PAUSE(since_ms, "an answer, or the end");
   }
   assert_int_equal(kind, RING_END);

@@ -16,7 +16,7 @@ static int open_large(void **state)
 enum { CLIENTS = 12, CALLS = 400 };
 
 struct other {
-  struct ring_client client;
+  struct ring_end client;
   unsigned seed;
   pthread_t thread;
 };
@@ -129,7 +129,7 @@ UNIT_TEST_WITH(an_answer_does_not_wait_for_the_next_one, open_large, shm_fixture
     ring_append_frame(&frames, RING_JSON, TEXT("first"));
   ring_append_frame(&frames, RING_JSON, TEXT("block"));
   assert_int_equal(ring_write(&f->c.out, frames.data, frames.len), frames.len);
-  show_written(&f->c);
+  ring_end_publish(&f->c);
   for (int i = 0; i < 3; i++)
     expect_answer(&f->c, TEXT("first"));
   stub_wait_inside(&f->server.s.stub, 1);
