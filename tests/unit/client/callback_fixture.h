@@ -35,6 +35,8 @@ struct play {
 #define NESTED(id, within)     CLIENT(HEAD(id) CALL_T "},\"options\":{\"within\":\"" within "\"}}")
 #define ANSWER(id)                                                                                           \
   PEER(HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}")
+#define INT_0                 "{\"type\":\"int\",\"value\":0}"
+#define GIVES                 REQUEST_WITH("1", GIVEN("1"))
 #define GIVEN(id_of_callback) "{\"ref\":{\"callback\":" id_of_callback "}}"
 
 #define CALLBACK(callback)                                                                                   \
@@ -84,8 +86,10 @@ static inline void play_lines(struct fake_connection *connection, void *context)
   }
 }
 
-/* A callback, and what has become of it. */
+/* A callback, what has become of it, and the conversation of its client. */
 struct object {
+  struct play play;
+  struct fake_peer *peer; /* NULL: another object's */
   struct jp_client *client;
   struct jp_callback *callback;
   _Atomic unsigned calls;
@@ -110,7 +114,7 @@ static inline void serve_call(void *context, struct jp_callback_call *call)
     assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-/* config: of which function, released and context are filled in; NULL: no facts. */
+/* config: of which function and context are filled in, and released where it is NULL; NULL: no facts. */
 static inline void object_init(struct object *object, struct jp_client *client,
                                const struct jp_callback_config *given)
 {
@@ -120,7 +124,8 @@ static inline void object_init(struct object *object, struct jp_client *client,
     config = *given;
   config.size = sizeof config;
   config.function = serve_call;
-  config.released = count_release;
+  if (config.released == NULL)
+    config.released = count_release;
   config.context = object;
   object->client = client;
   if (jp_callback_create(client, &config, &object->callback, &error) != JP_CLIENT_OK)
@@ -149,19 +154,34 @@ static inline void assert_given(const struct object *object)
     fail_msg("%s", error.text);
 }
 
-/* Ends the peer, and with it the conversation. */
-static inline void end_play(struct fake_peer *peer, const struct play *play)
+/* A client of a peer that plays the object's conversation, and its callback. The configs are NULL or as object_init's. */
+static inline void begin_play(struct object *object, const struct jp_client_config *config,
+                              const struct jp_callback_config *given)
 {
-  fake_peer_stop(peer);
-  if (play->fault[0] != '\0')
-    fail_msg("%s", play->fault);
+  object->peer = fake_peer_start(play_lines, &object->play);
+  object_init(object, fixture_open(object->peer, config), given);
+}
+
+/* Ends the peer, and with it the conversation. */
+static inline void end_play(struct object *object)
+{
+  fake_peer_stop(object->peer);
+  if (object->play.fault[0] != '\0')
+    fail_msg("%s", object->play.fault);
 }
 
 /* The usual end: nobody holds anything. */
-static inline void close_play(struct jp_client *client, struct fake_peer *peer, const struct play *play)
+static inline void close_play(struct object *object)
 {
-  jp_client_close(client);
-  end_play(peer, play);
+  jp_client_close(object->client);
+  end_play(object);
+  assert_int_equal(object->released, 1);
+}
+
+static inline void release_and_close(struct object *object)
+{
+  jp_callback_release(object->callback);
+  close_play(object);
 }
 
 #endif

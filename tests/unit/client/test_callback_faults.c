@@ -43,16 +43,14 @@ UNIT_TEST(test_wrong_messages_end_the_connection)
        "the peer calls the client wrongly: callbacks is no array"},
   };
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-    struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), PEER(wrong[i].message));
-    struct fake_peer *peer = fake_peer_start(play_lines, &play);
-    struct object object = {0};
+    struct object object = {.play = PLAY(GIVES, PEER(wrong[i].message))};
     struct jp_client_error error = {0};
-    object_init(&object, fixture_open(peer, NULL), NULL);
+    begin_play(&object, NULL, NULL);
     assert_int_equal(give_object(&object, 60000, &error), JP_CLIENT_PROTOCOL);
     assert_string_equal(error.text, wrong[i].text);
     jp_callback_release(object.callback);
     assert_int_equal(object.released, 1);
-    close_play(object.client, peer, &play);
+    close_play(&object);
   }
 }
 

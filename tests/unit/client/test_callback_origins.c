@@ -12,15 +12,13 @@
   PEER(HEAD("\"" id "\"") "\"method\":\"callback\",\"params\":{\"callback\":" callback                       \
                           ",\"origin\":\"" origin                                                            \
                           "\",\"interface\":\"a.I\",\"method\":\"f\",\"parameters\":[],\"args\":[]}}")
-#define RETURNED_INT(id) RETURNED(id, "{\"type\":\"int\",\"value\":0}")
+#define RETURNED_INT(id) RETURNED(id, INT_0)
 
 static const struct jp_callback_config by_origin = {.by_origin = true};
 
-/* An object, what its functions tell one another, and the peer that plays for it. */
+/* An object, and what its functions tell one another. */
 struct script {
   struct object object; /* first */
-  struct play *play;
-  struct fake_peer *peer;
   pthread_t waiting;    /* the thread that gives the object */
   pthread_t runners[4]; /* of its calls, in their order */
   sem_t was_returned;
@@ -51,27 +49,22 @@ static void begin_waiting(struct script *script)
   assert_int_equal(pthread_create(&script->waiting, NULL, give, &script->object), 0);
 }
 
-static void open_script(struct script *script, struct play *play,
-                        void (*behave)(struct object *object, struct jp_callback_call *call))
+static void open_script(struct script *script)
 {
-  *script =
-      (struct script){.object = {.behave = behave}, .play = play, .peer = fake_peer_start(play_lines, play)};
   sem_init(&script->was_returned, 0, 0);
-  object_init(&script->object, fixture_open(script->peer, NULL), &by_origin);
+  begin_play(&script->object, NULL, &by_origin);
 }
 
-static void begin_script(struct script *script, struct play *play,
-                         void (*behave)(struct object *object, struct jp_callback_call *call))
+static void begin_script(struct script *script)
 {
-  open_script(script, play, behave);
+  open_script(script);
   begin_waiting(script);
 }
 
 /* Behind the thread that waits. */
 static void close_script(struct script *script)
 {
-  jp_callback_release(script->object.callback);
-  close_play(script->object.client, script->peer, script->play);
+  release_and_close(&script->object);
   sem_destroy(&script->was_returned);
 }
 
@@ -92,10 +85,11 @@ static void process_until(const struct object *object, unsigned calls)
 
 UNIT_TEST(test_a_request_runs_its_own_calls)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
-                          RETURNED_INT("cb-1"), ANSWER("1"));
-  struct script script;
-  begin_script(&script, &play, note_runner);
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
+                              RETURNED_INT("cb-1"), ANSWER("1")),
+                 .behave = note_runner}};
+  begin_script(&script);
   end_script(&script);
   assert_int_equal(script.object.calls, 1);
   assert_true(pthread_equal(script.runners[0], script.waiting));
@@ -104,10 +98,11 @@ UNIT_TEST(test_a_request_runs_its_own_calls)
 /* The object is given by the request that is waited for. */
 UNIT_TEST(test_calls_of_other_threads_are_the_loops)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
-                          RETURNED_INT("cb-1"), ANSWER("1"));
-  struct script script;
-  begin_script(&script, &play, note_runner);
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
+                              RETURNED_INT("cb-1"), ANSWER("1")),
+                 .behave = note_runner}};
+  begin_script(&script);
   process_until(&script.object, 1);
   end_script(&script);
   assert_int_equal(script.object.calls, 1);
@@ -126,12 +121,13 @@ static void ask_in_the_first(struct object *object, struct jp_callback_call *cal
 
 UNIT_TEST(test_nested_requests_run_their_own_calls)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"), NESTED("2", "cb-1"),
-           CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("2"), RETURNED_INT("cb-1"),
-           CALLED_FROM("request", "cb-3", "1"), RETURNED_INT("cb-3"), ANSWER("1"));
-  struct script script;
-  begin_script(&script, &play, ask_in_the_first);
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
+                              NESTED("2", "cb-1"), CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"),
+                              ANSWER("2"), RETURNED_INT("cb-1"), CALLED_FROM("request", "cb-3", "1"),
+                              RETURNED_INT("cb-3"), ANSWER("1")),
+                 .behave = ask_in_the_first}};
+  begin_script(&script);
   process_until(&script.object, 2);
   end_script(&script);
   assert_int_equal(script.object.calls, 3);
@@ -143,11 +139,12 @@ UNIT_TEST(test_nested_requests_run_their_own_calls)
 /* The call that it names was answered, and its function is over. */
 UNIT_TEST(test_a_call_of_one_that_is_over_is_the_loops)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"), RETURNED_INT("cb-1"),
-           CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("1"));
-  struct script script;
-  begin_script(&script, &play, note_runner);
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
+                              RETURNED_INT("cb-1"), CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"),
+                              ANSWER("1")),
+                 .behave = note_runner}};
+  begin_script(&script);
   process_until(&script.object, 2);
   end_script(&script);
   assert_true(pthread_equal(script.runners[0], script.waiting));
@@ -180,11 +177,12 @@ static void *process_two(void *argument)
 /* Where several threads process, one call may wait for another. */
 UNIT_TEST(test_calls_of_other_threads_run_side_by_side)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
-                          CALLED_FROM("thread", "cb-2", "1"), RETURNED_INT("cb-2"), RETURNED_INT("cb-1"));
-  struct script script;
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
+                              CALLED_FROM("thread", "cb-2", "1"), RETURNED_INT("cb-2"), RETURNED_INT("cb-1")),
+                 .behave = wait_for_the_second}};
   pthread_t second;
-  begin_script(&script, &play, wait_for_the_second);
+  begin_script(&script);
   assert_int_equal(pthread_create(&second, NULL, process_two, &script.object), 0);
   process_two(&script.object);
   pthread_join(second, NULL);
@@ -200,10 +198,10 @@ static bool is_readable(struct jp_client *client)
 
 UNIT_TEST(test_answers_are_processed_without_calls)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
-                          RETURNED_INT("cb-1"));
-  struct script script;
-  begin_script(&script, &play, note_runner);
+  struct script script = {.object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"),
+                                                  CALLED_FROM("thread", "cb-1", "1"), RETURNED_INT("cb-1")),
+                                     .behave = note_runner}};
+  begin_script(&script);
   pthread_join(script.waiting, NULL);
   while (!jp_client_await_calls(script.object.client, 0)) {
     assert_true(is_readable(script.object.client));
@@ -219,10 +217,11 @@ UNIT_TEST(test_answers_are_processed_without_calls)
 /* The thread that waits for the answer reads the call, and wakes the one that waits for calls. */
 UNIT_TEST(test_calls_are_awaited_while_another_thread_reads)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
-                          RETURNED_INT("cb-1"), ANSWER("1"));
-  struct script script;
-  open_script(&script, &play, note_runner);
+  struct script script = {
+      .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
+                              RETURNED_INT("cb-1"), ANSWER("1")),
+                 .behave = note_runner}};
+  open_script(&script);
   assert_true(jp_client_descriptor(script.object.client) >= 0);
   assert_false(jp_client_await_calls(script.object.client, 0));
   begin_waiting(&script);

@@ -37,16 +37,14 @@ static void ask_at_the_first(struct object *object, struct jp_callback_call *cal
 /* The second event has come when the first one's function is not over. */
 UNIT_TEST(test_events_wait_for_one_another)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"), EVENT("1", "1"),
-                          EVENT("1", "2"), ANSWER("2"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = ask_at_the_first};
+  struct object object = {.play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"),
+                                       EVENT("1", "1"), EVENT("1", "2"), ANSWER("2"), ANSWER("1")),
+                          .behave = ask_at_the_first};
   next_event = 0;
-  object_init(&object, fixture_open(peer, NULL), &oneway);
+  begin_play(&object, NULL, &oneway);
   assert_given(&object);
   assert_int_equal(object.calls, 3);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 static void ask_in_vain(struct object *object, struct jp_callback_call *call)
@@ -58,17 +56,14 @@ static void ask_in_vain(struct object *object, struct jp_callback_call *call)
 /* Events that come while the function of the first one waits. */
 static void check_bound(const struct jp_client_config *config, const char *words)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"), EVENT("1", "1"),
-                          EVENT("1", "2"), EVENT("1", "3"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"),
+                                       EVENT("1", "1"), EVENT("1", "2"), EVENT("1", "3")),
+                          .behave = ask_in_vain};
   struct jp_client_error error = {0};
-  struct object object = {.behave = ask_in_vain};
-  object_init(&object, fixture_open(peer, config), &oneway);
+  begin_play(&object, config, &oneway);
   assert_int_equal(give_object(&object, 60000, &error), JP_CLIENT_LIMIT);
   assert_non_null(strstr(error.text, words));
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
+  release_and_close(&object);
 }
 
 UNIT_TEST(test_events_that_wait_are_bounded)
@@ -103,6 +98,22 @@ static void count_answer(void *context, enum jp_client_status status, struct jp_
   ++*(unsigned *)context;
 }
 
+/* Until the request that gives it is answered, and it is released, by nothing but jp_client_process. */
+static void send_and_release(struct object *object)
+{
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object->callback)));
+  unsigned answers = 0;
+  assert_int_equal(jp_client_send(object->client, &request, 60000, count_answer, &answers, NULL),
+                   JP_CLIENT_OK);
+  jp_callback_release(object->callback);
+  while (object->released == 0 || answers == 0) {
+    assert_true(is_readable(object->client, 30000));
+    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(answers, 1);
+}
+
 static void send_from_a_call(struct object *object, struct jp_callback_call *call)
 {
   const struct jp_request request = fixture_request();
@@ -113,39 +124,25 @@ static void send_from_a_call(struct object *object, struct jp_callback_call *cal
 
 UNIT_TEST(test_a_program_that_never_waits)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), NESTED("2", "cb-1"),
-                          RETURNED("cb-1", "null"), ANSWER("2"), ANSWER("1"), RELEASED("1", "1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = send_from_a_call};
-  unsigned answers = 0;
-  object_init(&object, fixture_open(peer, NULL), NULL);
-  const struct jp_request request =
-      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
-  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
-                   JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  while (object.released == 0) {
-    assert_true(is_readable(object.client, 30000));
-    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
-  }
+  struct object object = {.play =
+                              PLAY(GIVES, CALLED("cb-1", "1"), NESTED("2", "cb-1"), RETURNED("cb-1", "null"),
+                                   ANSWER("2"), ANSWER("1"), RELEASED("1", "1")),
+                          .behave = send_from_a_call};
+  begin_play(&object, NULL, NULL);
+  send_and_release(&object);
   assert_int_equal(object.calls, 1);
   assert_int_equal(object.value, 1);
-  assert_int_equal(answers, 1);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 /* Java goes on with what the call has begun; somebody runs it later. */
 UNIT_TEST(test_a_call_of_a_request_that_has_timed_out)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"),
-                          RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", INT_0))};
+  begin_play(&object, NULL, NULL);
   assert_int_equal(give_object(&object, 5, NULL), JP_CLIENT_TIMEOUT);
   process_until(&object, 1);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 /* ---- answered later ---- */
@@ -181,31 +178,27 @@ static void answer_on_a_thread(struct object *object, struct jp_callback_call *c
 
 UNIT_TEST(test_answers_of_another_thread)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", F),
-                          ANSWER("1"), CALLED("cb-2", "1"), RETURNED("cb-2", F));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = answer_on_a_thread};
+  struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", F), ANSWER("1"),
+                                       CALLED("cb-2", "1"), RETURNED("cb-2", F)),
+                          .behave = answer_on_a_thread};
   pthread_t thread;
   enum jp_client_status status = JP_CLIENT_PROTOCOL;
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
   object.behave = keep_call;
   process_until(&object, 2);
   assert_int_equal(pthread_create(&thread, NULL, answer_kept, &status), 0);
   pthread_join(thread, NULL);
   assert_int_equal(status, JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
+  release_and_close(&object);
 }
 
 UNIT_TEST(test_a_call_outlives_its_client)
 {
-  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), CALLED("cb-1", "1"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = keep_call};
+  struct object object = {.play = PLAY(REQUEST_WITH("1", ONEWAY("1")), CALLED("cb-1", "1"), ANSWER("1")),
+                          .behave = keep_call};
   struct jp_client_error error;
-  object_init(&object, fixture_open(peer, NULL), &oneway);
+  begin_play(&object, NULL, &oneway);
   assert_given(&object);
   assert_int_equal(object.calls, 1);
   jp_callback_release(object.callback);
@@ -215,70 +208,59 @@ UNIT_TEST(test_a_call_outlives_its_client)
   assert_int_equal(jp_callback_throw(kept, NULL, NULL, &error), JP_CLIENT_CLOSED);
   assert_string_equal(error.text, "the connection that the call came on has ended");
   assert_int_equal(object.released, 1);
-  end_play(peer, &play);
+  end_play(&object);
 }
 
 /* ---- ends ---- */
 
-struct two_plays {
-  struct play first; /* the peer ends the connection */
-  struct play second;
-};
+static struct play first; /* the peer ends the connection */
 
 static void play_both(struct fake_connection *connection, void *context)
 {
-  struct two_plays *plays = context;
   if (fake_number(connection) == 1)
-    (void)play_through(connection, &plays->first);
+    (void)play_through(connection, &first);
   else
-    play_lines(connection, &plays->second);
+    play_lines(connection, context);
 }
 
 UNIT_TEST(test_another_connection)
 {
-  struct two_plays plays = {
-      .first = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), ANSWER("1"), REQUEST("2")),
-      .second = PLAY(REQUEST_WITH("3", GIVEN("1")), CALLED("cb-1", "1"),
-                     RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"), RELEASED("1", "1"), ANSWER("3"))};
+  first = (struct play)PLAY(GIVES, CALLED("cb-1", "1"), ANSWER("1"), REQUEST("2"));
+  struct object object = {.play = PLAY(REQUEST_WITH("3", GIVEN("1")), CALLED("cb-1", "1"),
+                                       RETURNED("cb-1", INT_0), RELEASED("1", "1"), ANSWER("3")),
+                          .behave = keep_call};
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
-  struct fake_peer *peer = fake_peer_start(play_both, &plays);
-  struct object object = {.behave = keep_call};
-  object_init(&object, fixture_open(peer, &config), NULL);
+  object.peer = fake_peer_start(play_both, &object.play);
+  object_init(&object, fixture_open(object.peer, &config), NULL);
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_CLOSED);
   object.behave = NULL;
   assert_given(&object); /* a new object for Java */
   assert_int_equal(object.calls, 2);
   assert_int_equal(jp_callback_return(kept, NULL, NULL), JP_CLIENT_CLOSED); /* the new cb-1 is another one */
-  jp_callback_release(object.callback);
-  assert_int_equal(object.released, 1);
-  jp_client_close(object.client);
-  end_play(peer, &plays.first);
-  assert_string_equal(plays.second.fault, "");
+  release_and_close(&object);
+  assert_string_equal(first.fault, "");
 }
 
 UNIT_TEST(test_calls_while_the_client_closes)
 {
-  struct play play = PLAY(
-      REQUEST_WITH("1", GIVEN("1")),
-      CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"),
-      RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"), ANSWER("1"),
-      CLIENT(
-          "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{"
-          "\"ref\":4,\"told\":1}]}}"),
-      CLIENT(HEAD("2") "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}}"),
-      CALLED("cb-2", "1"), FAILED_WITH("cb-2", "\"code\":-32602,\"message\":\"the client closes\""),
-      ANSWER("2"));
+  struct object object = {
+      .play = PLAY(GIVES, CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"),
+                   RETURNED("cb-1", INT_0), ANSWER("1"),
+                   CLIENT("{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_"
+                          "object\",\"args\":[{"
+                          "\"ref\":4,\"told\":1}]}}"),
+                   CLIENT(HEAD("2") "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}}"),
+                   CALLED("cb-2", "1"),
+                   FAILED_WITH("cb-2", "\"code\":-32602,\"message\":\"the client closes\""), ANSWER("2"))};
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, &config), NULL);
+  begin_play(&object, &config, NULL);
   assert_given(&object);
   jp_client_close(object.client);
   assert_int_equal(object.calls, 1);
   jp_callback_release(object.callback); /* also after it */
   assert_int_equal(object.released, 1);
-  end_play(peer, &play);
+  end_play(&object);
 }
 
 static void call_from_release(void *context)
@@ -290,49 +272,25 @@ static void call_from_release(void *context)
 
 UNIT_TEST(test_released_may_use_the_client)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"), REQUEST("2"), ANSWER("1"), ANSWER("2"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.client = fixture_open(peer, NULL)};
-  const struct jp_callback_config config = {
-      .size = sizeof config, .function = serve_call, .released = call_from_release, .context = &object};
-  assert_int_equal(jp_callback_create(object.client, &config, &object.callback, NULL), JP_CLIENT_OK);
-  const struct jp_request request =
-      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
-  unsigned answers = 0;
-  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
-                   JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  while (object.released == 0 || answers == 0) {
-    assert_true(is_readable(object.client, 30000));
-    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
-  }
-  close_play(object.client, peer, &play);
+  struct object object = {.play = PLAY(GIVES, RELEASED("1", "1"), REQUEST("2"), ANSWER("1"), ANSWER("2"))};
+  const struct jp_callback_config config = {.released = call_from_release};
+  begin_play(&object, NULL, &config);
+  send_and_release(&object);
+  close_play(&object);
 }
 
 UNIT_TEST(test_a_call_of_what_has_ended)
 {
-  struct play play = PLAY(
-      REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"),
-      CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"), EVENT("1", "0"),
-      FAILED_WITH("cb-1", "\"code\":-32602,\"message\":\"the callback has ended\""), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
-  const struct jp_request request =
-      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
-  unsigned answers = 0;
-  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
-                   JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  while (answers == 0) {
-    assert_true(is_readable(object.client, 30000));
-    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
-  }
+  struct object object = {
+      .play = PLAY(
+          GIVES, RELEASED("1", "1"),
+          CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"), EVENT("1", "0"),
+          FAILED_WITH("cb-1", "\"code\":-32602,\"message\":\"the callback has ended\""), ANSWER("1"))};
+  begin_play(&object, NULL, NULL);
+  send_and_release(&object);
   assert_int_equal(object.calls, 0);
-  assert_int_equal(object.released, 1);
   assert_int_equal(jp_client_ref_count(object.client), 0);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 /* ---- a process that fork has made ---- */
@@ -356,14 +314,11 @@ static void use_in_child(struct object *object, struct jp_callback_call *call)
 
 UNIT_TEST(test_fork)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", "null"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = use_in_child};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", "null"), ANSWER("1")),
+                          .behave = use_in_child};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 UNIT_MAIN

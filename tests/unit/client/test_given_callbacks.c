@@ -7,24 +7,20 @@
 
 UNIT_TEST(test_a_type_comes_in_place_of_the_interfaces)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"type\":\"c.K\",\"borrow\":true},[{\"ref\":{"
-                             "\"callback\":1},\"interfaces\":[\"a.I\"],\"borrow\":true}]"),
-           ANSWER("1"));
+  struct object object = {
+      .play = PLAY(REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"type\":\"c.K\",\"borrow\":true},[{\"ref\":{"
+                                     "\"callback\":1},\"interfaces\":[\"a.I\"],\"borrow\":true}]"),
+                   ANSWER("1"))};
   const char *const interfaces[] = {"a.I", NULL};
   const struct jp_callback_config config = {.interfaces = interfaces, .borrow = true};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), &config);
+  begin_play(&object, NULL, &config);
   const struct jp_argument item = jp_callback_argument(object.callback);
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_as_type("c.K", item), jp_list(NULL, &item, 1)));
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
+  release_and_close(&object);
 }
 
 /* ---- answers of each kind ---- */
@@ -75,22 +71,19 @@ static void return_twice(struct object *object, struct jp_callback_call *call)
 /* A request, one call within it, and what that is answered. */
 static void check_answer(void (*behave)(struct object *, struct jp_callback_call *), struct line answer)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")),
-                          CALLED_WITH("cb-7", "1", "\"a.E\"", "{\"type\":\"a.E\",\"null\":false,\"ref\":5}"),
-                          answer, ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = behave};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {
+      .play = PLAY(GIVES, CALLED_WITH("cb-7", "1", "\"a.E\"", "{\"type\":\"a.E\",\"null\":false,\"ref\":5}"),
+                   answer, ANSWER("1")),
+      .behave = behave};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
   assert_int_equal(object.calls, 1);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
+  release_and_close(&object);
 }
 
 UNIT_TEST(test_answers)
 {
-  check_answer(NULL, RETURNED("cb-7", "{\"type\":\"int\",\"value\":0}"));
+  check_answer(NULL, RETURNED("cb-7", INT_0));
   check_answer(say_nothing, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not "
                                                 "answered\""));
   check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no \\\"disk\\\"\",\"data\":{"
@@ -125,18 +118,17 @@ static void ask_in_all_ways(struct object *object, struct jp_callback_call *call
 
 UNIT_TEST(test_what_a_function_asks_is_nested)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"), NESTED("2", "cb-9"), ANSWER("2"),
-           NESTED("3", "cb-3"), ANSWER("3"), REQUEST("4"), ANSWER("4"),
-           CLIENT("{\"jsonrpc\":\"2.0\"," CALL_T "},\"options\":{\"within\":\"cb-9\"}}"),
-           RETURNED("cb-9", "null"), REQUEST("5"), ANSWER("5"), ANSWER("1"), REQUEST("6"), ANSWER("6"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = ask_in_all_ways};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {
+      .play =
+          PLAY(GIVES, CALLED("cb-9", "1"), NESTED("2", "cb-9"), ANSWER("2"), NESTED("3", "cb-3"), ANSWER("3"),
+               REQUEST("4"), ANSWER("4"),
+               CLIENT("{\"jsonrpc\":\"2.0\"," CALL_T "},\"options\":{\"within\":\"cb-9\"}}"),
+               RETURNED("cb-9", "null"), REQUEST("5"), ANSWER("5"), ANSWER("1"), REQUEST("6"), ANSWER("6")),
+      .behave = ask_in_all_ways};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 static void send_chains(struct object *object, struct jp_callback_call *call)
@@ -164,42 +156,37 @@ static void send_chains(struct object *object, struct jp_callback_call *call)
 
 UNIT_TEST(test_the_chains_of_a_function_are_nested)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"),
-           CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
-                  "},\"options\":{\"keep\":false}}]"),
-           PEER("[" RESULT_8("2") "," RESULT_8("3") "]"),
-           CLIENT("[" HEAD("4") CALL_T "},\"options\":{\"threadAffinity\":\"ui\",\"within\":\"cb-9\"}}]"),
-           PEER("[" RESULT_8("4") "]"), CLIENT("[" HEAD("5") CALL_T "},\"options\":{\"within\":\"cb-3\"}}]"),
-           PEER("[" RESULT_8("5") "]"), RETURNED("cb-9", "null"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = send_chains};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {
+      .play = PLAY(
+          GIVES, CALLED("cb-9", "1"),
+          CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
+                 "},\"options\":{\"keep\":false}}]"),
+          PEER("[" RESULT_8("2") "," RESULT_8("3") "]"),
+          CLIENT("[" HEAD("4") CALL_T "},\"options\":{\"threadAffinity\":\"ui\",\"within\":\"cb-9\"}}]"),
+          PEER("[" RESULT_8("4") "]"), CLIENT("[" HEAD("5") CALL_T "},\"options\":{\"within\":\"cb-3\"}}]"),
+          PEER("[" RESULT_8("5") "]"), RETURNED("cb-9", "null"), ANSWER("1")),
+      .behave = send_chains};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 /* ---- refs of arguments ---- */
 
 static void check_refs(bool borrow, const struct line *lines, size_t count)
 {
-  struct play play = {.lines = lines, .count = count};
+  struct object object = {.play = {.lines = lines, .count = count}};
   const struct jp_callback_config config = {.borrow = borrow};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), &config);
+  begin_play(&object, NULL, &config);
   assert_given(&object);
   assert_int_equal(object.calls, 2);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_client_ref_count(object.client), 0);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 #define CALLED_WITH_REF(id, ref)                                                                             \
   CALLED_WITH(id, "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":" ref "}")
-#define INT_0 "{\"type\":\"int\",\"value\":0}"
 #define LET_GO(ref)                                                                                          \
   "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":" ref ",\"told\":1}]}"
 
@@ -207,7 +194,7 @@ static void check_refs(bool borrow, const struct line *lines, size_t count)
 UNIT_TEST(test_refs_are_let_go_of_within_the_call)
 {
   const struct line lines[] = {
-      REQUEST_WITH("1", GIVEN("1")),
+      GIVES,
       CALLED_WITH_REF("cb-1", "4"),
       RETURNED("cb-1", INT_0),
       CALLED_WITH_REF("cb-2", "5"),
@@ -237,13 +224,11 @@ UNIT_TEST(test_borrowed_refs_end_by_themselves)
 
 UNIT_TEST(test_it_ends_when_all_that_was_given_is_released)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), RELEASED("1", "1"), REQUEST_WITH("2", GIVEN("1")),
-           ANSWER("2"), REQUEST_WITH("3", GIVEN("1") "," GIVEN("1")), RELEASED("1", "1"), ANSWER("3"),
-           REQUEST("4"), RELEASED("1", "2"), ANSWER("4"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(GIVES, ANSWER("1"), RELEASED("1", "1"), REQUEST_WITH("2", GIVEN("1")),
+                                       ANSWER("2"), REQUEST_WITH("3", GIVEN("1") "," GIVEN("1")),
+                                       RELEASED("1", "1"), ANSWER("3"), REQUEST("4"), RELEASED("1", "2"),
+                                       ANSWER("4"))};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
   assert_given(&object); /* again: the program has it still */
   const struct jp_argument argument = jp_callback_argument(object.callback);
@@ -255,32 +240,27 @@ UNIT_TEST(test_it_ends_when_all_that_was_given_is_released)
   assert_int_equal(object.released, 0); /* two are on their way yet */
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 1);
-  close_play(object.client, peer, &play);
-  assert_int_equal(object.released, 1);
+  close_play(&object);
 }
 
 UNIT_TEST(test_a_request_that_fails_has_given_it_all_the_same)
 {
-  struct play play =
-      PLAY(REQUEST_WITH("1", GIVEN("1")), PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
-           REQUEST("2"), RELEASED("1", "1"), ANSWER("2"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play =
+                              PLAY(GIVES, PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
+                                   REQUEST("2"), RELEASED("1", "1"), ANSWER("2"))};
+  begin_play(&object, NULL, NULL);
   assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_REMOTE);
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 0);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 1);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 UNIT_TEST(test_a_message_that_is_not_sent_gives_nothing)
 {
-  struct play play = PLAY(REQUEST("1"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(REQUEST("1"), ANSWER("1"))};
+  begin_play(&object, NULL, NULL);
   const struct jp_request request = jp_build_class_method_call(
       "T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback), jp_string("\xFF")));
   struct jp_answer *answer;
@@ -290,17 +270,15 @@ UNIT_TEST(test_a_message_that_is_not_sent_gives_nothing)
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK); /* gives none of these */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 /* The program gives it up while Java has it, gives it again as the same object, and gives it up for good. */
 UNIT_TEST(test_it_is_kept_again)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), REQUEST_WITH("2", GIVEN("1")),
-                          ANSWER("2"), RELEASED("1", "2"), REQUEST("3"), ANSWER("3"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(GIVES, ANSWER("1"), REQUEST_WITH("2", GIVEN("1")), ANSWER("2"),
+                                       RELEASED("1", "2"), REQUEST("3"), ANSWER("3"))};
+  begin_play(&object, NULL, NULL);
   assert_given(&object);
   jp_callback_release(object.callback);
   assert_true(jp_callback_keep(object.callback));
@@ -309,7 +287,7 @@ UNIT_TEST(test_it_is_kept_again)
   assert_int_equal(object.released, 0); /* Java has none; the program has */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 static void keep_ended(void *context)
@@ -321,15 +299,10 @@ static void keep_ended(void *context)
 
 UNIT_TEST(test_what_has_ended_is_not_kept)
 {
-  struct play play = {0};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.client = fixture_open(peer, NULL)};
-  const struct jp_callback_config config = {
-      .size = sizeof config, .function = serve_call, .released = keep_ended, .context = &object};
-  assert_int_equal(jp_callback_create(object.client, &config, &object.callback, NULL), JP_CLIENT_OK);
-  jp_callback_release(object.callback);
-  assert_int_equal(object.released, 1);
-  close_play(object.client, peer, &play);
+  const struct jp_callback_config config = {.released = keep_ended};
+  struct object object = {0};
+  begin_play(&object, NULL, &config);
+  release_and_close(&object);
 }
 
 static struct object other;
@@ -343,12 +316,11 @@ static void return_other(struct object *object, struct jp_callback_call *call)
 
 UNIT_TEST(test_a_result_gives_it_too)
 {
-  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", GIVEN("2")),
-                          CALLED("cb-2", "2"), RETURNED("cb-2", INT_0), ANSWER("1"), REQUEST("2"),
-                          RELEASED("2", "1"), ANSWER("2"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {.behave = return_other};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", GIVEN("2")),
+                                       CALLED("cb-2", "2"), RETURNED("cb-2", INT_0), ANSWER("1"),
+                                       REQUEST("2"), RELEASED("2", "1"), ANSWER("2")),
+                          .behave = return_other};
+  begin_play(&object, NULL, NULL);
   other = (struct object){0};
   object_init(&other, object.client, NULL);
   assert_given(&object);
@@ -357,17 +329,15 @@ UNIT_TEST(test_a_result_gives_it_too)
   assert_int_equal(other.released, 0);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(other.released, 1);
-  jp_callback_release(object.callback);
-  close_play(object.client, peer, &play);
+  release_and_close(&object);
 }
 
 UNIT_TEST(test_a_chain_keeps_what_it_gives)
 {
-  struct play play = PLAY(CLIENT("[" HEAD("1") CALL_T ",\"args\":[" GIVEN("1") "]}}]"), CALLED("cb-1", "1"),
-                          RETURNED("cb-1", INT_0), RELEASED("1", "1"), PEER("[" RESULT_8("1") "]"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
-  struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  struct object object = {.play = PLAY(CLIENT("[" HEAD("1") CALL_T ",\"args\":[" GIVEN("1") "]}}]"),
+                                       CALLED("cb-1", "1"), RETURNED("cb-1", INT_0), RELEASED("1", "1"),
+                                       PEER("[" RESULT_8("1") "]"))};
+  begin_play(&object, NULL, NULL);
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
   struct jp_chain *steps = jp_chain_create(object.client);
@@ -382,15 +352,13 @@ UNIT_TEST(test_a_chain_keeps_what_it_gives)
   assert_int_equal(object.calls, 1);
   assert_int_equal(object.released, 1);
   jp_chain_destroy(chain);
-  close_play(object.client, peer, &play);
+  close_play(&object);
 }
 
 UNIT_TEST(test_a_chain_that_is_not_sent)
 {
-  struct play play = {0};
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {0};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  begin_play(&object, NULL, NULL);
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
   struct jp_chain *chain = jp_chain_create(object.client);
@@ -400,7 +368,7 @@ UNIT_TEST(test_a_chain_that_is_not_sent)
   assert_int_equal(object.released, 0);
   jp_chain_destroy(chain);
   assert_int_equal(object.released, 1);
-  end_play(peer, &play);
+  end_play(&object);
 }
 
 UNIT_MAIN
