@@ -1,10 +1,5 @@
 /* Calls that last: names for their threads, and the line in the log. */
-#include "net/workers/crew.h"
-
-#include "base/clock.h"
-#include "stub_service.h"
-#include "tests/unit/await.h"
-#include "tests/unit/unit.h"
+#include "crew_fixture.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,35 +8,13 @@
 
 enum { MEMBERS = 20, REPORT_MS = 500 };
 
-struct job {
-  struct crew_source source;
-  int64_t since_ms;
-  const char *message;
-};
-
-static struct stub stub;
-static struct rpc_service service;
-static struct crew *crew;
-static struct job jobs[MEMBERS + 1];
+static struct fixture f;
+static struct job jobs[MEMBERS];
 static _Atomic bool names_calls;
 static const struct rpc_worker *workers[MEMBERS];
 static bool was_asked[MEMBERS];
 static _Atomic int held;
 static _Atomic int named;
-
-static void job_turn(struct crew_source *source, struct crew_member *member)
-{
-  struct job *job = (struct job *)(void *)source;
-  struct buffer out;
-  buffer_init(&out);
-  struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
-                                 .source = source,
-                                 .text = text_of(job->message),
-                                 .since_ms = &job->since_ms};
-  if (crew_serve(member, &message, &out, NULL) == CREW_WAIT)
-    crew_submit(crew, source);
-  buffer_fini(&out);
-}
 
 /* The watcher's thread alone asks. */
 static size_t index_of(const struct rpc_worker *worker)
@@ -90,43 +63,30 @@ static void name_call(void *context, struct rpc_worker *own, struct rpc_worker *
 static int set_up(void **state)
 {
   (void)state;
-  struct jp_error error;
   memset(workers, 0, sizeof workers);
-  stub_open(&stub, MEMBERS + RPC_LANES - 1, &service);
-  service.tell_call = tell_call;
-  service.wants_name = wants_name;
-  service.hold_call = hold_call;
-  service.name_call = name_call;
-  const struct crew_config config = {.threads = MEMBERS,
-                                     .threads_max = MEMBERS,
-                                     .linger_ms = 100,
-                                     .busy_timeout_ms = 10,
-                                     .tick_ms = 10,
-                                     .report_ms = REPORT_MS};
-  return crew_create(&config, &crew, &error) != JP_OK || crew_start(crew, &service, &error) != JP_OK;
+  fixture_init(&f, MEMBERS);
+  f.service.tell_call = tell_call;
+  f.service.wants_name = wants_name;
+  f.service.hold_call = hold_call;
+  f.service.name_call = name_call;
+  fixture_start(
+      &f, (struct crew_config){
+              .threads = MEMBERS, .threads_max = MEMBERS, .busy_timeout_ms = 10, .report_ms = REPORT_MS});
+  return 0;
 }
 
 static int tear_down(void **state)
 {
   (void)state;
-  stub_let_go(&stub);
-  bool has_stopped = crew_stop(crew, clock_now_ms() + 60000);
-  crew_destroy(crew);
-  stub_close(&stub);
-  return !has_stopped;
-}
-
-static void submit(size_t i, const char *message)
-{
-  jobs[i] = (struct job){.source.turn = job_turn, .message = message};
-  crew_submit(crew, &jobs[i].source);
+  fixture_close(&f);
+  return 0;
 }
 
 static void block(int count)
 {
   for (int i = 0; i < count; i++)
-    submit((size_t)i, "block");
-  stub_wait_inside(&stub, count);
+    submit(&f, &jobs[i], "block");
+  stub_wait_inside(&f.stub, count);
 }
 
 /* What the log has got, without the time of its lines. */
@@ -213,14 +173,15 @@ UNIT_TEST_WITH(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down)
 {
   static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
-  jobs[0] = (struct job){.source = {.turn = job_turn, .meanwhile = &meanwhile}, .message = "block"};
+  jobs[0] = (struct job){
+      .source = {.turn = job_turn, .meanwhile = &meanwhile}, .stub = &f.stub, .message = "block"};
   int64_t began_ms = clock_now_ms();
-  crew_submit(crew, &jobs[0].source);
-  stub_wait_inside(&stub, 1);
+  crew_submit(f.crew, &jobs[0].source);
+  stub_wait_inside(&f.stub, 1);
   AWAIT(atomic_load(&asked) >= 3);
   assert_true(atomic_load(&first_asked_ms) >= began_ms + 30);
-  stub_let_go(&stub);
-  AWAIT(atomic_load(&stub.served) == 1);
+  stub_let_go(&f.stub);
+  wait_done(&f, &jobs[0]);
 }
 
 UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
@@ -228,9 +189,10 @@ UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
   static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
   for (int i = 0; i < 100; i++) {
-    jobs[0] = (struct job){.source = {.turn = job_turn, .meanwhile = &meanwhile}, .message = "echo"};
-    crew_submit(crew, &jobs[0].source);
-    AWAIT(atomic_load(&stub.served) == i + 1);
+    jobs[0] = (struct job){
+        .source = {.turn = job_turn, .meanwhile = &meanwhile}, .stub = &f.stub, .message = "echo"};
+    crew_submit(f.crew, &jobs[0].source);
+    wait_done(&f, &jobs[0]);
   }
   usleep(100000);
   assert_int_equal(0, atomic_load(&asked));

@@ -1,10 +1,5 @@
 /* Whom a member looks for without a system call, and how it waits meanwhile. */
-#include "net/workers/crew.h"
-#include "tests/unit/await.h"
-
-#include "base/clock.h"
-#include "stub_service.h"
-#include "tests/unit/unit.h"
+#include "crew_fixture.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -81,38 +76,8 @@ static void turn(struct crew_source *source, struct crew_member *member)
   atomic_fetch_add(&ring->turns, 1);
 }
 
-struct fixture {
-  struct stub stub;
-  struct rpc_service service;
-  struct crew *crew;
-};
-
-static void open_crew(struct fixture *f, unsigned threads, bool may_pause)
-{
-  struct jp_error error;
-  stub_open(&f->stub, 10, &f->service);
-  const struct crew_config config = {.threads = threads,
-                                     .threads_max = threads,
-                                     .linger_ms = 100,
-                                     .busy_timeout_ms = 60000,
-                                     .tick_ms = 10,
-                                     .look_ns = LOOK_NS,
-                                     .may_pause = may_pause};
-  assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
-  assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
-}
-
-static void open_fixture(struct fixture *f, bool may_pause)
-{
-  open_crew(f, 2, may_pause);
-}
-
-static void close_fixture(struct fixture *f)
-{
-  assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
-  crew_destroy(f->crew);
-  stub_close(&f->stub);
-}
+#define LOOKING(count, may_pause_)                                                                           \
+  .threads = (count), .threads_max = (count), .look_ns = LOOK_NS, .may_pause = (may_pause_)
 
 static void give_turn(struct fixture *f, struct ring *ring)
 {
@@ -135,75 +100,65 @@ static void stay(struct fixture *f, struct ring *ring)
   } while (!ring->found);
 }
 
-UNIT_TEST(a_client_that_lets_time_pass_is_not_looked_for)
+CREW_TEST(a_client_that_lets_time_pass_is_not_looked_for, LOOKING(2, true))
 {
-  struct fixture f;
-  open_fixture(&f, true);
   struct ring ring = {.source = {.turn = turn, .lookout = &LOOKOUT}, .found_at = INT_MAX};
   for (int i = 0; i < 10; i++) {
-    give_turn(&f, &ring);
+    give_turn(f, &ring);
     assert_int_equal(ring.looks, 0);
     usleep(PAUSE_US);
   }
-  close_fixture(&f);
+  fixture_close(f);
 }
 
-UNIT_TEST(a_client_elsewhere_needs_no_yield)
+CREW_TEST(a_client_elsewhere_needs_no_yield, LOOKING(2, false))
 {
-  struct fixture f;
-  open_fixture(&f, false);
   struct ring ring = {.is_brisk = true, .names_itself = true, .found_at = FOUND_AT};
-  stay(&f, &ring);
+  stay(f, &ring);
   assert_int_equal(ring.looks, FOUND_AT);
   assert_int_equal(atomic_load(&yields), 0);
-  close_fixture(&f);
+  fixture_close(f);
 }
 
-UNIT_TEST(a_client_on_the_same_processor_gets_it_at_once)
+CREW_TEST(a_client_on_the_same_processor_gets_it_at_once, LOOKING(2, true))
 {
-  struct fixture f;
-  open_fixture(&f, true);
   struct ring ring = {.is_brisk = true, .names_itself = true, .is_near = true, .found_at = FOUND_AT};
-  stay(&f, &ring);
+  stay(f, &ring);
   assert_int_equal(atomic_load(&yields), FOUND_AT);
-  close_fixture(&f);
+  fixture_close(f);
 }
 
 UNIT_TEST(a_client_that_names_no_processor_is_where_it_may_be)
 {
   for (int may_pause = 0; may_pause < 2; may_pause++) {
     struct fixture f;
-    open_fixture(&f, may_pause);
+    fixture_open(&f, (struct crew_config){LOOKING(2, may_pause)});
     struct ring ring = {.is_brisk = true, .found_at = FOUND_AT};
     stay(&f, &ring);
     assert_int_equal(atomic_load(&yields), may_pause ? 0 : FOUND_AT);
-    close_fixture(&f);
+    fixture_close(&f);
   }
 }
 
 /* The time without the processor is no part of the look, which would be over otherwise. */
-UNIT_TEST(a_member_that_lost_its_processor_looks_on)
+CREW_TEST(a_member_that_lost_its_processor_looks_on, LOOKING(2, true))
 {
-  struct fixture f;
-  open_fixture(&f, true);
   struct ring ring = {.is_brisk = true, .names_itself = true, .found_at = 6, .nap_at = 1};
-  stay(&f, &ring);
+  stay(f, &ring);
   assert_int_equal(ring.looks, 6);
-  close_fixture(&f);
+  fixture_close(f);
 }
 
-UNIT_TEST(a_look_that_is_slow_ends)
+CREW_TEST(a_look_that_is_slow_ends, LOOKING(2, true))
 {
-  struct fixture f;
-  open_fixture(&f, true);
   struct ring ring = {.source = {.turn = turn, .lookout = &LOOKOUT},
                       .is_brisk = true,
                       .names_itself = true,
                       .found_at = INT_MAX,
                       .always_naps = true};
-  give_turn(&f, &ring);
+  give_turn(f, &ring);
   assert_false(ring.found);
-  close_fixture(&f);
+  fixture_close(f);
 }
 
 /* A source whose client lets time pass, and another one that is ready when its turn ends. */
@@ -252,14 +207,14 @@ static bool is_kept_awake(int64_t pause_ns)
 {
   static const struct crew_lookout lookout = {has_nothing, sleep_on, meet};
   struct fixture f;
-  open_crew(&f, 1, true);
+  fixture_open(&f, (struct crew_config){LOOKING(1, true)});
   struct paced paced = {.source = {.turn = paced_turn, .lookout = &lookout},
                         .crew = f.crew,
                         .next = {.source = {.turn = plain_turn}},
                         .pause_ns = pause_ns};
   crew_submit(f.crew, &paced.source);
   AWAIT(atomic_load(&paced.next.turns) != 0 && !atomic_load(&paced.source.is_awake)); /* it falls asleep */
-  close_fixture(&f);
+  fixture_close(&f);
   assert_int_equal(paced.looks, 0);
   return paced.is_kept;
 }
@@ -313,26 +268,23 @@ static void awake_turn(struct crew_source *source, struct crew_member *member)
     crew_submit(busy->crew, source);
 }
 
-UNIT_TEST(an_event_is_served_beside_ready_work_and_looks_that_find_some)
+CREW_TEST(an_event_is_served_beside_ready_work_and_looks_that_find_some, LOOKING(1, true))
 {
   static const struct crew_lookout lookout = {has_more, sleep_with_nothing, meet};
-  (void)state;
-  struct fixture f;
-  open_crew(&f, 1, true);
-  struct busy ready = {.source = {.turn = ready_turn, .lookout = &lookout}, .crew = f.crew};
-  struct busy awake = {.source = {.turn = awake_turn, .lookout = &lookout}, .crew = f.crew};
+  struct busy ready = {.source = {.turn = ready_turn, .lookout = &lookout}, .crew = f->crew};
+  struct busy awake = {.source = {.turn = awake_turn, .lookout = &lookout}, .crew = f->crew};
   struct ring bell = {.source = {.turn = plain_turn, .lookout = &lookout}};
-  crew_submit(f.crew, &ready.source);
-  crew_submit(f.crew, &awake.source);
+  crew_submit(f->crew, &ready.source);
+  crew_submit(f->crew, &awake.source);
   AWAIT(atomic_load(&awake.turns) >= 1000 && atomic_load(&ready.turns) >= 1000);
   int fds[2];
   assert_int_equal(pipe(fds), 0);
   close(fds[1]);
-  assert_int_equal(crew_watch(f.crew, &bell.source, fds[0], EPOLLIN, NULL), JP_OK);
+  assert_int_equal(crew_watch(f->crew, &bell.source, fds[0], EPOLLIN, NULL), JP_OK);
   AWAIT(atomic_load(&bell.turns) != 0);
   atomic_store(&ready.ends, true);
   atomic_store(&awake.ends, true);
-  close_fixture(&f);
+  fixture_close(f);
   close(fds[0]);
 }
 
