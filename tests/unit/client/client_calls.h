@@ -4,6 +4,8 @@
 #include "jpeer/client.h"
 #include "tests/unit/unit.h"
 
+#include <poll.h>
+
 static inline struct jp_client *fixture_open_url(const char *url, const struct jp_client_config *config)
 {
   struct jp_client *client;
@@ -51,6 +53,59 @@ static inline void fixture_assert_fails(struct jp_client *client, enum jp_client
     fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
   assert_int_equal(error.status, got);
   assert_null(answer);
+}
+
+static inline bool fixture_is_readable(struct jp_client *client, int timeout_ms)
+{
+  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+  return poll(&polled, 1, timeout_ms) == 1;
+}
+
+/* Waits until there is something to process, and does it. */
+static inline void fixture_process(struct jp_client *client)
+{
+  assert_true(fixture_is_readable(client, 60000));
+  assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+}
+
+/* Completions, by how they ended. */
+struct tally {
+  unsigned good;
+  unsigned closed;
+};
+
+static inline void fixture_count(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct tally *tally = context;
+  tally->good += status == JP_CLIENT_OK;
+  tally->closed += status == JP_CLIENT_CLOSED;
+  jp_answer_free(answer);
+}
+
+static inline void fixture_send(struct jp_client *client, struct tally *tally, int count)
+{
+  const struct jp_request request = fixture_request();
+  for (int i = 0; i < count; i++)
+    assert_int_equal(jp_client_send(client, &request, 60000, fixture_count, tally, NULL), JP_CLIENT_OK);
+}
+
+static inline void fixture_process_until(struct jp_client *client, const struct tally *tally, unsigned count)
+{
+  while (tally->good + tally->closed < count) {
+    if (!fixture_is_readable(client, 60000))
+      fail_msg("nothing comes: %u of %u", tally->good, count);
+    (void)!jp_client_process(client, NULL); /* the completions tell */
+  }
+}
+
+/* The caller frees them. */
+static inline char *fixture_letters(size_t length)
+{
+  char *letters = malloc(length + 1);
+  assert_non_null(letters);
+  memset(letters, 'a', length);
+  letters[length] = '\0';
+  return letters;
 }
 
 #endif

@@ -4,16 +4,18 @@
 #include "client_calls.h"
 #include "fake_peer.h"
 
-static inline struct jp_client *fixture_open(const struct fake_peer *peer,
-                                             const struct jp_client_config *config)
+static struct fake_peer *fixture_peer __attribute__((unused)); /* the last one's, for fixture_end */
+
+static inline struct jp_client *fixture_open(struct fake_peer *peer, const struct jp_client_config *config)
 {
+  fixture_peer = peer;
   return fixture_open_url(fake_peer_url(peer), config);
 }
 
-static inline void fixture_close(struct jp_client *client, struct fake_peer *peer)
+static inline void fixture_end(struct jp_client *client)
 {
   jp_client_close(client);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 #endif

@@ -74,21 +74,19 @@ static const struct jp_callback_config oneway = {.oneway = true};
 UNIT_TEST(test_a_burst_is_taken_in_pieces)
 {
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 600};
-  struct fake_peer *peer = fake_peer_start_over("ws+unix", answer_last, NULL);
   struct object object = {.behave = check_order};
-  object_init(&object, fixture_open(peer, &config), &oneway);
+  object_init(&object, fixture_open(fake_peer_start_over("ws+unix", answer_last, NULL), &config), &oneway);
   assert_given(&object);
   assert_int_equal(object.calls, EVENTS);
   jp_callback_release(object.callback);
-  fixture_close(object.client, peer);
+  fixture_end(object.client);
 }
 
 /* A thread that waits for the answer leaves the event, which no socket shows any more. */
 UNIT_TEST(test_what_is_left_wakes_the_loop)
 {
-  struct fake_peer *peer = fake_peer_start_over("ws+unix", answer_first, NULL);
   struct object object = {.behave = check_order};
-  object_init(&object, fixture_open(peer, NULL), &oneway);
+  object_init(&object, fixture_open(fake_peer_start_over("ws+unix", answer_first, NULL), NULL), &oneway);
   struct pollfd polled = {.fd = jp_client_descriptor(object.client), .events = POLLIN};
   assert_given(&object);
   assert_int_equal(object.calls, 0);
@@ -97,7 +95,7 @@ UNIT_TEST(test_what_is_left_wakes_the_loop)
     assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
   }
   jp_callback_release(object.callback);
-  fixture_close(object.client, peer);
+  fixture_end(object.client);
 }
 
 UNIT_MAIN

@@ -100,8 +100,7 @@ static void count_in_order(struct object *object, struct jp_callback_call *call)
 
 UNIT_TEST(test_many_threads)
 {
-  struct fake_peer *peer = fake_peer_start(call_back, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(call_back, NULL), NULL);
   const struct jp_callback_config oneway = {.oneway = true};
   struct object listener = {.behave = count_in_order};
   static struct caller callers[THREADS];
@@ -117,11 +116,8 @@ UNIT_TEST(test_many_threads)
     assert_int_equal(pthread_create(&threads[i], NULL, give_often, &callers[i]), 0);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
-  while (listener.calls < THREADS * CALLS / EVENTS_EVERY) {
-    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 30000), 1);
-    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
-  }
+  while (listener.calls < THREADS * CALLS / EVENTS_EVERY)
+    fixture_process(client);
   assert_int_equal(events, THREADS * CALLS / EVENTS_EVERY);
   for (int i = 0; i < THREADS; i++) {
     assert_int_equal(callers[i].good, CALLS);
@@ -132,7 +128,7 @@ UNIT_TEST(test_many_threads)
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(callers[i].object.released, 1);
   assert_int_equal(listener.released, 1);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 /* ---- a crowd of Java's threads, and one of the program's that is answered by others ---- */
@@ -177,9 +173,8 @@ static void hand_to_a_thread(struct object *object, struct jp_callback_call *cal
 
 UNIT_TEST(test_answers_from_many_threads)
 {
-  struct fake_peer *peer = fake_peer_start(call_at_once, NULL);
   struct object object = {.behave = hand_to_a_thread};
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  object_init(&object, fixture_open(fake_peer_start(call_at_once, NULL), NULL), NULL);
   assert_given(&object);
   assert_int_equal(object.calls, CALLED_AT_ONCE);
   for (int i = 0; i < CALLED_AT_ONCE; i++)
@@ -188,7 +183,7 @@ UNIT_TEST(test_answers_from_many_threads)
   jp_callback_release(object.callback);
   jp_client_close(object.client);
   assert_int_equal(object.released, 1);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 /* ---- deeper and deeper ---- */
@@ -230,12 +225,11 @@ static void *give_deeply(void *context)
 UNIT_TEST(test_depth)
 {
   enum { STACK_SIZE = 256 * 1024 * 1024 };
-  struct fake_peer *peer = fake_peer_start(call_deeper, NULL);
   struct object object = {.behave = go_deeper};
   pthread_attr_t attributes;
   pthread_t thread;
   refused = 0;
-  object_init(&object, fixture_open(peer, NULL), NULL);
+  object_init(&object, fixture_open(fake_peer_start(call_deeper, NULL), NULL), NULL);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_SIZE);
   assert_int_equal(pthread_create(&thread, &attributes, give_deeply, &object), 0);
@@ -244,7 +238,7 @@ UNIT_TEST(test_depth)
   assert_int_equal(object.calls, DEPTH_MAX);
   assert_int_equal(refused, 1);
   jp_callback_release(object.callback);
-  fixture_close(object.client, peer);
+  fixture_end(object.client);
 }
 
 UNIT_MAIN

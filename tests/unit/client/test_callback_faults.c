@@ -68,8 +68,7 @@ static void assert_config(struct jp_client *client, struct jp_callback_config co
 
 UNIT_TEST(test_wrong_configurations)
 {
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
   const struct jp_callback_config good = {.size = sizeof good, .function = serve_call};
   const char *const none[] = {NULL};
   const char *const bad[] = {"a.I", "\xFF", NULL};
@@ -99,7 +98,7 @@ UNIT_TEST(test_wrong_configurations)
   assert_config(client, config, JP_CLIENT_INVALID,
                 "borrow is not for oneway callbacks, whose calls have no answer");
   jp_callback_release(NULL);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 static void assert_request(struct jp_client *client, struct jp_request request, enum jp_client_status status,
@@ -140,7 +139,8 @@ UNIT_TEST(test_wrong_arguments)
   assert_int_equal(object.released, 1);
   jp_client_close(object.client);
   jp_client_close(client);
-  fixture_close(http, peer);
+  jp_client_close(http);
+  fake_peer_stop(peer);
   fake_peer_stop(http_peer);
 }
 

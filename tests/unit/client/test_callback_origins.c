@@ -76,11 +76,8 @@ static void end_script(struct script *script)
 
 static void process_until(const struct object *object, unsigned calls)
 {
-  struct pollfd polled = {.fd = jp_client_descriptor(object->client), .events = POLLIN};
-  while (object->calls < calls) {
-    assert_int_equal(poll(&polled, 1, 30000), 1);
-    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
-  }
+  while (object->calls < calls)
+    fixture_process(object->client);
 }
 
 UNIT_TEST(test_a_request_runs_its_own_calls)
@@ -190,12 +187,6 @@ UNIT_TEST(test_calls_of_other_threads_run_side_by_side)
   assert_int_equal(script.object.calls, 2);
 }
 
-static bool is_readable(struct jp_client *client)
-{
-  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-  return poll(&polled, 1, 30000) == 1;
-}
-
 UNIT_TEST(test_answers_are_processed_without_calls)
 {
   struct script script = {.object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"),
@@ -204,12 +195,12 @@ UNIT_TEST(test_answers_are_processed_without_calls)
   begin_script(&script);
   pthread_join(script.waiting, NULL);
   while (!jp_client_await_calls(script.object.client, 0)) {
-    assert_true(is_readable(script.object.client));
+    assert_true(fixture_is_readable(script.object.client, 30000));
     assert_int_equal(jp_client_process_answers(script.object.client, NULL), JP_CLIENT_OK);
   }
   assert_int_equal(jp_client_process_answers(script.object.client, NULL), JP_CLIENT_OK);
   assert_int_equal(script.object.calls, 0);
-  assert_true(is_readable(script.object.client));
+  assert_true(fixture_is_readable(script.object.client, 30000));
   process_until(&script.object, 1);
   close_script(&script);
 }

@@ -76,18 +76,10 @@ UNIT_TEST(test_events_that_wait_are_bounded)
 
 /* ---- in the program's loop ---- */
 
-static bool is_readable(struct jp_client *client, int timeout_ms)
-{
-  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-  return poll(&polled, 1, timeout_ms) == 1;
-}
-
 static void process_until(const struct object *object, unsigned calls)
 {
-  while (object->calls < calls) {
-    assert_true(is_readable(object->client, 30000));
-    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
-  }
+  while (object->calls < calls)
+    fixture_process(object->client);
   assert_int_equal(object->calls, calls);
 }
 
@@ -107,10 +99,8 @@ static void send_and_release(struct object *object)
   assert_int_equal(jp_client_send(object->client, &request, 60000, count_answer, &answers, NULL),
                    JP_CLIENT_OK);
   jp_callback_release(object->callback);
-  while (object->released == 0 || answers == 0) {
-    assert_true(is_readable(object->client, 30000));
-    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
-  }
+  while (object->released == 0 || answers == 0)
+    fixture_process(object->client);
   assert_int_equal(answers, 1);
 }
 

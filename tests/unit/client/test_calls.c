@@ -64,15 +64,15 @@ UNIT_TEST(test_suggestions)
       {"\"a.Math\"", "Method not found: a.Mat"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct fake_peer *peer = fake_peer_start(answer_with_suggestions, (void *)cases[i][0]);
-    struct jp_client *client = fixture_open(peer, NULL);
+    struct jp_client *client =
+        fixture_open(fake_peer_start(answer_with_suggestions, (void *)cases[i][0]), NULL);
     const struct jp_request request = fixture_request();
     struct jp_answer *answer;
     struct jp_client_error error;
     assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REMOTE);
     assert_string_equal(error.text, cases[i][1]);
     jp_answer_free(answer);
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 
@@ -93,8 +93,7 @@ static void answer_and_await_release(struct fake_connection *connection, void *c
 UNIT_TEST(test_flush_needs_no_message)
 {
   atomic_bool is_released = false;
-  struct fake_peer *peer = fake_peer_start(answer_and_await_release, &is_released);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(answer_and_await_release, &is_released), NULL);
   const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
@@ -104,7 +103,7 @@ UNIT_TEST(test_flush_needs_no_message)
   for (int i = 0; i < 60000 && !atomic_load(&is_released); i++)
     usleep(1000);
   assert_true(atomic_load(&is_released));
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 static void answer_twice(struct fake_connection *connection, void *context)
@@ -119,11 +118,10 @@ static void answer_twice(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_second_answer)
 {
-  struct fake_peer *peer = fake_peer_start(answer_twice, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(answer_twice, NULL), NULL);
   for (int i = 0; i < 10; i++)
     fixture_assert_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- peers that misbehave ---- */
@@ -183,12 +181,11 @@ UNIT_TEST(test_misbehaviour)
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct misbehaviour what = cases[i];
-    struct fake_peer *peer = fake_peer_start(misbehave, &what);
-    struct jp_client *client = fixture_open(peer, NULL);
+    struct jp_client *client = fixture_open(fake_peer_start(misbehave, &what), NULL);
     fixture_assert_fails(client, what.status, what.words);
     fixture_assert_fails(client, what.status, what.words); /* it stays so */
     assert_int_equal(jp_client_pending(client), 0);
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 
@@ -218,11 +215,10 @@ static void answer_in_pieces(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_pieces_and_pings)
 {
-  struct fake_peer *peer = fake_peer_start(answer_in_pieces, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(answer_in_pieces, NULL), NULL);
   for (int i = 0; i < 20; i++)
     fixture_assert_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 enum { PINGS = 400000 };
@@ -245,11 +241,10 @@ static void flood_with_pings(struct fake_connection *connection, void *context)
 UNIT_TEST(test_flood_of_pings)
 {
   unsigned pongs = 0;
-  struct fake_peer *peer = fake_peer_start(flood_with_pings, &pongs);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(flood_with_pings, &pongs), NULL);
   fixture_assert_call(client);
   fixture_assert_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
   assert_in_range(pongs, 1, PINGS / 2);
 }
 

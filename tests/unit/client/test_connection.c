@@ -110,16 +110,15 @@ static void serve_two(struct fake_connection *connection, void *context)
 static void check_reconnects(const char *peer_id, char seen[40])
 {
   const struct jp_client_config config = {.size = sizeof config, .peer_id = peer_id, .reconnects = true};
-  struct fake_peer *peer = fake_peer_start(serve_two, seen);
-  struct jp_client *client = fixture_open(peer, &config);
+  struct jp_client *client = fixture_open(fake_peer_start(serve_two, seen), &config);
   struct jp_client_error error;
   for (unsigned i = 1; i <= 5; i++) {
     assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
     assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
     assert_int_equal(fixture_call(client, 60000, &error), JP_CLIENT_CLOSED);
-    assert_int_equal(fake_peer_connections(peer), i);
+    assert_int_equal(fake_peer_connections(fixture_peer), i);
   }
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 UNIT_TEST(test_the_same_session)
@@ -137,15 +136,14 @@ UNIT_TEST(test_pauses)
 {
   char seen[40] = "";
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
-  struct fake_peer *peer = fake_peer_start(serve_two, seen);
-  struct jp_client *client = fixture_open(peer, &config);
+  struct jp_client *client = fixture_open(fake_peer_start(serve_two, seen), &config);
   for (int i = 0; i < 2; i++)
     assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
-  fake_peer_refuse(peer);
+  fake_peer_refuse(fixture_peer);
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_CLOSED);
   int64_t since = clock_now_ms();
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_REFUSED);
-  fake_peer_accept(peer);
+  fake_peer_accept(fixture_peer);
   struct jp_client_error error;
   enum jp_client_status status = fixture_call(client, 60000, &error);
   if (clock_now_ms() - since < 100) { /* else this machine was too slow to see it */
@@ -158,7 +156,7 @@ UNIT_TEST(test_pauses)
   }
   assert_int_equal(status, JP_CLIENT_OK);
   assert_true(clock_now_ms() - since >= 99);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- fork ---- */
@@ -181,8 +179,7 @@ static int use_in_child(struct jp_client *client, struct jp_ref *ref, struct jp_
 
 UNIT_TEST(test_fork)
 {
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
   const struct jp_request request = jp_build_constructor_call("T", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
@@ -200,7 +197,7 @@ UNIT_TEST(test_fork)
   jp_answer_free(answer);
   jp_client_close(client);
   jp_ref_release(ref); /* after its client */
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 UNIT_MAIN

@@ -72,43 +72,23 @@ static void answer_half(struct fake_connection *connection, void *context)
   buffer_fini(&out);
 }
 
-struct tally {
-  unsigned good;
-  unsigned closed;
-};
-
-static void count_completion(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  struct tally *tally = context;
-  tally->good += status == JP_CLIENT_OK;
-  tally->closed += status == JP_CLIENT_CLOSED;
-  jp_answer_free(answer);
-}
-
 static struct tally send_together(struct jp_client *client)
 {
   struct tally tally = {0};
-  const struct jp_request request = fixture_request();
-  for (int i = 0; i < IN_FLIGHT; i++)
-    assert_int_equal(jp_client_send(client, &request, 60000, count_completion, &tally, NULL), JP_CLIENT_OK);
-  while (tally.good + tally.closed < IN_FLIGHT) {
-    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 5000), 1);
-    (void)!jp_client_process(client, NULL); /* the completions tell */
-  }
+  fixture_send(client, &tally, IN_FLIGHT);
+  fixture_process_until(client, &tally, IN_FLIGHT);
   return tally;
 }
 
 UNIT_TEST(test_close_behind_an_answer)
 {
-  struct fake_peer *peer = fake_peer_start_http(answer_half, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_http(answer_half, NULL), NULL);
   struct tally tally = send_together(client);
   assert_int_equal(tally.good, IN_FLIGHT / 2);
   assert_int_equal(tally.closed, IN_FLIGHT / 2);
   assert_int_equal(send_together(client).good, IN_FLIGHT / 2); /* over another connection */
-  assert_int_equal(fake_peer_connections(peer), 2);
-  fixture_close(client, peer);
+  assert_int_equal(fake_peer_connections(fixture_peer), 2);
+  fixture_end(client);
 }
 
 /* ---- connections that end while nobody uses them ---- */
@@ -123,14 +103,13 @@ static void answer_once(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_idle_end)
 {
-  struct fake_peer *peer = fake_peer_start_http(answer_once, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_http(answer_once, NULL), NULL);
   for (unsigned i = 1; i <= 5; i++) {
     fixture_assert_call(client);
-    fake_peer_await_end(peer, i);
+    fake_peer_await_end(fixture_peer, i);
   }
-  assert_int_equal(fake_peer_connections(peer), 5);
-  fixture_close(client, peer);
+  assert_int_equal(fake_peer_connections(fixture_peer), 5);
+  fixture_end(client);
 }
 
 /* ---- peers that misbehave, or refuse ---- */
@@ -182,11 +161,10 @@ UNIT_TEST(test_misbehaviour)
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct misbehaviour what = cases[i];
-    struct fake_peer *peer = fake_peer_start_http(misbehave, &what);
-    struct jp_client *client = fixture_open(peer, NULL);
+    struct jp_client *client = fixture_open(fake_peer_start_http(misbehave, &what), NULL);
     fixture_assert_fails(client, what.status, what.words);
     assert_int_equal(jp_client_pending(client), 0);
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 
@@ -203,14 +181,13 @@ static void refuse_at_once(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_response_to_nothing)
 {
-  struct fake_peer *peer = fake_peer_start_http(refuse_at_once, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_http(refuse_at_once, NULL), NULL);
   const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REFUSED);
   assert_non_null(strstr(error.text, "503 Service Unavailable: full"));
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* What a notification was answered with concerns nobody, but what is refused for all. */
@@ -229,19 +206,17 @@ static void refuse_notifications(struct fake_connection *connection, void *conte
 UNIT_TEST(test_refused_notification)
 {
   const struct jp_request request = fixture_request();
-  char error_body[] =
+  static char error_body[] =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
-  char forbidden[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
-  struct fake_peer *peer = fake_peer_start_http(refuse_notifications, error_body);
-  struct jp_client *client = fixture_open(peer, NULL);
+  static char forbidden[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+  struct jp_client *client = fixture_open(fake_peer_start_http(refuse_notifications, error_body), NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   fixture_assert_call(client);
-  fixture_close(client, peer);
-  peer = fake_peer_start_http(refuse_notifications, forbidden);
-  client = fixture_open(peer, NULL);
+  fixture_end(client);
+  client = fixture_open(fake_peer_start_http(refuse_notifications, forbidden), NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   fixture_assert_fails(client, JP_CLIENT_REFUSED, "HTTP 403 Forbidden");
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- sizes ---- */
@@ -249,13 +224,12 @@ UNIT_TEST(test_refused_notification)
 /* A request that cannot be written leaves nothing behind. */
 UNIT_TEST(test_request_that_is_wrong)
 {
-  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_http(serve, NULL), NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_INVALID);
   fixture_assert_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 UNIT_MAIN

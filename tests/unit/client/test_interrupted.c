@@ -22,7 +22,7 @@ static bool is_enough(void *context)
   return atomic_fetch_add(&hook->asked, 1) + 1 >= hook->enough;
 }
 
-static struct jp_client *open_with(const struct fake_peer *peer, bool (*interrupted)(void *), void *context)
+static struct jp_client *open_with(struct fake_peer *peer, bool (*interrupted)(void *), void *context)
 {
   const struct jp_client_config config = {
       .size = sizeof config, .interrupted = interrupted, .interrupted_context = context};
@@ -51,8 +51,7 @@ UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
 {
   struct gate gate = {false};
   struct hook hook = {.enough = 2, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
-  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start(answer_late, &gate), is_enough, &hook);
   struct jp_client_error error;
   assert_int_equal(fixture_call(client, JP_FOREVER, &error), JP_CLIENT_INTERRUPTED);
   assert_int_equal(error.status, JP_CLIENT_INTERRUPTED);
@@ -63,7 +62,7 @@ UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
   atomic_store(&gate.is_open, true);
   fixture_assert_call(client);
   assert_int_equal(jp_client_pending(client), 0); /* the late answer was taken */
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 static bool open_gate(void *context)
@@ -76,25 +75,23 @@ static bool open_gate(void *context)
 UNIT_TEST(test_a_wait_goes_on_where_the_function_says_so)
 {
   struct gate gate = {false};
-  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
-  struct jp_client *client = open_with(peer, open_gate, &gate);
+  struct jp_client *client = open_with(fake_peer_start(answer_late, &gate), open_gate, &gate);
   struct jp_client_error error = {.text = "no answer of 8"};
   if (fixture_call(client, JP_FOREVER, &error) != JP_CLIENT_OK)
     fail_msg("%s", error.text);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 UNIT_TEST(test_a_timeout_stays_a_timeout)
 {
   struct gate gate = {false};
   struct hook hook = {.enough = UINT32_MAX, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
-  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start(answer_late, &gate), is_enough, &hook);
   assert_int_equal(fixture_call(client, 1, NULL), JP_CLIENT_TIMEOUT);
   assert_int_equal(fixture_call(client, 600, NULL), JP_CLIENT_TIMEOUT);
   assert_in_range(hook.asked, 1, UINT32_MAX - 1);
   atomic_store(&gate.is_open, true);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- signals ---- */
@@ -128,15 +125,14 @@ UNIT_TEST(test_a_signal_ends_a_wait)
   pthread_t sender;
   const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
   struct sigaction before;
-  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
-  struct jp_client *client = open_with(peer, was_signalled, NULL);
+  struct jp_client *client = open_with(fake_peer_start(answer_late, &gate), was_signalled, NULL);
   assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
   assert_int_equal(pthread_create(&sender, NULL, send_signal, &self), 0);
   assert_int_equal(fixture_call(client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
   pthread_join(sender, NULL);
   assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
   atomic_store(&gate.is_open, true);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- beside other threads ---- */
@@ -159,8 +155,7 @@ UNIT_TEST(test_it_ends_the_wait_of_one_thread)
 {
   struct gate gate = {false};
   struct hook hook = {.enough = 2, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
-  struct call other = {.client = open_with(peer, is_enough, &hook)};
+  struct call other = {.client = open_with(fake_peer_start(answer_late, &gate), is_enough, &hook)};
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, call_once, &other), 0);
   AWAIT(jp_client_pending(other.client) != 0);
@@ -168,7 +163,7 @@ UNIT_TEST(test_it_ends_the_wait_of_one_thread)
   atomic_store(&gate.is_open, true);
   pthread_join(thread, NULL);
   assert_int_equal(other.status, JP_CLIENT_OK);
-  fixture_close(other.client, peer);
+  fixture_end(other.client);
 }
 
 /* A function that takes as long as another thread's call. */
@@ -203,14 +198,13 @@ static void *call_beside(void *context)
 UNIT_TEST(test_others_read_while_it_runs)
 {
   struct slow_hook hook = {.thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(answer_late, &hook.gate);
-  hook.client = open_with(peer, wait_for_other, &hook);
+  hook.client = open_with(fake_peer_start(answer_late, &hook.gate), wait_for_other, &hook);
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, call_beside, &hook), 0);
   fixture_assert_call(hook.client); /* leads: it was there first */
   pthread_join(thread, NULL);
   assert_true(hook.other_is_done);
-  fixture_close(hook.client, peer);
+  fixture_end(hook.client);
 }
 
 /* ---- other waits ---- */
@@ -234,8 +228,7 @@ static void pause_and_return(struct object *object, struct jp_callback_call *cal
 UNIT_TEST(test_calls_from_java_do_not_put_it_off)
 {
   struct hook hook = {.enough = 1, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(call_for_ever, NULL);
-  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start(call_for_ever, NULL), is_enough, &hook);
   struct object object = {.behave = pause_and_return};
   object_init(&object, client, NULL);
   assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_INTERRUPTED);
@@ -243,7 +236,7 @@ UNIT_TEST(test_calls_from_java_do_not_put_it_off)
   jp_callback_release(object.callback);
   jp_client_close(client);
   assert_int_equal(object.released, 1);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 static void read_nothing(struct fake_connection *connection, void *context)
@@ -258,8 +251,7 @@ UNIT_TEST(test_waiting_for_room)
   enum { SIZE = 8 * 1024 * 1024 };
   struct gate gate = {false};
   struct hook hook = {.enough = 1, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start(read_nothing, &gate);
-  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start(read_nothing, &gate), is_enough, &hook);
   struct jp_client_error error;
   char *text = malloc(SIZE);
   assert_non_null(text);
@@ -270,7 +262,7 @@ UNIT_TEST(test_waiting_for_room)
   assert_int_equal(error.status, JP_CLIENT_INTERRUPTED);
   free(text);
   atomic_store(&gate.is_open, true);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* Takes what comes, and answers nothing. */
@@ -287,13 +279,12 @@ static void take_posts(struct fake_connection *connection, void *context)
 UNIT_TEST(test_closing_does_not_ask)
 {
   struct hook hook = {.enough = 1, .thread = pthread_self()};
-  struct fake_peer *peer = fake_peer_start_http(take_posts, NULL);
-  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start_http(take_posts, NULL), is_enough, &hook);
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_INTERRUPTED);
   assert_int_equal(hook.asked, 1);
   jp_client_close(client);
   assert_int_equal(hook.asked, 1);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 UNIT_MAIN

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-struct tally {
+struct progress {
   struct jp_client *client;
   unsigned done;
   unsigned by_status[JP_CLIENT_NO_MEMORY + 1];
@@ -19,46 +19,39 @@ struct tally {
 
 static void count(void *context, enum jp_client_status status, struct jp_answer *answer)
 {
-  struct tally *tally = context;
+  struct progress *progress = context;
   const struct jp_request request = fixture_request();
-  tally->done++;
-  tally->by_status[status]++;
+  progress->done++;
+  progress->by_status[status]++;
   assert_int_equal(answer != NULL, status == JP_CLIENT_OK);
   jp_answer_free(answer);
-  if (tally->to_send > 0) {
-    tally->to_send--;
-    assert_int_equal(jp_client_send(tally->client, &request, 60000, count, tally, NULL), JP_CLIENT_OK);
+  if (progress->to_send > 0) {
+    progress->to_send--;
+    assert_int_equal(jp_client_send(progress->client, &request, 60000, count, progress, NULL), JP_CLIENT_OK);
   }
-  if (tally->to_call > 0) {
-    tally->to_call--;
-    assert_int_equal(fixture_call(tally->client, 60000, NULL), JP_CLIENT_OK);
+  if (progress->to_call > 0) {
+    progress->to_call--;
+    assert_int_equal(fixture_call(progress->client, 60000, NULL), JP_CLIENT_OK);
   }
 }
 
-static void send_one(struct tally *tally, int timeout_ms)
+static void send_one(struct progress *progress, int timeout_ms)
 {
   const struct jp_request request = fixture_request();
-  assert_int_equal(jp_client_send(tally->client, &request, timeout_ms, count, tally, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_send(progress->client, &request, timeout_ms, count, progress, NULL),
+                   JP_CLIENT_OK);
 }
 
-static bool is_readable(struct jp_client *client, int timeout_ms)
+static void process_at_least(struct progress *progress, unsigned done)
 {
-  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-  return poll(&polled, 1, timeout_ms) == 1;
+  while (progress->done < done)
+    fixture_process(progress->client);
 }
 
-static void process_at_least(struct tally *tally, unsigned done)
+static void process_until(struct progress *progress, unsigned done)
 {
-  while (tally->done < done) {
-    assert_true(is_readable(tally->client, 5000));
-    assert_int_equal(jp_client_process(tally->client, NULL), JP_CLIENT_OK);
-  }
-}
-
-static void process_until(struct tally *tally, unsigned done)
-{
-  process_at_least(tally, done);
-  assert_int_equal(tally->done, done);
+  process_at_least(progress, done);
+  assert_int_equal(progress->done, done);
 }
 
 /* Answers all, but those to the first `context` requests once another one has come. */
@@ -81,53 +74,50 @@ static void answer_later(struct fake_connection *connection, void *context)
 UNIT_TEST(test_a_caller_reads_for_the_loop)
 {
   unsigned late = 3;
-  struct fake_peer *peer = fake_peer_start(answer_later, &late);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(answer_later, &late), NULL)};
   for (int i = 0; i < 3; i++)
-    send_one(&tally, 5000);
-  assert_false(is_readable(tally.client, 50));
-  assert_int_equal(fixture_call(tally.client, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(tally.done, 0); /* completions run in jp_client_process alone */
-  assert_true(is_readable(tally.client, 0));
-  process_until(&tally, 3);
-  assert_false(is_readable(tally.client, 0));
-  fixture_close(tally.client, peer);
+    send_one(&progress, 5000);
+  assert_false(fixture_is_readable(progress.client, 50));
+  assert_int_equal(fixture_call(progress.client, 60000, NULL), JP_CLIENT_OK);
+  assert_int_equal(progress.done, 0); /* completions run in jp_client_process alone */
+  assert_true(fixture_is_readable(progress.client, 0));
+  process_until(&progress, 3);
+  assert_false(fixture_is_readable(progress.client, 0));
+  fixture_end(progress.client);
 }
 
 UNIT_TEST(test_timeouts)
 {
   unsigned late = 3;
-  struct fake_peer *peer = fake_peer_start(answer_later, &late);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(answer_later, &late), NULL)};
   int64_t before = clock_now_ms();
-  send_one(&tally, 100);
-  send_one(&tally, 50);
-  send_one(&tally, JP_FOREVER);
-  process_at_least(&tally, 1); /* or both, on a slow machine */
+  send_one(&progress, 100);
+  send_one(&progress, 50);
+  send_one(&progress, JP_FOREVER);
+  process_at_least(&progress, 1); /* or both, on a slow machine */
   assert_in_range(clock_now_ms() - before, 49, 60000);
-  process_until(&tally, 2);
+  process_until(&progress, 2);
   assert_in_range(clock_now_ms() - before, 99, 60000);
-  assert_int_equal(tally.by_status[JP_CLIENT_TIMEOUT], 2);
-  assert_int_equal(jp_client_pending(tally.client), 3);
-  assert_false(is_readable(tally.client, 100));
-  send_one(&tally, 5000); /* now the late ones come */
-  process_until(&tally, 4);
-  assert_int_equal(tally.by_status[JP_CLIENT_OK], 2);
-  assert_int_equal(jp_client_pending(tally.client), 0);
-  fixture_close(tally.client, peer);
+  assert_int_equal(progress.by_status[JP_CLIENT_TIMEOUT], 2);
+  assert_int_equal(jp_client_pending(progress.client), 3);
+  assert_false(fixture_is_readable(progress.client, 100));
+  send_one(&progress, 5000); /* now the late ones come */
+  process_until(&progress, 4);
+  assert_int_equal(progress.by_status[JP_CLIENT_OK], 2);
+  assert_int_equal(jp_client_pending(progress.client), 0);
+  fixture_end(progress.client);
 }
 
 UNIT_TEST(test_close)
 {
   unsigned late = 100;
-  struct fake_peer *peer = fake_peer_start(answer_later, &late);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(answer_later, &late), NULL)};
   for (int i = 0; i < 10; i++)
-    send_one(&tally, JP_FOREVER);
-  jp_client_close(tally.client);
-  assert_int_equal(tally.done, 10);
-  assert_int_equal(tally.by_status[JP_CLIENT_CLOSED], 10);
-  fake_peer_stop(peer);
+    send_one(&progress, JP_FOREVER);
+  jp_client_close(progress.client);
+  assert_int_equal(progress.done, 10);
+  assert_int_equal(progress.by_status[JP_CLIENT_CLOSED], 10);
+  fake_peer_stop(fixture_peer);
 }
 
 static void read_one(struct fake_connection *connection, void *context)
@@ -139,44 +129,43 @@ static void read_one(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_a_peer_that_goes)
 {
-  struct fake_peer *peer = fake_peer_start(read_one, NULL);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(read_one, NULL), NULL)};
   struct jp_client_error error;
   for (int i = 0; i < 10; i++) {
     const struct jp_request request = fixture_request();
-    if (jp_client_send(tally.client, &request, 60000, count, &tally, NULL) != JP_CLIENT_OK)
+    if (jp_client_send(progress.client, &request, 60000, count, &progress, NULL) != JP_CLIENT_OK)
       break;
   }
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK) {
-    assert_true(is_readable(tally.client, 5000));
-    status = jp_client_process(tally.client, &error);
+    assert_true(fixture_is_readable(progress.client, 5000));
+    status = jp_client_process(progress.client, &error);
   }
   assert_int_equal(status, JP_CLIENT_CLOSED);
-  assert_in_range(tally.done, 1, 10);
-  assert_int_equal(tally.by_status[JP_CLIENT_CLOSED], tally.done);
-  assert_false(is_readable(tally.client, 50)); /* it is told once, not again and again */
-  assert_int_equal(jp_client_process(tally.client, NULL), JP_CLIENT_CLOSED);
-  fixture_close(tally.client, peer);
+  assert_in_range(progress.done, 1, 10);
+  assert_int_equal(progress.by_status[JP_CLIENT_CLOSED], progress.done);
+  assert_false(fixture_is_readable(progress.client, 50)); /* it is told once, not again and again */
+  assert_int_equal(jp_client_process(progress.client, NULL), JP_CLIENT_CLOSED);
+  fixture_end(progress.client);
 }
 
 UNIT_TEST(test_pending_max)
 {
   unsigned late = 4;
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 4};
-  struct fake_peer *peer = fake_peer_start(answer_later, &late);
-  struct tally tally = {.client = fixture_open(peer, &config)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(answer_later, &late), &config)};
   const struct jp_request request = fixture_request();
   struct jp_client_error error;
   for (int i = 0; i < 4; i++)
-    send_one(&tally, 5000);
-  assert_int_equal(jp_client_send(tally.client, &request, 60000, count, &tally, &error), JP_CLIENT_LIMIT);
+    send_one(&progress, 5000);
+  assert_int_equal(jp_client_send(progress.client, &request, 60000, count, &progress, &error),
+                   JP_CLIENT_LIMIT);
   assert_string_equal(error.text, "4 requests have no answer: 1 more would pass pending_max, 4");
-  assert_int_equal(fixture_call(tally.client, 60000, NULL), JP_CLIENT_LIMIT);
-  assert_int_equal(tally.done, 0);
-  jp_client_close(tally.client);
-  assert_int_equal(tally.done, 4);
-  fake_peer_stop(peer);
+  assert_int_equal(fixture_call(progress.client, 60000, NULL), JP_CLIENT_LIMIT);
+  assert_int_equal(progress.done, 0);
+  jp_client_close(progress.client);
+  assert_int_equal(progress.done, 4);
+  fake_peer_stop(fixture_peer);
 }
 
 /* ---- a peer that does not read ---- */
@@ -192,20 +181,19 @@ UNIT_TEST(test_a_full_socket)
 {
   enum { LONG = 100000, REQUESTS = 50 };
   atomic_bool is_open = false;
-  struct fake_peer *peer = fake_peer_start(serve_behind_gate, &is_open);
-  struct tally tally = {.client = fixture_open(peer, NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(serve_behind_gate, &is_open), NULL)};
   char *text = test_malloc(LONG);
   memset(text, 'x', LONG);
   const struct jp_argument argument = jp_text_argument((struct jp_text){text, LONG});
   const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
   for (int i = 0; i < REQUESTS; i++)
-    assert_int_equal(jp_client_send(tally.client, &request, 20000, count, &tally, NULL), JP_CLIENT_OK);
-  assert_false(is_readable(tally.client, 50));
-  assert_int_equal(fixture_call(tally.client, 50, NULL), JP_CLIENT_TIMEOUT);
+    assert_int_equal(jp_client_send(progress.client, &request, 20000, count, &progress, NULL), JP_CLIENT_OK);
+  assert_false(fixture_is_readable(progress.client, 50));
+  assert_int_equal(fixture_call(progress.client, 50, NULL), JP_CLIENT_TIMEOUT);
   atomic_store(&is_open, true);
-  process_until(&tally, REQUESTS);
-  assert_int_equal(tally.by_status[JP_CLIENT_OK], REQUESTS);
-  fixture_close(tally.client, peer);
+  process_until(&progress, REQUESTS);
+  assert_int_equal(progress.by_status[JP_CLIENT_OK], REQUESTS);
+  fixture_end(progress.client);
   test_free(text);
 }
 

@@ -97,8 +97,7 @@ static void *run_loop(void *context)
 
 UNIT_TEST(test_a_crowd)
 {
-  struct fake_peer *peer = fake_peer_start(answer_shuffled, NULL);
-  struct crowd crowd = {.client = fixture_open(peer, NULL)};
+  struct crowd crowd = {.client = fixture_open(fake_peer_start(answer_shuffled, NULL), NULL)};
   pthread_t threads[THREADS];
   unsigned callers = 0;
   for (int i = 0; i < THREADS; i++) {
@@ -114,7 +113,7 @@ UNIT_TEST(test_a_crowd)
   assert_int_equal(jp_client_call(crowd.client, &last, 30000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   assert_in_range(jp_client_pending(crowd.client), 0, HELD);
-  fixture_close(crowd.client, peer);
+  fixture_end(crowd.client);
 }
 
 /* ---- closing, and a peer that goes, while they wait ---- */
@@ -137,8 +136,7 @@ static void *wait_for_ever(void *context)
 
 static void check_all_end(unsigned requests, bool ends_first)
 {
-  struct fake_peer *peer = fake_peer_start(swallow, &requests);
-  struct crowd crowd = {.client = fixture_open(peer, NULL)};
+  struct crowd crowd = {.client = fixture_open(fake_peer_start(swallow, &requests), NULL)};
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_for_ever, &crowd), 0);
@@ -154,7 +152,7 @@ static void check_all_end(unsigned requests, bool ends_first)
     fixture_assert_fails(crowd.client, JP_CLIENT_CLOSED, "closed");
   if (ends_first || requests <= THREADS)
     jp_client_close(crowd.client);
-  fake_peer_stop(peer);
+  fake_peer_stop(fixture_peer);
 }
 
 UNIT_TEST(test_close_while_they_wait)
@@ -195,8 +193,7 @@ static void *make_and_release(void *context)
 UNIT_TEST(test_refs_of_many_threads)
 {
   enum { MAKERS = 16 };
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct crowd crowd = {.client = fixture_open(peer, NULL)};
+  struct crowd crowd = {.client = fixture_open(fake_peer_start(fake_serve, NULL), NULL)};
   pthread_t threads[MAKERS];
   for (int i = 0; i < MAKERS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, make_and_release, &crowd), 0);
@@ -204,7 +201,7 @@ UNIT_TEST(test_refs_of_many_threads)
     pthread_join(threads[i], NULL);
   assert_int_equal(crowd.calls, MAKERS * CALLS);
   assert_int_equal(jp_client_ref_count(crowd.client), 0);
-  fixture_close(crowd.client, peer);
+  fixture_end(crowd.client);
 }
 
 UNIT_MAIN

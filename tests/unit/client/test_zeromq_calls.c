@@ -324,29 +324,6 @@ UNIT_TEST(test_misbehaviour)
 
 enum { IN_FLIGHT = 64 };
 
-struct tally {
-  unsigned good;
-  unsigned closed;
-};
-
-static void count_completion(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  struct tally *tally = context;
-  tally->good += status == JP_CLIENT_OK;
-  tally->closed += status == JP_CLIENT_CLOSED;
-  jp_answer_free(answer);
-}
-
-static void process_until(struct jp_client *client, const struct tally *tally, unsigned count)
-{
-  while (tally->good + tally->closed < count) {
-    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    if (poll(&polled, 1, 60000) != 1)
-      fail_msg("nothing comes: %u of %u", tally->good, count);
-    (void)!jp_client_process(client, NULL); /* the completions tell */
-  }
-}
-
 /* Answers half of them, and goes. */
 static void answer_and_go(struct router *router)
 {
@@ -366,13 +343,10 @@ UNIT_TEST(test_last_answers)
     struct router router;
     router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, answer_and_go);
     struct jp_client *client = fixture_open_url(router.url, NULL);
-    const struct jp_request request = fixture_request();
-    for (int sent = 0; sent < IN_FLIGHT; sent++)
-      assert_int_equal(jp_client_send(client, &request, JP_FOREVER, count_completion, &tally, NULL),
-                       JP_CLIENT_OK);
+    fixture_send(client, &tally, IN_FLIGHT);
     if (i % 2 == 0)
       usleep(20000); /* all has come before anything is read */
-    process_until(client, &tally, IN_FLIGHT);
+    fixture_process_until(client, &tally, IN_FLIGHT);
     assert_int_equal(tally.good, IN_FLIGHT / 2);
     assert_int_equal(tally.closed, IN_FLIGHT / 2);
     jp_client_close(client);
@@ -414,16 +388,13 @@ UNIT_TEST(test_loop_and_threads)
   struct router router;
   pthread_t callers[CALLERS];
   struct tally tally = {0};
-  const struct jp_request request = fixture_request();
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
   struct jp_client *client = fixture_open_url(router.url, NULL);
   for (int i = 0; i < CALLERS; i++)
     pthread_create(&callers[i], NULL, call_often, client);
   for (unsigned turn = 1; turn <= TURNS; turn++) {
-    for (int i = 0; i < 16; i++)
-      assert_int_equal(jp_client_send(client, &request, JP_FOREVER, count_completion, &tally, NULL),
-                       JP_CLIENT_OK);
-    process_until(client, &tally, turn * 16);
+    fixture_send(client, &tally, 16);
+    fixture_process_until(client, &tally, turn * 16);
   }
   assert_int_equal(tally.good, TURNS * 16);
   for (int i = 0; i < CALLERS; i++)

@@ -29,14 +29,13 @@ static void expect_call(struct jp_client *client)
 /* One call against the script, and how it ends. */
 static void expect_end(fake_script *script, void *context, enum jp_client_status wanted, const char *words)
 {
-  struct fake_peer *peer = fake_peer_start(script, context);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(script, context), NULL);
   struct jp_client_error error;
   enum jp_client_status status = fixture_call(client, TIMEOUT_MS, &error);
   if (status != wanted || strstr(error.text, words) == NULL)
     fail_msg("wanted %d %s, got %d %s", wanted, words, status, error.text);
   assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* it has ended */
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- messages ---- */
@@ -60,21 +59,12 @@ static void answer_as_long(struct fake_connection *connection, void *context)
   }
 }
 
-static char *make_letters(size_t length)
-{
-  char *letters = malloc(length + 1);
-  memset(letters, 'a', length);
-  letters[length] = '\0';
-  return letters;
-}
-
 UNIT_TEST(test_messages_longer_than_the_ring)
 {
   static const size_t lengths[] = {1, 4000, 4096, 10000, 65536, 300000, 3000000, 100};
-  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL), NULL);
   for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-    char *letters = make_letters(lengths[i]);
+    char *letters = fixture_letters(lengths[i]);
     const struct jp_argument argument = jp_string(letters);
     const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
     struct jp_answer *answer;
@@ -83,7 +73,7 @@ UNIT_TEST(test_messages_longer_than_the_ring)
     jp_answer_free(answer);
     free(letters);
   }
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 static void send_parts(struct fake_connection *connection, void *context)
@@ -103,11 +93,10 @@ static void send_parts(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_a_message_in_parts)
 {
-  struct fake_peer *peer = fake_peer_start(send_parts, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(send_parts, NULL), NULL);
   for (int i = 0; i < 100; i++)
     expect_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 UNIT_TEST(test_answers_over_message_max)
@@ -115,12 +104,11 @@ UNIT_TEST(test_answers_over_message_max)
   static fake_script *const scripts[] = {fake_serve, send_parts};
   const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
-    struct fake_peer *peer = fake_peer_start(scripts[i], NULL);
-    struct jp_client *client = fixture_open(peer, &config);
+    struct jp_client *client = fixture_open(fake_peer_start(scripts[i], NULL), &config);
     struct jp_client_error error;
     assert_int_equal(fixture_call(client, TIMEOUT_MS, &error), JP_CLIENT_LIMIT);
     assert_non_null(strstr(error.text, "message_max, 64 bytes"));
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 
@@ -188,12 +176,11 @@ UNIT_TEST(test_a_busy_peer_is_rung_once)
 {
   enum { CALLS = 100 };
   unsigned bells = 0;
-  struct fake_peer *peer = fake_peer_start(be_awake_and_deaf, &bells);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(be_awake_and_deaf, &bells), NULL);
   expect_call(client); /* for the first one it was still asleep, perhaps */
   for (int i = 0; i < CALLS; i++)
     expect_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
   assert_in_range(bells, CALLS, CALLS + 1);
 }
 
@@ -212,15 +199,14 @@ static void ring_without_end(struct fake_connection *connection, void *context)
 
 UNIT_TEST(test_bells_in_vain)
 {
-  struct fake_peer *peer = fake_peer_start(ring_without_end, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(ring_without_end, NULL), NULL);
   struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
   for (int i = 0; i < 20; i++)
     expect_call(client);
   while (poll(&loop, 1, 0) == 1)
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
   expect_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 /* ---- another transport ---- */
@@ -228,12 +214,11 @@ UNIT_TEST(test_bells_in_vain)
 UNIT_TEST(test_without_memory_it_is_a_websocket)
 {
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
-  struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_NONE, fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, &config);
+  struct jp_client *client = fixture_open(fake_peer_start_shm(FAKE_RING_NONE, fake_serve, NULL), &config);
   for (int i = 0; i < 100; i++)
     expect_call(client);
-  assert_int_equal(fake_peer_connections(peer), 2);
-  fixture_close(client, peer);
+  assert_int_equal(fake_peer_connections(fixture_peer), 2);
+  fixture_end(client);
 }
 
 /* jp_launch does not know whether the peer has ever heard of shared memory. */
@@ -246,7 +231,8 @@ UNIT_TEST(test_where_memory_is_optional_any_refusal_makes_a_websocket)
   assert_non_null(strstr(error.text, "the peer refuses shared memory: 404 Not Found"));
   assert_int_equal(client_open(fake_peer_url(peer), NULL, true, &client, &error), JP_CLIENT_OK);
   expect_call(client);
-  fixture_close(client, peer);
+  jp_client_close(client);
+  fake_peer_stop(peer);
 }
 
 /* ---- fork ---- */
@@ -265,8 +251,7 @@ static bool has_map(void)
 
 UNIT_TEST(test_a_child_has_no_map)
 {
-  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
   expect_call(client);
   assert_true(has_map());
   pid_t child = fork();
@@ -276,7 +261,7 @@ UNIT_TEST(test_a_child_has_no_map)
   int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   expect_call(client);
-  fixture_close(client, peer);
+  fixture_end(client);
   assert_false(has_map());
 }
 
@@ -420,11 +405,10 @@ UNIT_TEST(test_wrong_reports_of_what_was_taken)
 {
   static const struct hostility cases[] = {{.act = take_what_was_never_written}, {.act = take_backwards}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct fake_peer *peer =
-        fake_peer_start_shm(RING_SIZE_MIN, answer_and_misbehave, (void *)(uintptr_t)&cases[i]);
-    struct jp_client *client = fixture_open(peer, NULL);
+    struct jp_client *client = fixture_open(
+        fake_peer_start_shm(RING_SIZE_MIN, answer_and_misbehave, (void *)(uintptr_t)&cases[i]), NULL);
     expect_call(client);
-    char *letters = make_letters(10000);
+    char *letters = fixture_letters(10000);
     const struct jp_argument argument = jp_string(letters);
     const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
     struct jp_answer *answer;
@@ -432,7 +416,7 @@ UNIT_TEST(test_wrong_reports_of_what_was_taken)
     assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, &error), JP_CLIENT_PROTOCOL);
     assert_non_null(strstr(error.text, "a position is wrong"));
     free(letters);
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 
@@ -458,11 +442,10 @@ UNIT_TEST(test_noise)
 {
   for (unsigned i = 0; i < 20; i++) {
     unsigned seed = i;
-    struct fake_peer *peer = fake_peer_start(write_noise, &seed);
-    struct jp_client *client = fixture_open(peer, NULL);
+    struct jp_client *client = fixture_open(fake_peer_start(write_noise, &seed), NULL);
     enum jp_client_status status = fixture_call(client, TIMEOUT_MS, NULL);
     assert_true(status == JP_CLIENT_PROTOCOL || status == JP_CLIENT_CLOSED);
-    fixture_close(client, peer);
+    fixture_end(client);
   }
 }
 

@@ -10,14 +10,6 @@
 
 enum { TIMEOUT_MS = 30000, RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
 
-static char *make_letters(size_t length)
-{
-  char *letters = malloc(length + 1);
-  memset(letters, 'a', length);
-  letters[length] = '\0';
-  return letters;
-}
-
 /* Of all maps of shared memory that this process has, the fake peer's included. */
 static long count_resident_kib(void)
 {
@@ -41,13 +33,12 @@ static long count_resident_kib(void)
 /* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
 UNIT_TEST(test_memory_goes_back)
 {
-  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_shm(RING_SIZE, fake_serve, NULL), NULL);
   assert_true(jp_client_descriptor(client) >= 0);
   for (int i = 0; i < 1000; i++)
     assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
   assert_in_range(count_resident_kib(), 1, SMALL_KIB);
-  char *letters = make_letters(LENGTH);
+  char *letters = fixture_letters(LENGTH);
   const struct jp_argument argument = jp_string(letters);
   const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
   struct jp_answer *answer;
@@ -60,7 +51,7 @@ UNIT_TEST(test_memory_goes_back)
     assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
   }
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 static void note_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
@@ -74,10 +65,9 @@ static void note_answer(void *context, enum jp_client_status status, struct jp_a
 /* A program that has no more calls to make sleeps once, and not later again. */
 UNIT_TEST(test_memory_goes_back_with_the_last_answer)
 {
-  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client *client = fixture_open(fake_peer_start_shm(RING_SIZE, fake_serve, NULL), NULL);
   struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-  char *letters = make_letters(LENGTH);
+  char *letters = fixture_letters(LENGTH);
   const struct jp_argument argument = jp_string(letters);
   const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
   bool is_answered = false;
@@ -89,7 +79,7 @@ UNIT_TEST(test_memory_goes_back_with_the_last_answer)
   }
   assert_in_range(count_resident_kib(), 1, SMALL_KIB);
   free(letters);
-  fixture_close(client, peer);
+  fixture_end(client);
 }
 
 UNIT_MAIN
