@@ -118,12 +118,12 @@ static void *run_router(void *argument)
   return NULL;
 }
 
-static void router_start(struct router *router, const char *endpoint, int type, router_script *script)
+static void router_start(struct router *router, const char *endpoint, router_script *script)
 {
   size_t size = sizeof router->url;
   *router = (struct router){.context = zmq_ctx_new(), .script = script};
   zmq_msg_init(&router->identity);
-  router->socket = zmq_socket(router->context, type);
+  router->socket = zmq_socket(router->context, ZMQ_ROUTER);
   router->control = zmq_socket(router->context, ZMQ_PAIR);
   router->handle = zmq_socket(router->context, ZMQ_PAIR);
   const int one = 1;
@@ -161,6 +161,19 @@ static void serve(struct router *router)
 
 /* ---- a client ---- */
 
+static struct jp_client *open_client(struct router *router, router_script *script,
+                                     const struct jp_client_config *config)
+{
+  router_start(router, "tcp://127.0.0.1:*", script);
+  return fixture_open_url(router->url, config);
+}
+
+static void close_client(struct jp_client *client, struct router *router)
+{
+  jp_client_close(client);
+  router_stop(router);
+}
+
 static void assert_no_connection(const char *url, int timeout_ms, const char *words)
 {
   const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = timeout_ms};
@@ -181,7 +194,7 @@ UNIT_TEST(test_addresses)
                                           "ipc:///tmp/jpeer-test-zeromq"};
   for (size_t i = 0; i < COUNT_OF(endpoints); i++) {
     struct router router;
-    router_start(&router, endpoints[i], ZMQ_ROUTER, serve);
+    router_start(&router, endpoints[i], serve);
     struct jp_client *client = fixture_open_url(router.url, NULL);
     const struct jp_request request = fixture_request();
     for (int calls = 0; calls < 300; calls++) {
@@ -189,8 +202,7 @@ UNIT_TEST(test_addresses)
       assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
     }
     assert_int_equal(jp_client_pending(client), 0);
-    jp_client_close(client);
-    router_stop(&router);
+    close_client(client, &router);
   }
 }
 
@@ -207,7 +219,7 @@ UNIT_TEST(test_no_callbacks)
   const struct jp_argument argument = jp_callback_argument(NULL);
   const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
   struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
+  router_start(&router, "tcp://127.0.0.1:*", serve);
   for (int binary = 0; binary < 2; binary++) {
     const struct jp_client_config config = {.size = sizeof config, .binary = binary == 1};
     struct jp_client *client = fixture_open_url(router.url, &config);
@@ -229,7 +241,7 @@ UNIT_TEST(test_no_callbacks)
 UNIT_TEST(test_nobody)
 {
   struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
+  router_start(&router, "tcp://127.0.0.1:*", serve);
   char url[sizeof router.url];
   memcpy(url, router.url, sizeof url);
   router_stop(&router);
@@ -312,13 +324,11 @@ UNIT_TEST(test_misbehaviour)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct router router;
     space_count = cases[i].spaces;
-    router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, cases[i].script);
-    struct jp_client *client = fixture_open_url(router.url, &config);
+    struct jp_client *client = open_client(&router, cases[i].script, &config);
     fixture_assert_fails(client, cases[i].status, cases[i].words);
     fixture_assert_fails(client, cases[i].status, cases[i].words); /* it stays so */
     assert_int_equal(jp_client_pending(client), 0);
-    jp_client_close(client);
-    router_stop(&router);
+    close_client(client, &router);
   }
 }
 
@@ -341,16 +351,14 @@ UNIT_TEST(test_last_answers)
   for (int i = 0; i < 30; i++) {
     struct tally tally = {0};
     struct router router;
-    router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, answer_and_go);
-    struct jp_client *client = fixture_open_url(router.url, NULL);
+    struct jp_client *client = open_client(&router, answer_and_go, NULL);
     fixture_send(client, &tally, IN_FLIGHT);
     if (i % 2 == 0)
       usleep(20000); /* all has come before anything is read */
     fixture_process_until(client, &tally, IN_FLIGHT);
     assert_int_equal(tally.good, IN_FLIGHT / 2);
     assert_int_equal(tally.closed, IN_FLIGHT / 2);
-    jp_client_close(client);
-    router_stop(&router);
+    close_client(client, &router);
   }
 }
 
@@ -359,17 +367,15 @@ UNIT_TEST(test_reconnection)
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct router router;
   char url[sizeof router.url];
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, go_away);
-  struct jp_client *client = fixture_open_url(router.url, &config);
+  struct jp_client *client = open_client(&router, go_away, &config);
   memcpy(url, router.url, sizeof url);
   for (int i = 0; i < 3; i++) {
     fixture_assert_fails(client, JP_CLIENT_CLOSED, "has closed the connection");
     router_stop(&router);
-    router_start(&router, url, ZMQ_ROUTER, i < 2 ? go_away : serve);
+    router_start(&router, url, i < 2 ? go_away : serve);
   }
   fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
+  close_client(client, &router);
 }
 
 /* ---- many messages ---- */
@@ -388,8 +394,7 @@ UNIT_TEST(test_loop_and_threads)
   struct router router;
   pthread_t callers[CALLERS];
   struct tally tally = {0};
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
+  struct jp_client *client = open_client(&router, serve, NULL);
   for (int i = 0; i < CALLERS; i++)
     pthread_create(&callers[i], NULL, call_often, client);
   for (unsigned turn = 1; turn <= TURNS; turn++) {
@@ -399,8 +404,7 @@ UNIT_TEST(test_loop_and_threads)
   assert_int_equal(tally.good, TURNS * 16);
   for (int i = 0; i < CALLERS; i++)
     pthread_join(callers[i], NULL);
-  jp_client_close(client);
-  router_stop(&router);
+  close_client(client, &router);
 }
 
 /* Reads after a while, counts what came, and answers the last one. */
@@ -425,13 +429,11 @@ UNIT_TEST(test_full_pipe)
   const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, sizeof large})};
   const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
   struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, read_late);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
+  struct jp_client *client = open_client(&router, read_late, NULL);
   for (int i = 0; i < 4000; i++)
     assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
+  close_client(client, &router);
 }
 
 /* The last words of a client arrive, although it closes at once. */
@@ -445,8 +447,7 @@ UNIT_TEST(test_last_words)
 {
   const struct jp_request request = fixture_request();
   struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, count_notifications);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
+  struct jp_client *client = open_client(&router, count_notifications, NULL);
   for (int i = 0; i < 100; i++)
     assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   jp_client_close(client);
@@ -458,8 +459,7 @@ UNIT_TEST(test_last_words)
 UNIT_TEST(test_fork)
 {
   struct router router;
-  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
-  struct jp_client *client = fixture_open_url(router.url, NULL);
+  struct jp_client *client = open_client(&router, serve, NULL);
   fixture_assert_call(client);
   pid_t child = fork();
   if (child == 0) {
@@ -472,8 +472,7 @@ UNIT_TEST(test_fork)
   int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
   fixture_assert_call(client);
-  jp_client_close(client);
-  router_stop(&router);
+  close_client(client, &router);
 }
 
 UNIT_MAIN
