@@ -18,12 +18,20 @@
 
 /* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`; UNIT_MAIN ends a file and runs its tests in the order
  * of their definitions, between a setup and a teardown of the file if it is UNIT_MAIN_WITH. setup, teardown: cmocka's
- * fixture functions. UNIT_TEST_ALSO runs a test another time. */
+ * fixture functions. UNIT_TEST_OF(name, struct fixture *f, setup, teardown) gives the test what setup has put into *state.
+ * UNIT_TEST_ALSO runs a test another time. */
 #define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 #define UNIT_TEST_WITH(name, setup, teardown)                                                                \
   static void name(void **state);                                                                            \
   UNIT_REGISTER(name, name##_register, setup, teardown)                                                      \
   static void name(__attribute__((unused)) void **state)
+#define UNIT_TEST_OF(name, parameter, setup, teardown)                                                       \
+  static void name##_of(parameter);                                                                          \
+  UNIT_TEST_WITH(name, setup, teardown)                                                                      \
+  {                                                                                                          \
+    name##_of(*state);                                                                                       \
+  }                                                                                                          \
+  static void name##_of(parameter)
 #define UNIT_TEST_ALSO(name, setup, teardown) UNIT_REGISTER(name, name##_register_again, setup, teardown)
 #define UNIT_REGISTER(name, function, setup, teardown)                                                       \
   __attribute__((constructor)) static void function(void)                                                    \

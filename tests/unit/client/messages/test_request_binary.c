@@ -37,9 +37,8 @@ static void expect(struct jp_request request, const char *shown)
   if (write(&room, request, NULL) != JP_CLIENT_OK)
     fail_msg("%s instead of %s", room.error.text, shown);
   struct colfer_message message;
-  struct buffer print;
+  struct buffer print = {0};
   struct jp_error fault;
-  buffer_init(&print);
   if (colfer_decode(&colfer_message_type, buffer_text(&room.out), &room.arena, &message, &fault) != JP_OK)
     fail_msg("%s", fault.text);
   colfer_print(&colfer_message_type, &message, &print);

@@ -23,8 +23,7 @@ static void expect_with(struct jp_request request, struct message_json how, cons
 /* members: what stands behind the id. */
 static void expect(struct jp_request request, const char *members)
 {
-  struct buffer json;
-  buffer_init(&json);
+  struct buffer json = {0};
   buffer_printf(&json, "{\"jsonrpc\":\"2.0\",\"id\":1,%s}", members);
   buffer_append_char(&json, '\0');
   expect_with(request, (struct message_json){.id = TEXT("1")}, json.data);
@@ -111,8 +110,7 @@ UNIT_TEST(writes_named_results)
 UNIT_TEST(writes_releases)
 {
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
-  struct buffer out;
-  buffer_init(&out);
+  struct buffer out = {0};
   message_write_release_json(releases, 2, TEXT_ABSENT, TEXT_ABSENT, 0, &out);
   assert_text(
       buffer_text(&out),
@@ -131,8 +129,7 @@ UNIT_TEST(writes_the_epoch_of_the_refs_that_it_names)
 {
   struct jp_ref *ref = stub_ref(7, "T");
   struct jp_client_error error;
-  struct buffer out;
-  buffer_init(&out);
+  struct buffer out = {0};
   stub_ref_set_epoch(ref, 0xabc);
   const struct jp_argument argument = jp_object(ref);
   const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
@@ -190,8 +187,7 @@ UNIT_TEST(writes_the_call_that_a_request_is_within)
 
 UNIT_TEST(adds_the_call_to_a_message)
 {
-  struct buffer out;
-  buffer_init(&out);
+  struct buffer out = {0};
   BUFFER_LITERAL(&out, "[{\"id\":1}");
   message_add_within(&out, false, TEXT("cb-1"));
   assert_text(buffer_text(&out), "[{\"id\":1,\"options\":{\"within\":\"cb-1\"}}");

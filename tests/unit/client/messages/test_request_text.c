@@ -7,8 +7,7 @@ static void assert_written(const char *text, const char *within, const char *exp
 {
   struct request_text request;
   struct jp_client_error error;
-  struct buffer out;
-  buffer_init(&out);
+  struct buffer out = {0};
   const struct message_json how = {.id = TEXT("7"), .within = within == NULL ? TEXT_ABSENT : text_of(within)};
   if (request_text_read(text_of(text), &request, &error) != JP_CLIENT_OK)
     fail_msg("%s: %s", text, error.text);

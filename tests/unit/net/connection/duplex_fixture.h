@@ -50,6 +50,11 @@ void duplex_send_together(int fd, const char *const *texts);
 /* The next message, into a buffer of the caller's; false: the connection has ended. */
 bool duplex_receive(int fd, char text[256]);
 void duplex_expect(int fd, const char *text);
+static inline void duplex_ask(int fd, const char *text, const char *answer)
+{
+  duplex_send(fd, text);
+  duplex_expect(fd, answer);
+}
 /* The next message is a call: its number. */
 unsigned duplex_expect_call(int fd);
 /* Spawns a thread that calls: the number of its call, which may come before the answer. */

@@ -129,9 +129,8 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
 static void serve_nested(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
-  struct buffer out;
+  struct buffer out = {0};
   char text[DUPLEX_TEXT];
-  buffer_init(&out);
   pthread_mutex_lock(&s->lock);
   memcpy(text, s->calls[caller->number].nested, sizeof text);
   s->calls[caller->number].nested[0] = '\0';
@@ -527,30 +526,8 @@ static void close_client(void *context, struct rpc_worker *worker, struct rpc_cl
   atomic_fetch_sub(&s->stub.clients, 1);
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
-{
-  return stub_codecs[RPC_CODEC_JSONRPC]->serve_without_worker(context, message, out, served);
-}
-
-static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
-{
-  return stub_codecs[RPC_CODEC_JSONRPC]->refuse(context, message, reason, out);
-}
-
-static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                   struct buffer *out)
-{
-  stub_codecs[RPC_CODEC_JSONRPC]->reject(context, rejection, beginning, reason, out);
-}
-
-static const struct rpc_codec CODEC = {.name = "duplex",
-                                       .serve = serve,
-                                       .serve_without_worker = serve_without_worker,
-                                       .serve_beside = serve_beside,
-                                       .refuse = refuse,
-                                       .reject = reject};
-static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &CODEC};
+static struct rpc_codec codec; /* the stub's, but for two functions: a struct duplex_service is a stub */
+static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 
 static bool are_exiting(void *context, struct rpc_callbacks *callbacks)
 {
@@ -561,6 +538,10 @@ static bool are_exiting(void *context, struct rpc_callbacks *callbacks)
 void duplex_service_open(struct duplex_service *s)
 {
   stub_open(&s->stub, 200, &s->service);
+  codec = *stub_codecs[RPC_CODEC_JSONRPC];
+  codec.name = "duplex";
+  codec.serve = serve;
+  codec.serve_beside = serve_beside;
   s->service.context = s;
   s->service.codecs = CODECS;
   s->service.client_open = open_client;

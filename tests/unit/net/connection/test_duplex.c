@@ -56,13 +56,7 @@ OPEN(little_room, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024)
 OPEN(little_patience, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50)
 
 /* f: the fixture. What is still connected at the end leaves. */
-#define DUPLEX_TEST(name, open)                                                                              \
-  static void name##_with(struct duplex_fixture *f);                                                         \
-  UNIT_TEST_WITH(name, open, close_fixture)                                                                  \
-  {                                                                                                          \
-    name##_with(*state);                                                                                     \
-  }                                                                                                          \
-  static void name##_with(struct duplex_fixture *f)
+#define DUPLEX_TEST(name, open) UNIT_TEST_OF(name, struct duplex_fixture *f, open, close_fixture)
 
 static void wait_until(const _Atomic int *value, int wanted)
 {
@@ -87,8 +81,7 @@ DUPLEX_TEST(a_thread_reads_the_answer_to_its_own_call, one_thread)
   for (int i = 0; i < 300; i++)
     duplex_answer(fd, duplex_expect_call(fd), i == 299 ? "last" : "x");
   duplex_expect(fd, "got last");
-  duplex_send(fd, "echo");
-  duplex_expect(fd, "echo");
+  duplex_ask(fd, "echo", "echo");
 }
 
 DUPLEX_TEST(a_thread_of_the_application_is_answered_between_requests, one_thread)
@@ -98,8 +91,7 @@ DUPLEX_TEST(a_thread_of_the_application_is_answered_between_requests, one_thread
     char text[20];
     snprintf(text, sizeof text, "joined %d", i);
     duplex_answer(fd, duplex_spawn(fd), text + 7);
-    duplex_send(fd, "join");
-    duplex_expect(fd, text);
+    duplex_ask(fd, "join", text);
   }
 }
 
@@ -227,8 +219,7 @@ DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
   for (int depth = 0; depth < 20; depth++) {
     numbers[depth] = duplex_expect_call(fd);
     snprintf(text, sizeof text, "@%u echo", numbers[depth]);
-    duplex_send(fd, text);
-    duplex_expect(fd, "nested echo");
+    duplex_ask(fd, text, "nested echo");
     snprintf(text, sizeof text, "@%u call 1", numbers[depth]);
     if (depth < 19)
       duplex_send(fd, text);
@@ -246,13 +237,11 @@ DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
   duplex_send(fd, "call 1");
   unsigned number = duplex_expect_call(fd);
   duplex_send(fd, "echo behind");
-  duplex_send(fd, "@999 echo");
-  duplex_expect(fd, "no call 999");
+  duplex_ask(fd, "@999 echo", "no call 999");
   duplex_answer(fd, number, "up");
   duplex_expect(fd, "got up");
   duplex_expect(fd, "echo behind");
-  duplex_send(fd, "@999 echo");
-  duplex_expect(fd, "no call 999");
+  duplex_ask(fd, "@999 echo", "no call 999");
 }
 
 /* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
@@ -296,8 +285,7 @@ DUPLEX_TEST(a_late_second_or_wrong_answer_is_dropped, some_threads)
   duplex_answer(fd, number, "right");
   duplex_answer(fd, number, "twice");
   duplex_expect(fd, "got right");
-  duplex_send(fd, "echo");
-  duplex_expect(fd, "echo");
+  duplex_ask(fd, "echo", "echo");
   assert_int_equal(atomic_load(&f->s.dropped), 3);
 }
 
@@ -384,8 +372,7 @@ static size_t count_input(struct duplex_fixture *f)
 DUPLEX_TEST(a_name_is_told_beside_a_request_that_lasts, one_thread)
 {
   int fd = begin_block(f, "block");
-  duplex_send(fd, "name");
-  duplex_expect(fd, "named");
+  duplex_ask(fd, "name", "named");
   const char *const together[] = {"first", "name", "second", "name", "open", NULL};
   duplex_send_together(fd, together);
   duplex_expect(fd, "named");
@@ -428,6 +415,15 @@ static void send_numbers(int fd, int first)
   duplex_send_together(fd, together);
 }
 
+static void expect_numbers(int fd, int count)
+{
+  for (int i = 0; i < count; i++) {
+    char text[256];
+    assert_true(duplex_receive(fd, text));
+    assert_int_equal(strtol(text, NULL, 10), i);
+  }
+}
+
 /* Its thread waits inside the service, for another client. It reads ahead itself where the request before has left
  * something to do. */
 DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threads)
@@ -449,8 +445,7 @@ DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threa
     }
     stub_wait_inside(&f->s.stub, 1);
     for (int i = 0; i < 20; i++) {
-      duplex_send(fd, "name");
-      duplex_expect(fd, "named");
+      duplex_ask(fd, "name", "named");
     }
     for (int i = 0; i < MANY; i += TOGETHER)
       send_numbers(fd, i);
@@ -460,11 +455,7 @@ DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threa
     assert_true((double)(clock() - before) / CLOCKS_PER_SEC < 0.15); /* nobody looks again and again */
     stub_let_go(&f->s.stub);
     duplex_expect(fd, "wait");
-    for (int i = 0; i < MANY; i++) {
-      char text[256];
-      assert_true(duplex_receive(fd, text));
-      assert_int_equal(strtol(text, NULL, 10), i);
-    }
+    expect_numbers(fd, MANY);
     reopen(f);
   }
 }
@@ -474,18 +465,13 @@ DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others, 
 {
   enum { MANY = 1000 };
   int fd = duplex_connect(f);
-  duplex_send(fd, "open");
-  duplex_expect(fd, "opened");
+  duplex_ask(fd, "open", "opened");
   duplex_send(fd, "wait and call");
   for (int i = 0; i < MANY; i += TOGETHER)
     send_numbers(fd, i);
   duplex_expect(fd, "call");
   duplex_expect(fd, "reads");
-  for (int i = 0; i < MANY; i++) {
-    char text[256];
-    assert_true(duplex_receive(fd, text));
-    assert_int_equal(strtol(text, NULL, 10), i);
-  }
+  expect_numbers(fd, MANY);
 }
 
 /* The first callback of a client that is read ahead. */
@@ -494,8 +480,7 @@ DUPLEX_TEST(a_call_opens_while_input_is_read_ahead, one_thread)
   int fd = duplex_connect(f);
   atomic_store(&f->s.may_leave, false);
   duplex_send(fd, "leave and call");
-  duplex_send(fd, "name");
-  duplex_expect(fd, "named");
+  duplex_ask(fd, "name", "named");
   duplex_send(fd, "echo");
   atomic_store(&f->s.may_leave, true);
   unsigned number = duplex_expect_call(fd);
@@ -503,8 +488,7 @@ DUPLEX_TEST(a_call_opens_while_input_is_read_ahead, one_thread)
   snprintf(nested, sizeof nested, "@%u deep", number);
   duplex_send(fd, nested);
   duplex_expect(fd, "nested deep");
-  duplex_send(fd, "name");
-  duplex_expect(fd, "named");
+  duplex_ask(fd, "name", "named");
   duplex_answer(fd, number, "it");
   duplex_expect(fd, "got it");
   duplex_expect(fd, "echo");
@@ -537,11 +521,7 @@ DUPLEX_TEST(a_client_that_sends_too_much_is_held_back, some_threads)
   assert_true(count_input(f) < 256 * 1024);
   stub_let_go(&f->s.stub);
   duplex_expect(fd, "block");
-  for (int i = 0; i < FLOOD; i++) {
-    char text[256];
-    assert_true(duplex_receive(fd, text));
-    assert_int_equal(strtol(text, NULL, 10), i);
-  }
+  expect_numbers(fd, FLOOD);
   pthread_join(sender, NULL);
   assert_int_equal(atomic_load(&f->s.stub.refused), 0);
 }
@@ -577,8 +557,7 @@ DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
 DUPLEX_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go, some_threads)
 {
   int fd = begin_block(f, "block");
-  duplex_send(fd, "name");
-  duplex_expect(fd, "named");
+  duplex_ask(fd, "name", "named");
   duplex_leave(fd);
   AWAIT(atomic_load(&f->pool.total) == 0);
   stub_let_go(&f->s.stub);

@@ -73,9 +73,8 @@ static int tear_down(void **state)
 
 #define HEAD(length) "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: " length "\r\nX: 1\r\n\r\n"
 
-UNIT_TEST_WITH(test_the_length_may_differ, set_up, tear_down)
+UNIT_TEST_OF(test_the_length_may_differ, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   assert_int_equal(find(heads, HEAD("17")), 0);
   keep(heads, HEAD("17"));
   assert_int_equal(find(heads, HEAD("17")), 17);
@@ -83,9 +82,8 @@ UNIT_TEST_WITH(test_the_length_may_differ, set_up, tear_down)
   assert_int_equal(find(heads, HEAD("05000")), 5000);
 }
 
-UNIT_TEST_WITH(test_nothing_else_may, set_up, tear_down)
+UNIT_TEST_OF(test_nothing_else_may, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   static const char *const others[] = {
       "",
       "P",
@@ -112,9 +110,8 @@ UNIT_TEST_WITH(test_nothing_else_may, set_up, tear_down)
     assert_int_equal(find(heads, others[i]), 0);
 }
 
-UNIT_TEST_WITH(test_limits_hold, set_up, tear_down)
+UNIT_TEST_OF(test_limits_hold, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   static const char head[] = HEAD("17");
   size_t used;
   size_t length;
@@ -148,9 +145,8 @@ UNIT_TEST_WITH(test_a_head_is_known_to_its_site_alone, set_up, tear_down)
   assert_null(http_heads_find(heads, &SITE, text_of(head), HEAD_MAX, MESSAGE_MAX, &used, &length));
 }
 
-UNIT_TEST_WITH(test_what_a_head_says_is_kept, set_up, tear_down)
+UNIT_TEST_OF(test_what_a_head_says_is_kept, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   static const char *const kinds[] = {
       "POST / HTTP/1.0\r\n" JSON "Content-Length:3 \r\n\r\n",
       "POST / HTTP/1.1\r\n" HOST "Connection: close\r\n" JSON "Content-Length: 3\r\n\r\n",
@@ -163,9 +159,8 @@ UNIT_TEST_WITH(test_what_a_head_says_is_kept, set_up, tear_down)
     assert_int_equal(find(heads, kinds[i]), 3);
 }
 
-UNIT_TEST_WITH(test_only_plain_posts_are_kept, set_up, tear_down)
+UNIT_TEST_OF(test_only_plain_posts_are_kept, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   static const char *const kinds[] = {
       "GET /help HTTP/1.1\r\n" HOST "\r\n",
       "POST / HTTP/1.1\r\n" HOST JSON "Content-Length: 0\r\n\r\n",
@@ -182,18 +177,16 @@ UNIT_TEST_WITH(test_only_plain_posts_are_kept, set_up, tear_down)
   }
 }
 
-UNIT_TEST_WITH(test_a_long_head_is_not_kept, set_up, tear_down)
+UNIT_TEST_OF(test_a_long_head_is_not_kept, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   char head[2048];
   snprintf(head, sizeof head, "POST / HTTP/1.1\r\n" HOST JSON "X: %01000d\r\nContent-Length: 3\r\n\r\n", 0);
   keep(heads, head);
   assert_int_equal(find(heads, head), 0);
 }
 
-UNIT_TEST_WITH(test_the_newest_stay, set_up, tear_down)
+UNIT_TEST_OF(test_the_newest_stay, struct http_heads *heads, set_up, tear_down)
 {
-  struct http_heads *heads = *state;
   char head[256];
   for (int i = 0; i < 100; i++) {
     snprintf(head, sizeof head, "POST / HTTP/1.1\r\n" HOST JSON "X: %d\r\nContent-Length: 3\r\n\r\n", i);

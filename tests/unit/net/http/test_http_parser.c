@@ -249,8 +249,7 @@ UNIT_TEST(a_head_that_is_too_long_is_431)
 
 UNIT_TEST(chunk_extensions_have_a_bound)
 {
-  struct buffer bytes;
-  buffer_init(&bytes);
+  struct buffer bytes = {0};
   BUFFER_LITERAL(&bytes, CHUNKED "1;x=");
   for (int i = 0; i < 10000; i++)
     buffer_append_char(&bytes, 'y');
@@ -264,8 +263,7 @@ UNIT_TEST(chunk_extensions_have_a_bound)
 
 UNIT_TEST(trailer_fields_have_the_bound_of_a_head)
 {
-  struct buffer bytes;
-  buffer_init(&bytes);
+  struct buffer bytes = {0};
   BUFFER_LITERAL(&bytes, CHUNKED "1\r\na\r\n0\r\n");
   size_t start = bytes.len;
   while (bytes.len - start < HEAD_MAX - 10)

@@ -31,8 +31,7 @@ static const struct good_case {
 UNIT_TEST(makes_the_request_that_the_target_stands_for)
 {
   for (size_t i = 0; i < COUNT_OF(good); i++) {
-    struct buffer message;
-    buffer_init(&message);
+    struct buffer message = {0};
     struct text query = good[i].query == NULL ? TEXT_ABSENT : text_of(good[i].query);
     assert_null(http_query_to_call(text_of(good[i].procedure), query, &message));
     unit_assert_text(buffer_text(&message), text_of(good[i].message), __FILE__, __LINE__);
@@ -52,8 +51,7 @@ static const struct bad_case {
 UNIT_TEST(refuses_what_cannot_be_read)
 {
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
-    struct buffer message;
-    buffer_init(&message);
+    struct buffer message = {0};
     if (http_query_to_call(text_of(bad[i].procedure), text_of(bad[i].query), &message) == NULL)
       fail_msg("%s?%s was taken", bad[i].procedure, bad[i].query);
     assert_int_equal(message.len, 0);
@@ -63,10 +61,8 @@ UNIT_TEST(refuses_what_cannot_be_read)
 
 static const char *call_with(size_t params)
 {
-  struct buffer query;
-  struct buffer message;
-  buffer_init(&query);
-  buffer_init(&message);
+  struct buffer query = {0};
+  struct buffer message = {0};
   for (size_t i = 0; i < params; i++)
     BUFFER_LITERAL(&query, "a&");
   const char *fault = http_query_to_call(TEXT("m"), buffer_text(&query), &message);

@@ -414,10 +414,9 @@ UNIT_TEST_WITH(origins_that_are_let_in, set_up_origins, tear_down_origins)
 static void check_preflight(const struct http_site *site, const char *fields, const char *expected)
 {
   struct http_route_result route;
-  struct buffer out;
+  struct buffer out = {0};
   assert_int_equal(
       read_route(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &route), 0);
-  buffer_init(&out);
   struct http_response_mode mode = {.is_1_1 = true, .keeps_alive = true, .origin = route.origin};
   http_write_status(&out, mode, &route.response);
   buffer_append_char(&out, '\0');

@@ -62,8 +62,7 @@ void send_message(struct ring_end *c, struct text message)
 
 void expect_frame(struct ring_end *c, uint32_t kind, struct text wanted)
 {
-  struct buffer payload;
-  buffer_init(&payload);
+  struct buffer payload = {0};
   assert_int_equal(ring_end_read(c, &payload), kind);
   assert_true(text_equal(buffer_text(&payload), wanted));
   buffer_fini(&payload);
@@ -76,8 +75,7 @@ void expect_answer(struct ring_end *c, struct text wanted)
 
 void expect_end(struct ring_end *c, const char *reason)
 {
-  struct buffer payload;
-  buffer_init(&payload);
+  struct buffer payload = {0};
   assert_int_equal(ring_end_read(c, &payload), RING_END);
   assert_true(text_equal(buffer_text(&payload), text_of(reason)));
   buffer_clear(&payload);

@@ -16,6 +16,11 @@ void send_frames(struct ring_end *c, const struct buffer *frames);
 void send_message(struct ring_end *c, struct text message);
 void expect_frame(struct ring_end *c, uint32_t kind, struct text wanted);
 void expect_answer(struct ring_end *c, struct text wanted);
+static inline void expect_echo(struct ring_end *c, struct text message)
+{
+  send_message(c, message);
+  expect_answer(c, message);
+}
 /* The peer says why, and closes its side of the socket. */
 void expect_end(struct ring_end *c, const char *reason);
 

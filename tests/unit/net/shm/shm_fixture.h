@@ -45,4 +45,6 @@ static inline int shm_fixture_close(void **state)
   return 0;
 }
 
+#define SHM_TEST(name, open) UNIT_TEST_OF(name, struct fixture *f, open, shm_fixture_close)
+
 #endif

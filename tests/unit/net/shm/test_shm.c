@@ -31,9 +31,8 @@ static void expect_status(int fd, const char *request, const char *begin, const 
 
 /* --- the request --- */
 
-UNIT_TEST_WITH(requests_that_are_none_are_refused, open_plain, shm_fixture_close)
+SHM_TEST(requests_that_are_none_are_refused, open_plain)
 {
-  struct fixture *f = *state;
   static const struct {
     const char *request;
     const char *begin;
@@ -65,9 +64,8 @@ UNIT_TEST_WITH(requests_that_are_none_are_refused, open_plain, shm_fixture_close
 
 /* --- messages --- */
 
-UNIT_TEST_WITH(messages_of_all_lengths_come_back, open_plain, shm_fixture_close)
+SHM_TEST(messages_of_all_lengths_come_back, open_plain)
 {
-  struct fixture *f = *state;
   static const size_t lengths[] = {0,    1,    7,     8,     9,      4087,   4088,
                                    4089, 5000, 16368, 16376, 100000, 300000, MESSAGE_MAX - 1};
   begin_sharing(&f->c);
@@ -76,23 +74,20 @@ UNIT_TEST_WITH(messages_of_all_lengths_come_back, open_plain, shm_fixture_close)
     bytes[i] = (char)('a' + i * 31 % 23);
   for (int round = 0; round < 3; round++) {
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-      send_message(&f->c, (struct text){bytes, lengths[i]});
-      expect_answer(&f->c, (struct text){bytes, lengths[i]});
+      expect_echo(&f->c, (struct text){bytes, lengths[i]});
     }
   }
   free(bytes);
 }
 UNIT_TEST_ALSO(messages_of_all_lengths_come_back, open_small, shm_fixture_close)
 
-UNIT_TEST_WITH(many_in_flight_keep_their_order, open_plain, shm_fixture_close)
+SHM_TEST(many_in_flight_keep_their_order, open_plain)
 {
-  struct fixture *f = *state;
   enum { ROUNDS = 200, IN_FLIGHT = 40 };
   begin_sharing(&f->c);
   char text[32];
   for (int round = 0; round < ROUNDS; round++) {
-    struct buffer frames;
-    buffer_init(&frames);
+    struct buffer frames = {0};
     for (int i = 0; i < IN_FLIGHT; i++) {
       snprintf(text, sizeof text, "%d", round * IN_FLIGHT + i);
       ring_append_frame(&frames, RING_JSON, text_of(text));
@@ -107,9 +102,8 @@ UNIT_TEST_WITH(many_in_flight_keep_their_order, open_plain, shm_fixture_close)
 }
 UNIT_TEST_ALSO(many_in_flight_keep_their_order, open_small, shm_fixture_close)
 
-UNIT_TEST_WITH(streams_come_in_parts, open_plain, shm_fixture_close)
+SHM_TEST(streams_come_in_parts, open_plain)
 {
-  struct fixture *f = *state;
   begin_sharing(&f->c);
   send_message(&f->c, TEXT("stream"));
   send_message(&f->c, TEXT("next"));
@@ -120,9 +114,8 @@ UNIT_TEST_WITH(streams_come_in_parts, open_plain, shm_fixture_close)
   expect_answer(&f->c, TEXT("next"));
 }
 
-UNIT_TEST_WITH(a_stream_that_breaks_ends_the_connection, open_plain, shm_fixture_close)
+SHM_TEST(a_stream_that_breaks_ends_the_connection, open_plain)
 {
-  struct fixture *f = *state;
   begin_sharing(&f->c);
   send_message(&f->c, TEXT("broken stream"));
   expect_frame(&f->c, RING_JSON_PART, TEXT("<"));
@@ -132,15 +125,13 @@ UNIT_TEST_WITH(a_stream_that_breaks_ends_the_connection, open_plain, shm_fixture
 /* --- waiting --- */
 
 /* More answers than the ring and the buffer behind it take: the rest waits for the client. */
-UNIT_TEST_WITH(a_client_that_does_not_read_waits_for_itself, open_plain, shm_fixture_close)
+SHM_TEST(a_client_that_does_not_read_waits_for_itself, open_plain)
 {
-  struct fixture *f = *state;
   enum { MESSAGES = 300, LENGTH = 10000 };
   static char bytes[LENGTH];
   memset(bytes, 'x', sizeof bytes);
   begin_sharing(&f->c);
-  struct buffer frames;
-  buffer_init(&frames);
+  struct buffer frames = {0};
   for (int i = 0; i < MESSAGES; i++)
     ring_append_frame(&frames, RING_JSON, (struct text){bytes, LENGTH});
   size_t sent = 0;
@@ -167,9 +158,8 @@ UNIT_TEST_WITH(a_client_that_does_not_read_waits_for_itself, open_plain, shm_fix
   buffer_fini(&frames);
 }
 
-UNIT_TEST_WITH(a_client_that_never_reads_is_dropped, open_impatient, shm_fixture_close)
+SHM_TEST(a_client_that_never_reads_is_dropped, open_impatient)
 {
-  struct fixture *f = *state;
   static char bytes[RING_SIZE];
   memset(bytes, 'x', sizeof bytes);
   begin_sharing(&f->c);
@@ -186,8 +176,7 @@ static void send_until_blocked(struct fixture *f)
   enum { LENGTH = 10000, IDLE_LOOKS = 50 };
   static char bytes[LENGTH];
   memset(bytes, 'x', sizeof bytes);
-  struct buffer frame;
-  buffer_init(&frame);
+  struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, LENGTH});
   const int64_t since_ms = clock_now_ms();
   for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->c.out.other->wants_room) == RING_AWAKE;) {
@@ -205,9 +194,8 @@ static void send_until_blocked(struct fixture *f)
 }
 
 /* A bell, or the end, that nobody took from the socket would bring the connection back at once, again and again. */
-UNIT_TEST_WITH(who_does_not_read_is_heard_all_the_same, open_plain, shm_fixture_close)
+SHM_TEST(who_does_not_read_is_heard_all_the_same, open_plain)
 {
-  struct fixture *f = *state;
   int left = 1;
   begin_sharing(&f->c);
   send_until_blocked(f);
@@ -222,8 +210,7 @@ UNIT_TEST_WITH(who_does_not_read_is_heard_all_the_same, open_plain, shm_fixture_
 static void expect_no_patience(struct fixture *f, size_t shown)
 {
   begin_sharing(&f->c);
-  struct buffer frame;
-  buffer_init(&frame);
+  struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, TEXT("a message of some length"));
   assert_int_equal(ring_write(&f->c.out, frame.data, shown), shown);
   ring_end_publish(&f->c);
@@ -241,20 +228,17 @@ UNIT_TEST_WITH(less_than_a_head_is_not_waited_for_long, open_impatient, shm_fixt
   expect_no_patience(*state, 3);
 }
 
-UNIT_TEST_WITH(the_end_of_the_server_is_told, open_plain, shm_fixture_close)
+SHM_TEST(the_end_of_the_server_is_told, open_plain)
 {
-  struct fixture *f = *state;
   begin_sharing(&f->c);
-  send_message(&f->c, TEXT("one"));
-  expect_answer(&f->c, TEXT("one"));
+  expect_echo(&f->c, TEXT("one"));
   crew_refuse_all(f->server.crew);
   connection_table_drain(&f->server.table, clock_now_ms() + 1000);
   expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
-UNIT_TEST_WITH(a_call_that_does_not_return_is_answered_at_the_end, open_plain, shm_fixture_close)
+SHM_TEST(a_call_that_does_not_return_is_answered_at_the_end, open_plain)
 {
-  struct fixture *f = *state;
   begin_sharing(&f->c);
   send_message(&f->c, TEXT("block"));
   stub_wait_inside(&f->server.s.stub, 1);

@@ -20,9 +20,18 @@ static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_
   ring_end_notify(&f->c);
 }
 
-UNIT_TEST_WITH(wrong_frames_end_the_connection, open_plain, shm_fixture_close)
+/* The end, and another connection. */
+static void expect_last(struct fixture *f, const char *reason)
 {
-  struct fixture *f = *state;
+  expect_end(&f->c, reason);
+  close(f->c.fd);
+  ring_region_unmap(&f->c.region);
+  AWAIT(atomic_load(&f->server.pool.total) == 0);
+  f->c.fd = duplex_connect_http(&f->server);
+}
+
+SHM_TEST(wrong_frames_end_the_connection, open_plain)
+{
   static const struct {
     uint32_t kind;
     uint32_t length;
@@ -43,17 +52,12 @@ UNIT_TEST_WITH(wrong_frames_end_the_connection, open_plain, shm_fixture_close)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     begin_sharing(&f->c);
     put_frame(f, cases[i].kind, cases[i].length, cases[i].written);
-    expect_end(&f->c, cases[i].reason);
-    close(f->c.fd);
-    ring_region_unmap(&f->c.region);
-    AWAIT(atomic_load(&f->server.pool.total) == 0);
-    f->c.fd = duplex_connect_http(&f->server);
+    expect_last(f, cases[i].reason);
   }
 }
 
-UNIT_TEST_WITH(positions_that_change_in_a_message_end_the_connection, open_plain, shm_fixture_close)
+SHM_TEST(positions_that_change_in_a_message_end_the_connection, open_plain)
 {
-  struct fixture *f = *state;
   static const uint64_t wrong[] = {0, 8, 15, RING_SIZE + 17, UINT64_MAX};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     begin_sharing(&f->c);
@@ -61,22 +65,16 @@ UNIT_TEST_WITH(positions_that_change_in_a_message_end_the_connection, open_plain
     AWAIT(f->c.region.control->peer.taken >= 16);
     f->c.region.control->client.written = wrong[i];
     ring_end_notify(&f->c);
-    expect_end(&f->c, "the positions in shared memory are wrong");
-    close(f->c.fd);
-    ring_region_unmap(&f->c.region);
-    AWAIT(atomic_load(&f->server.pool.total) == 0);
-    f->c.fd = duplex_connect_http(&f->server);
+    expect_last(f, "the positions in shared memory are wrong");
   }
 }
 
 /* The answers cannot be sent; there is no way to say why. */
-UNIT_TEST_WITH(a_taken_position_that_is_none_drops_the_connection, open_plain, shm_fixture_close)
+SHM_TEST(a_taken_position_that_is_none_drops_the_connection, open_plain)
 {
-  struct fixture *f = *state;
   begin_sharing(&f->c);
   f->c.region.control->client.taken = 12345;
-  struct buffer frames;
-  buffer_init(&frames);
+  struct buffer frames = {0};
   for (int i = 0; i < 2000; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("some bytes, and then some more"));
   size_t sent = 0;
@@ -94,13 +92,11 @@ UNIT_TEST_WITH(a_taken_position_that_is_none_drops_the_connection, open_plain, s
 }
 
 /* All input together is bounded, and a message that grows beyond that is cut. */
-UNIT_TEST_WITH(too_much_input_is_cut, open_short_of_input, shm_fixture_close)
+SHM_TEST(too_much_input_is_cut, open_short_of_input)
 {
-  struct fixture *f = *state;
   static char bytes[300000];
   begin_sharing(&f->c);
-  struct buffer frame;
-  buffer_init(&frame);
+  struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, sizeof bytes});
   size_t sent = 0;
   uint32_t kind = 0;

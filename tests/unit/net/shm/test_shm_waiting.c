@@ -55,9 +55,8 @@ static void *call_and_pause(void *argument)
   return NULL;
 }
 
-UNIT_TEST_WITH(nobody_is_forgotten, open_large, shm_fixture_close)
+SHM_TEST(nobody_is_forgotten, open_large)
 {
-  struct fixture *f = *state;
   static struct other others[CLIENTS];
   for (unsigned i = 0; i < CLIENTS; i++) {
     others[i] = (struct other){.seed = i};
@@ -72,9 +71,8 @@ UNIT_TEST_WITH(nobody_is_forgotten, open_large, shm_fixture_close)
 }
 
 /* One after the other, more than a member looks at. */
-UNIT_TEST_WITH(many_take_turns, open_large, shm_fixture_close)
+SHM_TEST(many_take_turns, open_large)
 {
-  struct fixture *f = *state;
   enum { MANY = 80, ROUNDS = 15 };
   static struct other others[MANY];
   for (unsigned i = 0; i < MANY; i++) {
@@ -83,8 +81,7 @@ UNIT_TEST_WITH(many_take_turns, open_large, shm_fixture_close)
   }
   for (unsigned round = 0; round < ROUNDS; round++) {
     for (unsigned i = 0; i < MANY; i++) {
-      send_message(&others[i].client, TEXT("one"));
-      expect_answer(&others[i].client, TEXT("one"));
+      expect_echo(&others[i].client, TEXT("one"));
     }
     if (round % 5 == 4)
       usleep(10000);
@@ -95,22 +92,18 @@ UNIT_TEST_WITH(many_take_turns, open_large, shm_fixture_close)
 }
 
 /* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
-UNIT_TEST_WITH(a_slow_call_delays_nobody, open_large, shm_fixture_close)
+SHM_TEST(a_slow_call_delays_nobody, open_large)
 {
-  struct fixture *f = *state;
   struct other slow = {.seed = 0};
   begin_sharing(&f->c);
   connect_other(&slow, f);
   for (int i = 0; i < 100; i++) {
-    send_message(&f->c, TEXT("one"));
-    expect_answer(&f->c, TEXT("one"));
-    send_message(&slow.client, TEXT("two"));
-    expect_answer(&slow.client, TEXT("two"));
+    expect_echo(&f->c, TEXT("one"));
+    expect_echo(&slow.client, TEXT("two"));
   }
   send_message(&slow.client, TEXT("block"));
   for (int i = 0; i < 100; i++) {
-    send_message(&f->c, TEXT("one"));
-    expect_answer(&f->c, TEXT("one"));
+    expect_echo(&f->c, TEXT("one"));
   }
   stub_wait_inside(&f->server.s.stub, 1);
   stub_let_go(&f->server.s.stub);
@@ -119,11 +112,9 @@ UNIT_TEST_WITH(a_slow_call_delays_nobody, open_large, shm_fixture_close)
 }
 
 /* Answers are held back while more requests are there, but not behind one that stays inside Java. */
-UNIT_TEST_WITH(an_answer_does_not_wait_for_the_next_one, open_large, shm_fixture_close)
+SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 {
-  struct fixture *f = *state;
-  struct buffer frames;
-  buffer_init(&frames);
+  struct buffer frames = {0};
   begin_sharing(&f->c);
   for (int i = 0; i < 3; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("first"));
@@ -139,20 +130,17 @@ UNIT_TEST_WITH(an_answer_does_not_wait_for_the_next_one, open_large, shm_fixture
 }
 
 /* A client that floods one connection does not keep the others waiting. */
-UNIT_TEST_WITH(a_flood_delays_nobody, open_large, shm_fixture_close)
+SHM_TEST(a_flood_delays_nobody, open_large)
 {
-  struct fixture *f = *state;
   struct other busy = {.seed = 0};
   begin_sharing(&f->c);
   connect_other(&busy, f);
-  struct buffer frames;
-  buffer_init(&frames);
+  struct buffer frames = {0};
   for (int i = 0; i < 100; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("more"));
   for (int i = 0; i < 100; i++) {
     send_frames(&busy.client, &frames);
-    send_message(&f->c, TEXT("one"));
-    expect_answer(&f->c, TEXT("one"));
+    expect_echo(&f->c, TEXT("one"));
     for (int j = 0; j < 100; j++)
       expect_answer(&busy.client, TEXT("more"));
   }
@@ -172,18 +160,15 @@ static size_t count_pages(const struct fixture *f)
   return count;
 }
 
-UNIT_TEST_WITH(an_idle_connection_gives_memory_back, open_large, shm_fixture_close)
+SHM_TEST(an_idle_connection_gives_memory_back, open_large)
 {
-  struct fixture *f = *state;
   static char bytes[200000];
   memset(bytes, 'x', sizeof bytes);
   begin_sharing(&f->c);
   for (int round = 0; round < 3; round++) {
-    send_message(&f->c, (struct text){bytes, sizeof bytes});
-    expect_answer(&f->c, (struct text){bytes, sizeof bytes});
+    expect_echo(&f->c, (struct text){bytes, sizeof bytes});
     AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
-    send_message(&f->c, TEXT("one"));
-    expect_answer(&f->c, TEXT("one"));
+    expect_echo(&f->c, TEXT("one"));
   }
 }
 

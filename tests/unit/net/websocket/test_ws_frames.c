@@ -200,8 +200,7 @@ static void check(const char *name, const struct buffer *bytes, size_t piece, co
 UNIT_TEST(samples_give_their_events)
 {
   for (size_t i = 0; i < COUNT_OF(SAMPLES); i++) {
-    struct buffer bytes;
-    buffer_init(&bytes);
+    struct buffer bytes = {0};
     put_sample(&bytes, &SAMPLES[i]);
     check(SAMPLES[i].name, &bytes, bytes.len, SAMPLES[i].events);
     check(SAMPLES[i].name, &bytes, 1, SAMPLES[i].events);
@@ -222,8 +221,7 @@ UNIT_TEST(lengths_are_as_short_as_can_be)
       {"\x89\xfe\x00\x7e\1\2\3\4", 8},              /* a ping of 126 */
   };
   for (size_t i = 0; i < COUNT_OF(frames); i++) {
-    struct buffer bytes;
-    buffer_init(&bytes);
+    struct buffer bytes = {0};
     buffer_append(&bytes, frames[i].bytes, frames[i].length);
     check("length", &bytes, bytes.len, "failed:1002 ");
     buffer_fini(&bytes);
@@ -245,9 +243,8 @@ static void check_pieces(const struct buffer *frame, const struct buffer *wanted
 {
   struct ws_reader reader = {0};
   struct ws_decoder *decoder = ws_decoder_create();
-  struct buffer message;
+  struct buffer message = {0};
   enum ws_event event = WS_EVENT_NONE;
-  buffer_init(&message);
   for (size_t at = 0; at < frame->len; at += piece) {
     assert_int_equal(event, WS_EVENT_NONE);
     size_t count = piece < frame->len - at ? piece : frame->len - at;
@@ -270,10 +267,8 @@ UNIT_TEST(a_text_is_the_same_in_pieces_of_any_size)
   static const size_t lengths[] = {1, 100, 125, 126, 1000, 65535, 65536, 700000};
   static const size_t pieces[] = {1, 2, 3, 5, 6, 13, 14, 31, 64, 1000, 4096, 131072, SIZE_MAX};
   for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-    struct buffer text;
-    struct buffer frame;
-    buffer_init(&text);
-    buffer_init(&frame);
+    struct buffer text = {0};
+    struct buffer frame = {0};
     put_characters(&text, lengths[i]);
     put_frame(&frame, FIN | WS_TEXT, true, text.data, text.len);
     for (size_t j = lengths[i] > MESSAGE_MAX ? 9 : 0; j < COUNT_OF(pieces); j++)
@@ -288,8 +283,7 @@ UNIT_TEST(announced_bytes_take_no_room)
 {
   struct ws_reader reader = {0};
   struct ws_decoder *decoder = ws_decoder_create();
-  struct buffer message;
-  buffer_init(&message);
+  struct buffer message = {0};
   struct ws_input input = {
       .bytes = TEXT("\x81\xff\0\0\0\0\x40\0\0\0\1\2\3\4xyz")}; /* 1 GiB, and three bytes of it */
   assert_int_equal(ws_read(&reader, decoder, &input, &message, (size_t)1 << 30), WS_EVENT_NONE);
@@ -301,8 +295,7 @@ UNIT_TEST(announced_bytes_take_no_room)
 
 UNIT_TEST(a_message_that_is_too_long_fails_before_it_is_whole)
 {
-  struct buffer bytes;
-  buffer_init(&bytes);
+  struct buffer bytes = {0};
   BUFFER_LITERAL(&bytes, "\x81\xff\0\0\0\0\0\1\x11\x71\1\2\3\4x"); /* MESSAGE_MAX + 1, and one byte of it */
   check("too long", &bytes, bytes.len, "failed:1009 ");
   buffer_clear(&bytes);
@@ -318,8 +311,7 @@ UNIT_TEST(a_message_that_is_too_long_fails_before_it_is_whole)
 
 UNIT_TEST(a_decoder_is_clean_between_frames_only)
 {
-  struct buffer bytes;
-  buffer_init(&bytes);
+  struct buffer bytes = {0};
   put_frame(&bytes, WS_TEXT, true, "ab", 2);
   struct reading reading = {.decoder = ws_decoder_create()};
   for (size_t i = 0; i < bytes.len; i++) {
@@ -346,9 +338,8 @@ UNIT_TEST(headers_are_as_short_as_can_be)
       {0x123456, 10, "\x81\x7f\x00\x00\x00\x00\x00\x12\x34\x56"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct buffer out;
+    struct buffer out = {0};
     char *payload = test_calloc(1, cases[i].length);
-    buffer_init(&out);
     ws_write(&out, WS_TEXT, true, (struct text){payload, cases[i].length});
     assert_int_equal(out.len, cases[i].header_length + cases[i].length);
     assert_memory_equal(out.data, cases[i].header, cases[i].header_length);

@@ -75,8 +75,7 @@ struct job {
 static inline void job_turn(struct crew_source *source, struct crew_member *member)
 {
   struct job *job = (struct job *)(void *)source;
-  struct buffer out;
-  buffer_init(&out);
+  struct buffer out = {0};
   struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
                                  .source = source,
                                  .text = text_of(job->message),

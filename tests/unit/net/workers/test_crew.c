@@ -107,9 +107,8 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
 {
   struct greedy *greedy = (struct greedy *)(void *)source;
   struct crew_turn turn;
-  struct buffer out;
+  struct buffer out = {0};
   crew_turn_begin(&turn);
-  buffer_init(&out);
   do {
     int64_t since_ms = 0;
     struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],

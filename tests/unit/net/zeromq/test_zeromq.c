@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-UNIT_TEST_WITH(every_request_of_a_req_client_is_answered, open_fixture, close_fixture)
+ZEROMQ_TEST(every_request_of_a_req_client_is_answered, open_fixture)
 {
-  struct zeromq_fixture *f = *state;
   void *req = connect_client(f, ZMQ_REQ);
   send_text(req, "note", 0);
   expect_text(req, "");

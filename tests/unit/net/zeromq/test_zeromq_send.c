@@ -146,10 +146,10 @@ static void fill_until_held(struct deaf *deaf)
   } while (backlog_of(deaf).held_bytes == 0);
 }
 
-static void all_comes_in_order_once_a_client_reads(void **state, size_t size)
+static void all_comes_in_order_once_a_client_reads(struct zeromq_fixture *f, size_t size)
 {
   struct deaf deaf;
-  open_deaf(&deaf, *state, size);
+  open_deaf(&deaf, f, size);
   fill_until_held(&deaf);
   for (int i = 0; i < deaf.sent; i++)
     assert_int_equal(receive_numbered(&deaf), i);
@@ -159,15 +159,14 @@ static void all_comes_in_order_once_a_client_reads(void **state, size_t size)
 
 UNIT_TEST_WITH(small_answers_are_held_by_their_number, open_narrow_fixture, close_fixture)
 {
-  all_comes_in_order_once_a_client_reads(state, COUNTED_ABOVE - 24);
+  all_comes_in_order_once_a_client_reads(*state, COUNTED_ABOVE - 24);
 }
 
 /* Those that are held go on when libzmq has sent others: no tick is needed. */
-UNIT_TEST_WITH(large_answers_are_held_by_their_bytes, open_wide_fixture, close_fixture)
+ZEROMQ_TEST(large_answers_are_held_by_their_bytes, open_wide_fixture)
 {
-  struct zeromq_fixture *f = *state;
   atomic_store(&f->never_ticks, true);
-  all_comes_in_order_once_a_client_reads(state, LARGE_ANSWER);
+  all_comes_in_order_once_a_client_reads(f, LARGE_ANSWER);
 }
 
 UNIT_TEST_WITH(answers_above_the_limit_wait_for_a_slow_client, open_narrow_fixture, close_fixture)
@@ -233,9 +232,8 @@ UNIT_TEST_WITH(held_answers_seldom_need_a_tick, open_fixture, close_fixture)
   close_client(f, client);
 }
 
-UNIT_TEST_WITH(answers_do_not_wait_for_a_slow_call_behind_them, open_fixture, close_fixture)
+ZEROMQ_TEST(answers_do_not_wait_for_a_slow_call_behind_them, open_fixture)
 {
-  struct zeromq_fixture *f = *state;
   void *client = connect_client(f, ZMQ_DEALER);
   send_text(client, "one", 0);
   send_text(client, "two", 0);
@@ -272,9 +270,8 @@ UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_enough, open_fixture, clos
 }
 
 /* Whether they were sent already, or not yet because no tick has come. */
-UNIT_TEST_WITH(answers_come_before_the_error_at_the_end, open_fixture, close_fixture)
+ZEROMQ_TEST(answers_come_before_the_error_at_the_end, open_fixture)
 {
-  struct zeromq_fixture *f = *state;
   atomic_store(&f->tick_is_rare, true);
   void *client = connect_client(f, ZMQ_DEALER);
   send_text(client, "one", 0);

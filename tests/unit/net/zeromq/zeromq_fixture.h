@@ -47,4 +47,6 @@ void send_text(void *socket, const char *text, int flags);
 /* Receives this one frame, and no more. */
 void expect_text(void *socket, const char *wanted);
 
+#define ZEROMQ_TEST(name, open) UNIT_TEST_OF(name, struct zeromq_fixture *f, open, close_fixture)
+
 #endif
