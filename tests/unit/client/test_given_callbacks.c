@@ -37,6 +37,12 @@ static void throw_new(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_throw(call, "java.io.IOException", "no \"disk\"", NULL), JP_CLIENT_OK);
 }
 
+static void throw_class(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  assert_int_equal(jp_callback_throw(call, "a.E", NULL, NULL), JP_CLIENT_OK);
+}
+
 static void throw_text(struct object *object, struct jp_callback_call *call)
 {
   (void)object;
@@ -59,6 +65,10 @@ static void return_twice(struct object *object, struct jp_callback_call *call)
   const struct jp_argument bad = jp_string("\xFF");
   assert_int_equal(jp_callback_return(call, &bad, &error), JP_CLIENT_INVALID);
   assert_string_equal(error.text, "a text is not UTF-8: byte 0 of 1");
+  const struct jp_argument named = jp_named("x");
+  assert_int_equal(jp_callback_return(call, &named, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "a named result (\"x\") belongs into a chain");
+  assert_int_equal(jp_callback_throw(call, NULL, "\xFF", &error), JP_CLIENT_INVALID);
   assert_int_equal(jp_callback_throw(call, "", "m", &error), JP_CLIENT_INVALID);
   assert_string_equal(error.text, "the class of the throwable is missing");
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
@@ -89,6 +99,9 @@ UNIT_TEST(test_answers)
   check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no \\\"disk\\\"\",\"data\":{"
                                               "\"throwable_type\":\"java.io.IOException\",\"message\":\"no "
                                               "\\\"disk\\\"\"}"));
+  check_answer(throw_class,
+               FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"throwable_type\":"
+                                   "\"a.E\"}"));
   check_answer(throw_text, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no\""));
   check_answer(throw_object, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"ref\":5}"));
   check_answer(return_twice, RETURNED("cb-7", "null"));
@@ -145,6 +158,7 @@ static void send_chains(struct object *object, struct jp_callback_call *call)
   jp_chain_request(chain, "a", &request);
   assert_int_equal(jp_chain_send(chain, 60000, &error), JP_CLIENT_OK);
   request = jp_with_options(request, &mine);
+  jp_chain_request(chain, NULL, &request);
   jp_chain_request(chain, "a", &request);
   assert_int_equal(jp_chain_send(chain, 60000, &error), JP_CLIENT_OK);
   jp_chain_destroy(chain);
@@ -157,14 +171,16 @@ static void send_chains(struct object *object, struct jp_callback_call *call)
 UNIT_TEST(test_the_chains_of_a_function_are_nested)
 {
   struct object object = {
-      .play = PLAY(
-          GIVES, CALLED("cb-9", "1"),
-          CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
-                 "},\"options\":{\"keep\":false}}]"),
-          PEER("[" RESULT_8("2") "," RESULT_8("3") "]"),
-          CLIENT("[" HEAD("4") CALL_T "},\"options\":{\"threadAffinity\":\"ui\",\"within\":\"cb-9\"}}]"),
-          PEER("[" RESULT_8("4") "]"), CLIENT("[" HEAD("5") CALL_T "},\"options\":{\"within\":\"cb-3\"}}]"),
-          PEER("[" RESULT_8("5") "]"), RETURNED("cb-9", "null"), ANSWER("1")),
+      .play =
+          PLAY(GIVES, CALLED("cb-9", "1"),
+               CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
+                      "},\"options\":{\"keep\":false}}]"),
+               PEER("[" RESULT_8("2") "," RESULT_8("3") "]"),
+               CLIENT("[" HEAD("4") CALL_T "},\"options\":{\"threadAffinity\":\"ui\",\"within\":\"cb-9\"}}]"),
+               PEER("[" RESULT_8("4") "]"),
+               CLIENT("[" HEAD("5") CALL_T "},\"options\":{\"within\":\"cb-3\",\"keep\":false}}," HEAD("6")
+                          CALL_T "},\"options\":{\"within\":\"cb-3\"}}]"),
+               PEER("[" RESULT_8("5") "," RESULT_8("6") "]"), RETURNED("cb-9", "null"), ANSWER("1")),
       .behave = send_chains};
   begin_play(&object, NULL, NULL);
   assert_given(&object);
@@ -197,9 +213,9 @@ UNIT_TEST(test_refs_are_let_go_of_within_the_call)
       GIVES,
       CALLED_WITH_REF("cb-1", "4"),
       RETURNED("cb-1", INT_0),
-      CALLED_WITH_REF("cb-2", "5"),
-      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("4") ",\"options\":{\"within\":\"cb-2\"}}"),
-      RETURNED("cb-2", INT_0),
+      CALLED_WITH_REF("cb-\\\"2", "5"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("4") ",\"options\":{\"within\":\"cb-\\\"2\"}}"),
+      RETURNED("cb-\\\"2", INT_0),
       ANSWER("1"),
       CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("5") "}"),
       REQUEST("2"),

@@ -1,4 +1,4 @@
-/* The messages of callbacks, byte for byte. What wrong ones lead to: client/test_callback_runs.c. */
+/* The messages of callbacks, as test_given_callbacks.c and test_callback_faults.c have none. */
 #include "client/messages/callback_message.h"
 
 #include "tests/unit/client/messages/stub_refs.h"
@@ -90,22 +90,6 @@ UNIT_TEST(reads_a_call)
   reading_fini(&reading);
 }
 
-UNIT_TEST(reads_an_event)
-{
-  struct reading reading;
-  reading_init(&reading);
-  assert_int_equal(
-      read(&reading,
-           "{\"method\":\"callback\",\"params\":{\"callback\":1,\"interface\":\"\",\"method\":\"\","
-           "\"parameters\":[],\"args\":[]}}",
-           NULL),
-      JP_CLIENT_OK);
-  assert_null(reading.texts.id);
-  assert_string_equal(reading.texts.interface, "");
-  assert_int_equal(reading.arg_count, 0);
-  reading_fini(&reading);
-}
-
 UNIT_TEST(says_where_memory_was_short)
 {
   struct reading reading;
@@ -174,53 +158,6 @@ UNIT_TEST(writes_what_is_told_of_a_callback)
               ",\"arity\":0,\"overrides\":[\"a.\\\"I\\\"\",\"b.J\"],\"oneway\":true");
   expect_form((struct jp_callback_config){.has_arity = true, .arity = 255, .borrow = true}, "",
               ",\"arity\":255,\"borrow\":true");
-}
-
-UNIT_TEST(writes_results)
-{
-  struct buffer out = {0};
-  struct jp_client_error error;
-  const struct jp_argument value = jp_string("a\"b");
-  const struct jp_argument named = jp_named("x");
-  const struct jp_argument callback = jp_callback_argument(NULL);
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), NULL, NULL, NULL, &out, NULL), JP_CLIENT_OK);
-  expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":null}");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &value, NULL, NULL, &out, NULL), JP_CLIENT_OK);
-  expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":{\"type\":\"java.lang.String\",\"value\":"
-               "\"a\\\"b\"}}");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &named, NULL, NULL, &out, &error),
-                   JP_CLIENT_INVALID);
-  assert_string_equal(error.text, "a named result (\"x\") belongs into a chain");
-  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &callback, NULL, NULL, &out, &error),
-                   JP_CLIENT_UNSUPPORTED);
-  buffer_fini(&out);
-}
-
-static void expect_failure(struct callback_failure failure, const char *error)
-{
-  struct buffer out = {0};
-  struct buffer wanted = {0};
-  assert_int_equal(callback_write_failure(TEXT("\"cb-1\""), &failure, &out, NULL), JP_CLIENT_OK);
-  buffer_printf(&wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"error\":%s}", error);
-  buffer_append_char(&wanted, '\0');
-  expect(&out, wanted.data);
-  buffer_fini(&wanted);
-}
-
-UNIT_TEST(writes_failures)
-{
-  struct buffer out = {0};
-  const struct callback_failure bad = {.code = 1, .message = "\xFF"};
-  expect_failure((struct callback_failure){.code = -32602}, "{\"code\":-32602,\"message\":\"\"}");
-  expect_failure((struct callback_failure){.code = 7, .message = "a\n"}, "{\"code\":7,\"message\":\"a\\n\"}");
-  expect_failure((struct callback_failure){.code = 7, .message = "m", .ref = 4},
-                 "{\"code\":7,\"message\":\"m\",\"data\":{\"ref\":4}}");
-  expect_failure((struct callback_failure){.code = 7, .throwable_type = "a.E"},
-                 "{\"code\":7,\"message\":\"\",\"data\":{\"throwable_type\":\"a.E\"}}");
-  expect_failure((struct callback_failure){.code = 7, .message = "m", .throwable_type = "a.E"},
-                 "{\"code\":7,\"message\":\"m\",\"data\":{\"throwable_type\":\"a.E\",\"message\":\"m\"}}");
-  assert_int_equal(callback_write_failure(TEXT("\"cb-1\""), &bad, &out, NULL), JP_CLIENT_INVALID);
-  buffer_fini(&out);
 }
 
 UNIT_MAIN

@@ -83,30 +83,6 @@ UNIT_TEST(writes_options)
                "options: size is not sizeof(struct jp_options)");
 }
 
-static struct text find_name(const struct message_names *names, struct text name)
-{
-  (void)names;
-  return text_equal(name, TEXT("list")) ? TEXT("17") : TEXT_ABSENT;
-}
-
-UNIT_TEST(writes_named_results)
-{
-  const struct message_names names = {find_name};
-  const struct message_json how = {.id = TEXT("1"), .names = &names};
-  expect_with(jp_build_instance_method_call("java.util.List", "add", jp_named("list"),
-                                            JP_ARGUMENTS(jp_named("list"))),
-              how,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"java.util.List\","
-              "\"method\":\"add\","
-              "\"instance\":{\"result\":17},\"args\":[{\"ref\":{\"result\":17}}]}}");
-  struct buffer out;
-  struct jp_client_error error;
-  struct jp_request request = jp_build_describe(jp_named("lost"));
-  assert_int_equal(write(&request, &how, &out, &error), JP_CLIENT_INVALID);
-  assert_string_equal(error.text, "instance: no earlier step is named \"lost\"");
-  buffer_fini(&out);
-}
-
 UNIT_TEST(writes_releases)
 {
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
@@ -116,12 +92,6 @@ UNIT_TEST(writes_releases)
       buffer_text(&out),
       "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
       "{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
-  buffer_clear(&out);
-  message_write_release_json(releases, 1, TEXT_ABSENT, TEXT("cb-\"1"), 0, &out);
-  assert_text(
-      buffer_text(&out),
-      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
-      "{\"ref\":5,\"told\":1}]},\"options\":{\"within\":\"cb-\\\"1\"}}");
   buffer_fini(&out);
 }
 
@@ -167,35 +137,6 @@ UNIT_TEST(writes_the_epoch_of_the_refs_that_it_names)
               "\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":7,\"told\":1}]}}");
   buffer_fini(&out);
   jp_ref_release(ref);
-}
-
-UNIT_TEST(writes_the_call_that_a_request_is_within)
-{
-  const struct message_json how = {.id = TEXT("1"), .within = TEXT("cb-1")};
-  const struct message_json dropped = {.id = TEXT("1"), .within = TEXT("cb-1"), .is_dropped = true};
-  const struct jp_options other = {.size = sizeof other, .base64 = true, .within = "cb-2"};
-  const struct jp_options none = {.size = sizeof none, .within = ""};
-#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"}"
-  expect_with(jp_build_ping(), how, PING ",\"options\":{\"within\":\"cb-1\"}}");
-  expect_with(jp_build_ping(), dropped, PING ",\"options\":{\"within\":\"cb-1\",\"keep\":false}}");
-  expect_with(jp_with_options(jp_build_ping(), &other), how,
-              PING ",\"options\":{\"encoding\":\"base64\",\"within\":\"cb-2\"}}");
-  expect_with(jp_with_options(jp_build_ping(), &none), how, PING "}");
-  const struct jp_options bad = {.size = sizeof bad, .within = "\xFF"};
-  expect_fault(jp_with_options(jp_build_ping(), &bad), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 1");
-}
-
-UNIT_TEST(adds_the_call_to_a_message)
-{
-  struct buffer out = {0};
-  BUFFER_LITERAL(&out, "[{\"id\":1}");
-  message_add_within(&out, false, TEXT("cb-1"));
-  assert_text(buffer_text(&out), "[{\"id\":1,\"options\":{\"within\":\"cb-1\"}}");
-  buffer_clear(&out);
-  BUFFER_LITERAL(&out, "{\"options\":{\"keep\":false}}");
-  message_add_within(&out, true, TEXT("cb-1"));
-  assert_text(buffer_text(&out), "{\"options\":{\"keep\":false,\"within\":\"cb-1\"}}");
-  buffer_fini(&out);
 }
 
 UNIT_TEST(refuses_requests_that_lack_something)
