@@ -88,12 +88,6 @@ static void wait_inside(struct stub *stub, const struct rpc_waits *waits)
   pthread_mutex_unlock(&stub->lock);
 }
 
-static bool is_never_over(void *state)
-{
-  (void)state;
-  return false;
-}
-
 static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                   struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream)
@@ -103,8 +97,6 @@ static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, stru
   const struct rpc_waits *waits = &((struct stub_worker *)(void *)worker)->waits;
   if (text_equal(message, TEXT("wait")))
     wait_inside(stub, waits);
-  if (text_equal(message, TEXT("nap")))
-    waits->wait(waits->thread, is_never_over, NULL, clock_now_ms() + 20);
   if (text_equal(message, TEXT("block"))) {
     pthread_mutex_lock(&stub->lock);
     stub->inside++;

@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
- * A service with no JVM: "block" blocks until the test lets go, "wait" does so by the crew's rpc_waits, "nap" waits for
- * 20 ms by them, "ping" is a ping, "note" a notification, all else comes back.
+ * A service with no JVM: "block" blocks until the test lets go, "wait" does so by the crew's rpc_waits, "ping" is a ping,
+ * "note" a notification, all else comes back.
  */
 #include "rpc/service.h"
 

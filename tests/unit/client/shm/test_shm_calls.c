@@ -19,21 +19,11 @@ enum { TIMEOUT_MS = 30000 };
   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
   "\"value\":\"8\"}}}"
 
-static void expect_call(struct jp_client *client)
-{
-  struct jp_client_error error;
-  if (fixture_call(client, TIMEOUT_MS, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-}
-
 /* One call against the script, and how it ends. */
 static void expect_end(fake_script *script, void *context, enum jp_client_status wanted, const char *words)
 {
   struct jp_client *client = fixture_open(fake_peer_start(script, context), NULL);
-  struct jp_client_error error;
-  enum jp_client_status status = fixture_call(client, TIMEOUT_MS, &error);
-  if (status != wanted || strstr(error.text, words) == NULL)
-    fail_msg("wanted %d %s, got %d %s", wanted, words, status, error.text);
+  fixture_assert_fails(client, wanted, words);
   assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* it has ended */
   fixture_end(client);
 }
@@ -95,7 +85,7 @@ UNIT_TEST(test_a_message_in_parts)
 {
   struct jp_client *client = fixture_open(fake_peer_start(send_parts, NULL), NULL);
   for (int i = 0; i < 100; i++)
-    expect_call(client);
+    fixture_assert_call(client);
   fixture_end(client);
 }
 
@@ -177,9 +167,9 @@ UNIT_TEST(test_a_busy_peer_is_rung_once)
   enum { CALLS = 100 };
   unsigned bells = 0;
   struct jp_client *client = fixture_open(fake_peer_start(be_awake_and_deaf, &bells), NULL);
-  expect_call(client); /* for the first one it was still asleep, perhaps */
+  fixture_assert_call(client); /* for the first one it was still asleep, perhaps */
   for (int i = 0; i < CALLS; i++)
-    expect_call(client);
+    fixture_assert_call(client);
   fixture_end(client);
   assert_in_range(bells, CALLS, CALLS + 1);
 }
@@ -202,10 +192,10 @@ UNIT_TEST(test_bells_in_vain)
   struct jp_client *client = fixture_open(fake_peer_start(ring_without_end, NULL), NULL);
   struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
   for (int i = 0; i < 20; i++)
-    expect_call(client);
+    fixture_assert_call(client);
   while (poll(&loop, 1, 0) == 1)
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
-  expect_call(client);
+  fixture_assert_call(client);
   fixture_end(client);
 }
 
@@ -216,7 +206,7 @@ UNIT_TEST(test_without_memory_it_is_a_websocket)
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct jp_client *client = fixture_open(fake_peer_start_shm(FAKE_RING_NONE, fake_serve, NULL), &config);
   for (int i = 0; i < 100; i++)
-    expect_call(client);
+    fixture_assert_call(client);
   assert_int_equal(fake_peer_connections(fixture_peer), 2);
   fixture_end(client);
 }
@@ -230,7 +220,7 @@ UNIT_TEST(test_where_memory_is_optional_any_refusal_makes_a_websocket)
   assert_int_equal(jp_client_open(fake_peer_url(peer), NULL, &client, &error), JP_CLIENT_REFUSED);
   assert_non_null(strstr(error.text, "the peer refuses shared memory: 404 Not Found"));
   assert_int_equal(client_open(fake_peer_url(peer), NULL, true, &client, &error), JP_CLIENT_OK);
-  expect_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -252,7 +242,7 @@ static bool has_map(void)
 UNIT_TEST(test_a_child_has_no_map)
 {
   struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
-  expect_call(client);
+  fixture_assert_call(client);
   assert_true(has_map());
   pid_t child = fork();
   assert_true(child >= 0);
@@ -260,7 +250,7 @@ UNIT_TEST(test_a_child_has_no_map)
     _exit(has_map() || fixture_call(client, 1000, NULL) != JP_CLIENT_CLOSED);
   int status = AWAIT_CHILD(child);
   assert_int_equal(status, 0);
-  expect_call(client);
+  fixture_assert_call(client);
   fixture_end(client);
   assert_false(has_map());
 }
@@ -268,90 +258,46 @@ UNIT_TEST(test_a_child_has_no_map)
 /* ---- a hostile peer ---- */
 
 struct hostility {
-  void (*act)(struct ring_end *rings);
+  void (*act)(struct ring_end *rings, uint64_t first, uint64_t second);
+  uint64_t first;
+  uint64_t second;
   enum jp_client_status status;
   const char *words;
 };
 
 /* Shows so many bytes of the ring more, whatever is in it. */
-static void show(struct ring_end *rings, uint64_t count)
+static void show(struct ring_end *rings, uint64_t count, uint64_t none)
 {
+  (void)none;
   atomic_fetch_add(&rings->out.mine->written, count);
 }
 
-static void put_head(struct ring_end *rings, uint32_t kind, uint32_t length)
+static void put_head(struct ring_end *rings, uint64_t kind, uint64_t length)
 {
-  uint64_t head = (uint64_t)kind << 32 | length;
+  uint64_t head = kind << 32 | length;
   memcpy(rings->out.bytes + rings->out.offset, &head, sizeof head);
-  show(rings, sizeof head);
+  show(rings, sizeof head, 0);
 }
 
-static void put_unknown_kind(struct ring_end *rings)
+static void show_and_close(struct ring_end *rings, uint64_t count, uint64_t none)
 {
-  put_head(rings, 5, 8);
-}
-
-static void put_kind_zero(struct ring_end *rings)
-{
-  put_head(rings, 0, 0);
-}
-
-static void put_longest(struct ring_end *rings)
-{
-  put_head(rings, RING_JSON, UINT32_MAX);
-}
-
-static void put_long_skip(struct ring_end *rings)
-{
-  put_head(rings, RING_SKIP, 4096);
-}
-
-static void put_longest_skip(struct ring_end *rings)
-{
-  put_head(rings, RING_SKIP, UINT32_MAX);
-}
-
-static void put_empty_message(struct ring_end *rings)
-{
-  put_head(rings, RING_JSON, 0);
-}
-
-static void write_more_than_fits(struct ring_end *rings)
-{
-  show(rings, FAKE_RING_SIZE + 8);
-}
-
-static void write_backwards(struct ring_end *rings)
-{
-  show(rings, (uint64_t)-8);
-}
-
-static void write_half_way_round(struct ring_end *rings)
-{
-  show(rings, UINT64_MAX / 2);
-}
-
-static void close_behind_half_a_head(struct ring_end *rings)
-{
-  show(rings, 4);
+  show(rings, count, none);
   shutdown(rings->fd, SHUT_RDWR);
 }
 
-static void take_what_was_never_written(struct ring_end *rings)
+/* Reports so many bytes as taken, which never were. */
+static void take(struct ring_end *rings, uint64_t count, uint64_t none)
 {
-  atomic_fetch_add(&rings->in.mine->taken, 1 << 20);
+  (void)none;
+  atomic_fetch_add(&rings->in.mine->taken, count);
 }
 
-static void take_backwards(struct ring_end *rings)
-{
-  atomic_fetch_sub(&rings->in.mine->taken, 1 << 20);
-}
-
-static void scribble_everywhere(struct ring_end *rings)
+static void scribble_everywhere(struct ring_end *rings, uint64_t byte, uint64_t none)
 {
   char *memory = (char *)rings->region.control;
-  memset(memory + RING_CONTROL_SIZE, 0xa5, 2 * rings->region.ring_size);
-  memset(memory, 0xa5, RING_CONTROL_SIZE);
+  (void)none;
+  memset(memory + RING_CONTROL_SIZE, (int)byte, 2 * rings->region.ring_size);
+  memset(memory, (int)byte, RING_CONTROL_SIZE);
 }
 
 static void misbehave(struct fake_connection *connection, void *context)
@@ -361,7 +307,9 @@ static void misbehave(struct fake_connection *connection, void *context)
   struct text message;
   char bells[64];
   fake_read(connection, &message);
-  hostility->act(rings);
+  if (hostility->act == take)
+    fake_answer_int(connection, fake_id(message), 8);
+  hostility->act(rings, hostility->first, hostility->second);
   ring_end_notify(rings);
   while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
     ;
@@ -370,44 +318,30 @@ static void misbehave(struct fake_connection *connection, void *context)
 UNIT_TEST(test_hostile_peers)
 {
   static const struct hostility cases[] = {
-      {put_unknown_kind, JP_CLIENT_PROTOCOL, "unknown kind"},
-      {put_kind_zero, JP_CLIENT_PROTOCOL, "unknown kind"},
-      {put_longest, JP_CLIENT_LIMIT, "longer than message_max"},
-      {put_long_skip, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
-      {put_longest_skip, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
-      {put_empty_message, JP_CLIENT_PROTOCOL, ""},
-      {write_more_than_fits, JP_CLIENT_PROTOCOL, "a position is wrong"},
-      {write_backwards, JP_CLIENT_PROTOCOL, "a position is wrong"},
-      {write_half_way_round, JP_CLIENT_PROTOCOL, "a position is wrong"},
-      {close_behind_half_a_head, JP_CLIENT_CLOSED, "the peer has closed"},
-      {scribble_everywhere, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+      {put_head, 5, 8, JP_CLIENT_PROTOCOL, "unknown kind"},
+      {put_head, 0, 0, JP_CLIENT_PROTOCOL, "unknown kind"},
+      {put_head, RING_JSON, UINT32_MAX, JP_CLIENT_LIMIT, "longer than message_max"},
+      {put_head, RING_SKIP, 4096, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+      {put_head, RING_SKIP, UINT32_MAX, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+      {put_head, RING_JSON, 0, JP_CLIENT_PROTOCOL, ""},
+      {show, FAKE_RING_SIZE + 8, 0, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {show, (uint64_t)-8, 0, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {show, UINT64_MAX / 2, 0, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {show_and_close, 4, 0, JP_CLIENT_CLOSED, "the peer has closed"},
+      {scribble_everywhere, 0xa5, 0, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     expect_end(misbehave, (void *)(uintptr_t)&cases[i], cases[i].status, cases[i].words);
 }
 
-static void answer_and_misbehave(struct fake_connection *connection, void *context)
-{
-  const struct hostility *hostility = context;
-  struct ring_end *rings = fake_rings_of(connection);
-  struct text message;
-  char bells[64];
-  fake_read(connection, &message);
-  fake_answer_int(connection, fake_id(message), 8);
-  hostility->act(rings);
-  ring_end_notify(rings);
-  while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
-    ;
-}
-
 /* It shows when the client needs room, and so has to know what was taken. */
 UNIT_TEST(test_wrong_reports_of_what_was_taken)
 {
-  static const struct hostility cases[] = {{.act = take_what_was_never_written}, {.act = take_backwards}};
+  static const struct hostility cases[] = {{.act = take, 1 << 20}, {.act = take, -(uint64_t)(1 << 20)}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct jp_client *client = fixture_open(
-        fake_peer_start_shm(RING_SIZE_MIN, answer_and_misbehave, (void *)(uintptr_t)&cases[i]), NULL);
-    expect_call(client);
+    struct jp_client *client =
+        fixture_open(fake_peer_start_shm(RING_SIZE_MIN, misbehave, (void *)(uintptr_t)&cases[i]), NULL);
+    fixture_assert_call(client);
     char *letters = fixture_letters(10000);
     const struct jp_argument argument = jp_string(letters);
     const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
@@ -433,7 +367,7 @@ static void write_noise(struct fake_connection *connection, void *context)
       word = (uint64_t)rand_r(seed) % 6 << 32 | ((uint64_t)rand_r(seed) % 64);
       memcpy(rings->out.bytes + at, &word, sizeof word);
     }
-    show(rings, (uint64_t)rand_r(seed) % 512 * 8);
+    show(rings, (uint64_t)rand_r(seed) % 512 * 8, 0);
     ring_end_notify(rings);
   }
 }

@@ -20,6 +20,7 @@ struct caller {
   const struct rpc_waits *waits;
   unsigned number;
   unsigned rooms;
+  bool (*is_over)(const struct caller *caller); /* the wait */
 };
 
 static struct duplex_service *service_of(const struct caller *caller)
@@ -34,40 +35,32 @@ static bool is_call_over(const struct caller *caller)
   return call->state != CALL_OPEN || call->nested[0] != '\0';
 }
 
-static bool has_call_ended(void *state)
-{
-  const struct caller *caller = state;
-  pthread_mutex_lock(&service_of(caller)->lock);
-  bool is_over = is_call_over(caller);
-  pthread_mutex_unlock(&service_of(caller)->lock);
-  return is_over;
-}
-
 /* Under the lock. */
 static bool is_room_over(const struct caller *caller)
 {
   return caller->callbacks->rooms != caller->rooms || caller->callbacks->is_gone;
 }
 
-static bool has_found_room(void *state)
+static bool is_over(void *state)
 {
   const struct caller *caller = state;
   pthread_mutex_lock(&service_of(caller)->lock);
-  bool is_over = is_room_over(caller);
+  bool is_over = caller->is_over(caller);
   pthread_mutex_unlock(&service_of(caller)->lock);
   return is_over;
 }
 
-static void wait_for(struct caller *caller, bool (*is_over)(void *),
-                     bool (*is_over_locked)(const struct caller *), int64_t deadline_ms)
+/* What ends the wait is asked under the lock. */
+static void wait_for(struct caller *caller, bool (*ends)(const struct caller *), int64_t deadline_ms)
 {
   struct duplex_service *s = service_of(caller);
+  caller->is_over = ends;
   if (caller->waits != NULL) {
     caller->waits->wait(caller->waits->thread, is_over, caller, deadline_ms);
     return;
   }
   pthread_mutex_lock(&s->lock);
-  for (const int64_t since_ms = clock_now_ms(); !is_over_locked(caller);)
+  for (const int64_t since_ms = clock_now_ms(); !ends(caller);)
     await_signal(&s->changed, &s->lock, since_ms, "what a caller of no crew waits for");
   pthread_mutex_unlock(&s->lock);
 }
@@ -78,7 +71,7 @@ static void wait_for_room(struct caller *caller)
   struct duplex_service *s = service_of(caller);
   unsigned place = 0;
   if (caller->waits == NULL) {
-    wait_for(caller, has_found_room, is_room_over, INT64_MAX);
+    wait_for(caller, is_room_over, INT64_MAX);
     return;
   }
   pthread_mutex_lock(&s->lock);
@@ -86,7 +79,7 @@ static void wait_for_room(struct caller *caller)
     place++;
   s->for_room[place] = caller->waits;
   pthread_mutex_unlock(&s->lock);
-  wait_for(caller, has_found_room, is_room_over, INT64_MAX);
+  wait_for(caller, is_room_over, INT64_MAX);
   pthread_mutex_lock(&s->lock);
   s->for_room[place] = NULL;
   pthread_mutex_unlock(&s->lock);
@@ -176,7 +169,7 @@ static void call_client(struct caller *caller, int64_t deadline_ms, char answer[
     s->calls[caller->number].state = CALL_GONE;
   while (must_go_on(caller, deadline_ms)) {
     pthread_mutex_unlock(&s->lock);
-    wait_for(caller, has_call_ended, is_call_over, deadline_ms);
+    wait_for(caller, is_call_over, deadline_ms);
     serve_nested(caller);
     pthread_mutex_lock(&s->lock);
   }
