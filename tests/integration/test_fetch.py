@@ -9,12 +9,10 @@ import time
 import uuid
 
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ref, typed
-from support.peer import Peer
 from support.peer_case import PeerCase
 
 FIXTURES = "fixtures.Iterables"
 SMALL = 4096  # bytes of an answer, where answers are small
-SMALL_ANSWERS = ("--message-max", str(SMALL), "--send-buffer-max", str(SMALL))
 PATIENCE = 5  # seconds that a fetch waits for another
 
 
@@ -51,41 +49,39 @@ def pieces_of_string(client, number, size):
 class Results(PeerCase):
     """With the options that a peer has when none is given."""
 
+    options = ()
+
     def ask(self, client, text):
         return json.loads(client.exchange(text))["result"]
 
     def test_5000_bytes_of_an_input_stream_arrive(self):
         bytes_of_it = bytes(number % 256 for number in range(5000))
-        for transport in TRANSPORTS:
-            with self.subTest(transport.name), Peer() as peer, transport(peer) as client:
-                def read_all(options=""):
-                    stream = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":'
-                                      '"fixtures.Iterables","method":"bytes","args":[5000]}}')["value"]["ref"]
-                    return self.ask(client, '{"jsonrpc":"2.0","id":2,"method":"call","params":{"type":'
-                                    '"java.io.InputStream","method":"readAllBytes","instance":%d}%s}'
-                                    % (stream, options))["value"]
 
-                value = read_all()
-                self.assertEqual(value, {"type": "[B", "null": False, "ref": value["ref"]})
-                fetched = self.ask(client, '{"jsonrpc":"2.0","id":3,"method":"jpeer.fetch","params":{"instance":'
-                                   '{"ref":%d},"max":5000,"encoding":"base64"}}' % value["ref"])
-                self.assertEqual(fetched, {"elements": base64.b64encode(bytes_of_it).decode(), "done": True})
-                self.assertEqual(base64.b64decode(read_all(',"options":{"encoding":"base64"}')["value"]), bytes_of_it)
-                numbers = json.loads(read_all(',"options":{"array_value_max":5000}')["value"])
-                self.assertEqual(bytes(number % 256 for number in numbers), bytes_of_it)
+        def read_all(options=""):
+            stream = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":'
+                              '"fixtures.Iterables","method":"bytes","args":[5000]}}')["value"]["ref"]
+            return self.ask(client, '{"jsonrpc":"2.0","id":2,"method":"call","params":{"type":'
+                            '"java.io.InputStream","method":"readAllBytes","instance":%d}%s}' % (stream, options))["value"]
+
+        for client in self.each(*TRANSPORTS):
+            value = read_all()
+            self.assertEqual(value, {"type": "[B", "null": False, "ref": value["ref"]})
+            fetched = self.ask(client, '{"jsonrpc":"2.0","id":3,"method":"jpeer.fetch","params":{"instance":'
+                               '{"ref":%d},"max":5000,"encoding":"base64"}}' % value["ref"])
+            self.assertEqual(fetched, {"elements": base64.b64encode(bytes_of_it).decode(), "done": True})
+            self.assertEqual(base64.b64decode(read_all(',"options":{"encoding":"base64"}')["value"]), bytes_of_it)
+            numbers = json.loads(read_all(',"options":{"array_value_max":5000}')["value"])
+            self.assertEqual(bytes(number % 256 for number in numbers), bytes_of_it)
 
 
 class SmallAnswers(PeerCase):
     """What does not fit in an answer is told by the next one."""
 
-    def on_every_transport(self, *options):
-        for transport in TRANSPORTS:
-            with self.subTest(transport.name), Peer(*SMALL_ANSWERS, *options) as peer, transport(peer) as client:
-                yield client
+    options = ("--message-max", str(SMALL), "--send-buffer-max", str(SMALL))
 
     def test_a_string_comes_in_pieces(self):
         pattern = "a\U0001f600\ud800b\udc00"
-        for client in self.on_every_transport():
+        for client in self.each(*TRANSPORTS):
             reply = client.value("call", {"type": "java.lang.String", "method": "repeat", "args": [1000],
                                           "instance": typed("java.lang.String", pattern)})
             self.assertEqual(reply, {"type": "java.lang.String", "null": False, "ref": reply["ref"]})
@@ -95,7 +91,7 @@ class SmallAnswers(PeerCase):
                 self.assertLessEqual(max(map(units, pieces)), size)
 
     def test_elements_wait_for_the_next_answer(self):
-        for client in self.on_every_transport():
+        for client in self.each(*TRANSPORTS):
             strings = client.call(FIXTURES, "longStrings", 20, 1000)
             answers = list(fetch_all(client, strings))
             self.assertGreater(len(answers), 5)
@@ -103,14 +99,14 @@ class SmallAnswers(PeerCase):
             self.assertEqual(told, [chr(ord("a") + number) * 1000 for number in range(20)])
 
     def test_elements_that_no_answer_can_hold_are_refs(self):
-        for client in self.on_every_transport():
+        for client in self.each(*TRANSPORTS):
             told, = fetch_all(client, client.call(FIXTURES, "longStrings", 3, 5001))
             for number, element in enumerate(told):
                 self.assertEqual(element, {"ref": element["ref"], "type": "java.lang.String", "length": 5001})
                 self.assertEqual("".join(pieces_of_string(client, element["ref"], 4096)), chr(ord("a") + number) * 5001)
 
     def test_refs_fill_an_answer_and_no_more(self):
-        for client in self.on_every_transport():
+        for client in self.each(*TRANSPORTS):
             answers = list(fetch_all(client, client.call(FIXTURES, "cycles", 300)))
             self.assertGreater(len(answers), 4)
             told = [element for answer in answers for element in answer]
@@ -118,7 +114,7 @@ class SmallAnswers(PeerCase):
             self.assertEqual({element["type"] for element in told}, {"java.util.ArrayList"})
 
     def test_fetches_of_a_batch_share_its_answer(self):
-        for client in self.on_every_transport():
+        for client in self.each(*TRANSPORTS):
             strings = client.call(FIXTURES, "longStrings", 20, 700)
             iterator = client.value("call", {"type": "java.util.List", "method": "iterator", "instance": strings})["ref"]
             told = []
@@ -243,13 +239,13 @@ class Sharing(PeerCase):
 
 class Limits(PeerCase):
     def test_iterators_that_are_done_leave_no_object(self):
-        for transport in TRANSPORTS:
-            with Peer("--session-max-objects", "2") as peer, transport(peer) as client:
-                strings = int(client.call(FIXTURES, "strings", 5))
-                for _ in range(20):
-                    self.assertEqual(sum(fetch_all(client, strings, max=2), []), ["s0", "s1", "s2", "s3", "s4"])
-                client.new("java.lang.Object")
-                self.assert_fails(-32000, "", fetch, client, strings)
+        self.start("--session-max-objects", "2")
+        for client in self.each(*TRANSPORTS):
+            strings = int(client.call(FIXTURES, "strings", 5))
+            for _ in range(20):
+                self.assertEqual(sum(fetch_all(client, strings, max=2), []), ["s0", "s1", "s2", "s3", "s4"])
+            client.new("java.lang.Object")
+            self.assert_fails(-32000, "", fetch, client, strings)
 
     def test_no_answer_has_more_than_65536_elements(self):
         client = self.serve()

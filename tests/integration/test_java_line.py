@@ -1,10 +1,10 @@
 """Lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables, modules, and
 what is said about mistakes."""
 
-import os
 import re
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from support import jdks
@@ -85,21 +85,21 @@ class Java:
     def tool(name, *words, home=None):
         subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
 
-    def both(self, home, *words, variables=None):
-        """Standard output and status of each, as a pair of pairs."""
-        java = subprocess.run([home / "bin/java", *map(str, words)], env=environment(**(variables or {})), check=False,
+    def both(self, *words, variables=None, homes=None):
+        """For each JDK, whose programs run at once: itself, and standard output and status of java and of jpeer."""
+        homes = homes or jdks.homes()
+        with ThreadPoolExecutor(2 * len(homes)) as pool:
+            runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
+                    for home in homes]
+            return [(home, *((one.result().stdout, one.result().returncode) for one in pair)) for home, pair in runs]
+
+    def java(self, home, *words, variables=None):
+        return subprocess.run([home / "bin/java", *map(str, words)], env=environment(**(variables or {})), check=False,
                               capture_output=True, text=True, cwd=self.folder, timeout=60)
-        peer = self.peer(home, *words, variables=variables)
-        return (java.stdout, java.returncode), (peer.stdout, peer.returncode)
 
     def peer(self, home, *words, variables=None):
-        before = os.getcwd()
-        os.chdir(self.folder)
-        try:
-            return run_to_end("run", "--jvm", str(home), *jvm_options(), *map(str, words),
-                              env=environment(**(variables or {})))
-        finally:
-            os.chdir(before)
+        return run_to_end("run", "--jvm", str(home), *jvm_options(), *map(str, words),
+                          env=environment(**(variables or {})), cwd=self.folder)
 
 
 class Lines(PeerCase):
@@ -113,9 +113,8 @@ class Lines(PeerCase):
 
     def check(self, *words, variables=None, status=0):
         """The same with java and with the peer, on every JDK; returns what was printed."""
-        for home in jdks.homes():
+        for home, java, peer in self.java.both(*words, variables=variables):
             with self.subTest(home=home.name, words=words):
-                java, peer = self.java.both(home, *words, variables=variables)
                 self.assertEqual(java, peer)
                 self.assertEqual(peer[1], status, peer)
         return peer[0]
@@ -222,7 +221,7 @@ class Lines(PeerCase):
         text += "".join(f"class {name} {{ {body} }}\n" for name, (body, _) in refused.items())
         self.java.tool("javac", "-d", self.java.folder / "free", self.write("Free.java", text), home=homes[0])
         for name in (name.split()[0] for name in mains):
-            java, peer = self.java.both(homes[0], "-cp", "free", name, "a", "b")
+            (_, java, peer), = self.java.both("-cp", "free", name, "a", "b", homes=homes[:1])
             self.assertEqual(java, peer)
         for name, (_, text) in refused.items():
             done = self.java.peer(homes[0], "-cp", "free", name)

@@ -5,23 +5,14 @@ import json
 import threading
 import time
 
-from support import jdks
 from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
 from support.peer import FIXTURES, environment, eventually
-from support.peer_case import PeerCase
+from support.peer_case import PeerCase, on_each_jdk
 
 BEYOND = FIXTURES.parent / "beyond.jar"
 FAT = FIXTURES.parent / "fat.jar"
 LOADING = "fixtures.Loading"
 BEAN = "beyond.Bean"
-
-
-def on_each_jdk(test):
-    def run(self):
-        for home in jdks.homes():
-            with self.subTest(jdk=home.name):
-                test(self, ("--jvm", str(home)))
-    return run
 
 
 def with_loader(client, loader, verb, **params):
@@ -151,7 +142,7 @@ class Redeployment(PeerCase):
     @on_each_jdk
     def test_the_new_class_is_called_and_the_old_one_goes(self, options):
         client = self.serve(*options)
-        for number in range(30):
+        for number in range(12):
             self.deploy(client, number)
             client.control("delete_session")
             self.assertEqual(client.call(LOADING, "alive"), "0")
@@ -164,13 +155,13 @@ class Redeployment(PeerCase):
         peer = self.start("-J", "-Xms96m", "-J", "-Xmx96m", "-J", "-XX:+AlwaysPreTouch", "-J",
                           "-XX:MaxMetaspaceSize=48m", *options, env=env)
         client = self.connect()
-        for turn in range(30):
+        for turn in range(15):
             if turn == 5:
                 before = peer.resident_kib()
             client.call(LOADING, "redeploy", "some.Deployed", 1000)
             self.assertEqual(client.call(LOADING, "alive"), "0")
             self.failure(client.new, "some.Deployed[]", 1)
-        self.assertLess(peer.resident_kib() - before, 64 * 1024)
+        self.assertLess(peer.resident_kib() - before, 32 * 1024)
 
 
 class Blocked(PeerCase):

@@ -1,6 +1,7 @@
 """Calls that last: the names of their threads, the line in the log, and what their clients leave behind."""
 
 import asyncio
+import itertools
 import os
 import re
 import resource
@@ -43,48 +44,55 @@ def leave(client):
 
 class ThreadNames(PeerCase):
     def test_a_thread_is_named_for_a_long_call_and_only_for_that(self):
-        for home in jdks.homes():
-            for transport in (WebSocketClient, ShmClient):
-                with self.subTest(home=home, transport=transport.name), \
-                        Peer("--jvm", home, "--rpc-threads", "2", sockets=True) as peer, \
-                        transport(peer) as client, WebSocketClient(peer) as steering:
-                    number = ask_number(client)
-                    client.send(PASS)
-                    eventually(lambda: named(peer, " session "), "the thread got no name")
-                    names = named(peer, " session ")
-                    self.assertEqual(1, len(names))
-                    self.assertRegex(names[0], rf"^rpc-\d+ session {number} fixtures\.Blockers\.pass$")
-                    steering.call("fixtures.Blockers", "open")
-                    self.assertIn('"value":"1"', client.receive())
-                    self.assertEqual([], named(peer, " session "))
-                    self.assertIn(names[0].split()[0], dump_threads(peer))
+        def check(case):
+            home, transport = case
+            with Peer("--jvm", home, "--rpc-threads", "2", sockets=True) as peer, transport(peer) as client, \
+                    WebSocketClient(peer) as steering:
+                number = ask_number(client)
+                client.send(PASS)
+                eventually(lambda: named(peer, " session "), "the thread got no name")
+                names = named(peer, " session ")
+                self.assertEqual(1, len(names))
+                self.assertRegex(names[0], rf"^rpc-\d+ session {number} fixtures\.Blockers\.pass$")
+                steering.call("fixtures.Blockers", "open")
+                self.assertIn('"value":"1"', client.receive())
+                self.assertEqual([], named(peer, " session "))
+                self.assertIn(names[0].split()[0], dump_threads(peer))
+        self.at_once(check, itertools.product(jdks.homes(), (WebSocketClient, ShmClient)))
+
+    def on_one_thread(self, *checks):
+        """Each of them on each JDK, with a peer of its own; all at once, because they wait."""
+        def run(case):
+            home, check = case
+            with Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, WebSocketClient(peer) as client:
+                check(peer, client, lambda method, *args: (client.call("fixtures.ThreadNames", method, *args) or "").strip('"'))
+        self.at_once(run, itertools.product(jdks.homes(), checks))
 
     def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
         """What a call reads of its own thread: at first the peer's name, later the given one; the next call the first."""
-        for home in jdks.homes():
-            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, \
-                    WebSocketClient(peer) as client:
-                number = ask_number(client)
-                told = client.call("fixtures.ThreadNames", "nameAfter", 2500).strip('"').split("|")
-                self.assertEqual(["rpc-0", f"rpc-0 session {number} fixtures.ThreadNames.nameAfter"], told)
-                self.assertEqual("rpc-0|rpc-0", client.call("fixtures.ThreadNames", "nameAfter", 0).strip('"'))
+        def check(_, client, call):
+            number = ask_number(client)
+            told = call("nameAfter", 2500).split("|")
+            self.assertEqual(["rpc-0", f"rpc-0 session {number} fixtures.ThreadNames.nameAfter"], told)
+            self.assertEqual("rpc-0|rpc-0", call("nameAfter", 0))
+        self.on_one_thread(check)
 
     def test_a_name_that_java_code_gives_stays(self):
-        for home in jdks.homes():
-            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, \
-                    WebSocketClient(peer) as client:
-                # given before the second is over: the peer gives none
-                self.assertEqual("early", client.call("fixtures.ThreadNames", "renameAfter", 0, "early", 2500).strip('"'))
-                self.assertIn("early", dump_threads(peer))
-                self.assertEqual("early|early", client.call("fixtures.ThreadNames", "nameAfter", 2500).strip('"'))
-                # as it was, and given after the peer has given its own
-                client.call("fixtures.ThreadNames", "renameAfter", 0, "rpc-0", 0)
-                self.assertEqual("late", client.call("fixtures.ThreadNames", "renameAfter", 2500, "late", 1000).strip('"'))
-                self.assertIn("late", dump_threads(peer))
-                # code that puts back what it found
-                client.call("fixtures.ThreadNames", "renameAfter", 0, "rpc-0", 0)
-                client.call("fixtures.ThreadNames", "renameForAWhile", 2500)
-                self.assertEqual("rpc-0|rpc-0", client.call("fixtures.ThreadNames", "nameAfter", 0).strip('"'))
+        def give_early(peer, _, call):
+            """Before the second is over: the peer gives none."""
+            self.assertEqual("early", call("renameAfter", 0, "early", 2500))
+            self.assertIn("early", dump_threads(peer))
+            self.assertEqual("early|early", call("nameAfter", 2500))
+
+        def give_late(peer, _, call):
+            """After the peer has given its own."""
+            self.assertEqual("late", call("renameAfter", 2500, "late", 1000))
+            self.assertIn("late", dump_threads(peer))
+
+        def put_back(_, __, call):
+            call("renameForAWhile", 2500)
+            self.assertEqual("rpc-0|rpc-0", call("nameAfter", 0))
+        self.on_one_thread(give_early, give_late, put_back)
 
     def test_a_monitor_on_the_thread_holds_up_nobody(self):
         """Thread.setName would wait for a client that is synchronized on the thread that is to be named."""
@@ -98,8 +106,8 @@ class ThreadNames(PeerCase):
         self.assertEqual([], named(peer, " session "))
 
     def test_names_come_and_go_while_calls_end_at_that_very_time(self):
-        for home in jdks.homes():
-            with self.subTest(home=home), Peer("--jvm", home, "--rpc-threads-max", "32") as peer:
+        def check(home):
+            with Peer("--jvm", home, "--rpc-threads-max", "32") as peer:
                 clients = [WebSocketClient(peer) for _ in range(24)]
                 for turn in range(3):
                     for i, client in enumerate(clients):
@@ -110,6 +118,7 @@ class ThreadNames(PeerCase):
                     self.assertEqual([], named(peer, " session "), turn)
                 for client in clients:
                     client.close()
+        self.at_once(check, jdks.homes())
 
     def test_a_call_on_an_executor_leaves_both_threads_their_names(self):
         client = self.serve("--thread-affinity", "POOL=fixtures.ThreadNames.POOL")

@@ -208,9 +208,8 @@ class TheOrder(ShareCase):
 
     def test_what_was_read_meanwhile_keeps_its_order_where_a_reserved_thread_takes_a_part_of_it(self):
         """The only thread goes on to a call of another connection: `stats` is served, the call behind it refused."""
-        for make in (WebSocketClient, ShmClient):
-            with self.subTest(make.name), Peer(*ONE_THREAD, "--busy-timeout", "250ms", sockets=True) as peer, \
-                    make(peer) as client:
+        def check(make):
+            with Peer(*ONE_THREAD, "--busy-timeout", "250ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
                 client.send(call(0, "fixtures.Blockers", "sleep", 200))
                 for number in range(1, 16):
@@ -228,11 +227,11 @@ class TheOrder(ShareCase):
                         self.assertEqual(str(1 + number), plain(answers[number]["result"]["value"]))
                 peer.process.kill()
                 peer.process.wait()
+        self.at_once(check, (WebSocketClient, ShmClient))
 
     def test_a_call_behind_stats_is_not_lost_while_a_callback_is_open(self):
-        for make in (CallbackClient, ShmCallbackClient):
-            with self.subTest(make.name), Peer(*ONE_THREAD, "--busy-timeout", "120ms", sockets=True) as peer, \
-                    make(peer) as client:
+        def check(make):
+            with Peer(*ONE_THREAD, "--busy-timeout", "120ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
                 begin_callback(client)
                 other.send(PASS)
@@ -245,12 +244,13 @@ class TheOrder(ShareCase):
                 self.assertEqual([number % 2 == 1 for number in range(10)], ["error" in answer for answer in answers])
                 peer.process.kill()
                 peer.process.wait()
+        self.at_once(check, (CallbackClient, ShmCallbackClient))
 
 
 class BadInput(ShareCase):
-    def test_ten_thousand_requests_for_the_name(self):
+    def test_thousands_of_requests_for_the_name(self):
         """Read as they come, or only at the end: each is answered once, in order, and before the call."""
-        count = 10000
+        count = 3000
         for make in (WebSocketClient, ShmClient):
             with self.subTest(make.name), make(self.peer) as client:
                 client.send(PASS)
@@ -429,30 +429,30 @@ class BadInput(ShareCase):
 
     def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call_behind(self):
         """The watcher opens the way back, to tell that the callback is not used. It is in no call."""
-        for make in (CallbackClient, ShmCallbackClient):
-            for leaves in (False, True):
-                with self.subTest(make.name, leaves=leaves), \
-                        Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
-                    other = WebSocketClient(peer)
-                    client = make(peer)
-                    other.send(call("other", "fixtures.Blockers", "sleep", 400))
-                    time.sleep(0.1)
-                    number = client.begin("new", {"type": "java.util.concurrent.FutureTask", "args": [client.give()]})
-                    self.assertIn("busy", client.reply(number)["error"]["data"]["message"])
-                    if leaves:
-                        client.close()
-                    self.assertEqual("other", json.loads(other.receive())["id"])
-                    other.close()
-                    before = time.monotonic()
-                    peer.process.terminate()
-                    peer.process.wait(SECONDS)
-                    self.assertLess(time.monotonic() - before, 30, "the peer waits for a call that is none")
-                    if not leaves:
-                        client.close()
+        def check(case):
+            make, leaves = case
+            with Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
+                other = WebSocketClient(peer)
+                client = make(peer)
+                other.send(call("other", "fixtures.Blockers", "sleep", 400))
+                time.sleep(0.1)
+                number = client.begin("new", {"type": "java.util.concurrent.FutureTask", "args": [client.give()]})
+                self.assertIn("busy", client.reply(number)["error"]["data"]["message"])
+                if leaves:
+                    client.close()
+                self.assertEqual("other", json.loads(other.receive())["id"])
+                other.close()
+                before = time.monotonic()
+                peer.process.terminate()
+                peer.process.wait(SECONDS)
+                self.assertLess(time.monotonic() - before, 30, "the peer waits for a call that is none")
+                if not leaves:
+                    client.close()
+        self.at_once(check, itertools.product((CallbackClient, ShmCallbackClient), (False, True)))
 
     def test_the_stop_of_a_peer_whose_calls_last(self):
-        for make in TRANSPORTS:
-            with self.subTest(make.name), Peer("--grace", "300ms", sockets=True) as peer:
+        def check(make):
+            with Peer("--grace", "300ms", sockets=True) as peer:
                 client = make(peer)
                 client.send(PASS)
                 client.send(control(1, "ping"))
@@ -461,6 +461,7 @@ class BadInput(ShareCase):
                 peer.process.terminate()
                 self.assertIn("the peer is shutting down", client.receive())
                 peer.process.wait(SECONDS)
+        self.at_once(check, TRANSPORTS)
 
 
 def cpu_seconds(pid):

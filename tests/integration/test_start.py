@@ -186,11 +186,13 @@ class Machines(PeerCase):
 
     def test_each_by_flag_and_by_java_home(self):
         self.assertTrue(jdks.homes())
-        for home in jdks.homes():
-            for options, changes in ((("--jvm", home), {}), ((), {"JAVA_HOME": str(home)})):
-                with self.subTest(home=home.name, by=options or changes), \
-                        Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:
-                    self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
+
+        def check(case):
+            home, options, changes = case
+            with Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:
+                self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
+        self.at_once(check, [case for home in jdks.homes()
+                             for case in ((home, ("--jvm", home), {}), (home, (), {"JAVA_HOME": str(home)}))])
 
 
 class Stopping(PeerCase):
@@ -209,7 +211,7 @@ class Stopping(PeerCase):
     def test_a_running_call_gets_its_answer_within_the_grace_time(self):
         peer = self.start("--grace", "30s")
         client, other = WebSocketClient(peer), WebSocketClient(peer)
-        start_blocked_call(client, method="sleep", args="[3000]")  # so long there is time to see it run
+        start_blocked_call(client, method="sleep", args="[1500]")  # so long there is time to see it run
         await_running(other, 1)
         peer.send_signal(signal.SIGTERM)
         self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
@@ -240,7 +242,7 @@ class Stopping(PeerCase):
         self.assertEqual(peer.wait(), 0)
 
     def test_a_later_signal_does_not_wait_for_a_hook_that_never_ends(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        def check(number):
             with Peer("--grace", "1", application=(MAIN, "endless-hook")) as peer:
                 peer.await_stdout("hook added")
                 peer.send_signal(number)
@@ -251,6 +253,7 @@ class Stopping(PeerCase):
                         time.sleep(0.05)
                 self.assertEqual(peer.wait(), 143)
                 self.assertRegex(peer.stderr(), r'Waited for: the shutdown hook "(endless|jpeer-drain)", in \S+\.\w+')
+        self.at_once(check, (signal.SIGTERM, signal.SIGINT))
 
     def test_a_second_signal_within_the_grace_time_waits_too(self):
         peer = self.start("--grace", "10m", application=(MAIN, "endless-hook"))
@@ -270,30 +273,32 @@ class Stopping(PeerCase):
         client = self.connect()
         client.control("ping")
 
-    def check_signal_during_start(self, number, delay_ms, *options, application=("--as-service",)):
-        with self.subTest(signal=number.name, delay_ms=delay_ms, options=options):
-            done = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", *jvm_options(), *options, *application],
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                    env=environment(), text=True)
-            time.sleep(delay_ms / 1000)
-            done.send_signal(number)
-            try:
-                _, errors = done.communicate(timeout=STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                done.kill()
-                done.communicate()
-                self.fail("the signal was lost: the peer still runs")
-            # Before the peer has set its handlers, the signal itself ends the process.
-            self.assertIn(done.returncode, (0, -number), errors)
-            self.assertEqual(complaints_in(errors), [])
+    def check_signal_during_start(self, number, delay_ms, *options):
+        done = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", *jvm_options(), *options, "--as-service"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                env=environment(), text=True)
+        time.sleep(delay_ms / 1000)
+        done.send_signal(number)
+        try:
+            _, errors = done.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            done.kill()
+            done.communicate()
+            self.fail("the signal was lost: the peer still runs")
+        # Before the peer has set its handlers, the signal itself ends the process.
+        self.assertIn(done.returncode, (0, -number), errors)
+        self.assertEqual(complaints_in(errors), [])
 
     def test_a_signal_ends_the_peer_at_every_moment_of_its_start(self):
-        for step in range(30):
-            self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
+        def check(first):  # every third moment: more starts at once than that would be slower, not other ones
+            for step in range(first, 30, 3):
+                self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
+        self.at_once(check, range(3))
 
     def test_a_signal_ends_the_peer_while_the_jvm_fills_its_heap(self):
         for delay_ms in (60, 150, 240):
-            self.check_signal_during_start(signal.SIGTERM, delay_ms, "-Xms700m", "-XX:+AlwaysPreTouch")
+            with self.subTest(delay_ms=delay_ms):
+                self.check_signal_during_start(signal.SIGTERM, delay_ms, "-Xms700m", "-XX:+AlwaysPreTouch")
 
     def test_a_second_signal_ends_a_start_that_hangs(self):
         with tempfile.TemporaryDirectory() as folder:

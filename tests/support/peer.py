@@ -67,10 +67,10 @@ def complaints_in(text):
     return [line for line in text.splitlines() if COMPLAINTS.search(line)]
 
 
-def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=()):
+def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=(), cwd=None):
     """Runs jpeer with these arguments until it ends: the completed process, its output as text."""
     done = subprocess.run([BINARY, *arguments], env=env or environment(), timeout=timeout, capture_output=True,
-                          text=True, check=False, pass_fds=pass_fds)
+                          text=True, check=False, pass_fds=pass_fds, cwd=cwd)
     found = complaints_in(done.stderr + done.stdout)
     assert not found, f"jpeer was not clean: {found[:5]}"
     return done

@@ -2,12 +2,15 @@
 closes, and what an error has to say."""
 
 import contextlib
+import functools
 import os
 import tempfile
 import unittest
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from support import jdks
 from support.binary_client import BinaryClient, Raised
 from support.callback_client import CallbackClient
 from support.clients import RpcError, WebSocketClient
@@ -35,6 +38,21 @@ def put_policy(path, rules, head=""):
     os.replace(new, path)
 
 
+def on_each_jdk(test):
+    """A test that takes the options of a peer for a JDK: all at once, each with a test case of its own."""
+    @functools.wraps(test)
+    def run(self):
+        def run_on(home):
+            case = type(self)(self._testMethodName)
+            try:
+                case.setUp()
+                test(case, ("--jvm", str(home)))
+            finally:
+                case.doCleanups()
+        self.at_once(run_on, jdks.homes())
+    return run
+
+
 class PeerCase(unittest.TestCase):
     options = None       # of the peer that the tests of the class share; None: each test starts one of its own
     peer_arguments = {}  # the keywords of Peer for it
@@ -59,6 +77,14 @@ class PeerCase(unittest.TestCase):
         self.addCleanup(self._opened.close)
         self._client = None
         self._told = ""  # with which of several clients an assertion fails
+
+    def at_once(self, run, cases):
+        """run(case) of each, on threads of their own: for what waits, and starts its own peers."""
+        cases = list(cases)
+        with ThreadPoolExecutor(len(cases)) as pool:
+            for case, one in [(case, pool.submit(run, case)) for case in cases]:
+                with self.subTest(case=case):
+                    one.result()
 
     # ---- peers ----
 
