@@ -1,20 +1,12 @@
 /* Peers that jp_launch starts: usage: client_launches JPEER SCENARIO. Ends with 0 where all was as it should be. */
-#include "jpeer/client.h"
+#include "scenario.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <jpeer/client.h>
+
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                                                     \
-  do {                                                                                                       \
-    if (!(condition)) {                                                                                      \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                        \
-      exit(1);                                                                                               \
-    }                                                                                                        \
-  } while (0)
 
 enum { TIMEOUT_MS = 20000 };
 

@@ -7,11 +7,12 @@
 /* How often a program looks for what has to come about, a millisecond apart at least. */
 enum { POLLS_MAX = 60000 };
 
+/* The rest: a format and its arguments, or nothing. */
 #define CHECK(condition, ...)                                                                                \
   do {                                                                                                       \
     if (!(condition)) {                                                                                      \
-      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                        \
-      fprintf(stderr, __VA_ARGS__);                                                                          \
+      fprintf(stderr, "%s:%d: %s:", __FILE__, __LINE__, #condition);                                         \
+      fprintf(stderr, " " __VA_ARGS__);                                                                      \
       fputc('\n', stderr);                                                                                   \
       exit(1);                                                                                               \
     }                                                                                                        \

@@ -57,13 +57,19 @@ static void check_integer(struct jp_client *client, struct jp_request request, i
   jp_answer_free(answer);
 }
 
-static struct jp_ref *make_list(struct jp_client *client)
+/* The object is the caller's. */
+static struct jp_ref *make(struct jp_client *client, struct jp_request request)
 {
-  struct jp_answer *answer = call(client, jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS));
+  struct jp_answer *answer = call(client, request);
   struct jp_ref *ref = jp_ref_keep(jp_answer_ref(answer));
   CHECK(ref != NULL, "the answer has no ref");
   jp_answer_free(answer);
   return ref;
+}
+
+static struct jp_ref *make_list(struct jp_client *client)
+{
+  return make(client, jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS));
 }
 
 static void check_size(struct jp_client *client, const struct jp_ref *list, int64_t wanted)
@@ -697,6 +703,140 @@ static void run_siblings(void)
   jp_client_close(client);
 }
 
+/* ---- objects that Java calls ---- */
+
+struct object {
+  struct jp_callback *callback;
+  int calls;
+  int released;
+};
+
+static void count_release(void *context)
+{
+  ((struct object *)context)->released++;
+}
+
+static struct jp_argument give(struct object *object, struct jp_client *client,
+                               jp_callback_function *function, struct jp_callback_config config)
+{
+  struct jp_client_error error;
+  *object = (struct object){0};
+  config.size = sizeof config;
+  config.function = function;
+  config.released = count_release;
+  config.context = object;
+  CHECK(jp_callback_create(client, &config, &object->callback, &error) == JP_CLIENT_OK, "%s", error.text);
+  return jp_callback_argument(object->callback);
+}
+
+static int64_t argument_of(const struct jp_callback_call *java, size_t index)
+{
+  int64_t value = 0;
+  CHECK(jp_answer_integer(jp_callback_argument_at(java, index), &value), "argument %zu is no integer", index);
+  return value;
+}
+
+static struct jp_ref *make_numbers(struct jp_client *client, int count)
+{
+  struct jp_argument items[1000];
+  for (int i = 0; i < count; i++)
+    items[i] = jp_as_type("java.lang.Integer", jp_int(i));
+  return make(client, jp_build_constructor_call("java.util.ArrayList",
+                                                JP_ARGUMENTS(jp_list(NULL, items, (size_t)count))));
+}
+
+/* The greatest first. */
+static void compare(void *context, struct jp_callback_call *java)
+{
+  struct object *object = context;
+  const struct jp_argument order = jp_int((int32_t)(argument_of(java, 1) - argument_of(java, 0)));
+  struct jp_client_error error;
+  object->calls++;
+  CHECK(strcmp(jp_callback_interface(java), "java.util.Comparator") == 0, "%s", jp_callback_interface(java));
+  CHECK(strcmp(jp_callback_method(java), "compare") == 0, "%s", jp_callback_method(java));
+  CHECK(strcmp(jp_callback_parameter_type(java, 1), "java.lang.Object") == 0, "%s",
+        jp_callback_parameter_type(java, 1));
+  CHECK(jp_callback_return(java, &order, &error) == JP_CLIENT_OK, "%s", error.text);
+}
+
+static void run_comparator(void)
+{
+  enum { COUNT = 500 };
+  struct jp_client *client = open_client(NULL);
+  struct object object;
+  struct jp_ref *list = make_numbers(client, COUNT);
+  struct jp_argument comparator = give(&object, client, compare, (struct jp_callback_config){.borrow = true});
+  jp_answer_free(
+      call(client, jp_build_instance_method_call("java.util.List", "sort", jp_object(list), &comparator, 1)));
+  CHECK(object.calls >= COUNT - 1, "%d", object.calls);
+  for (int i = 0; i < COUNT; i += 99)
+    check_integer(
+        client,
+        jp_build_instance_method_call("java.util.List", "get", jp_object(list), JP_ARGUMENTS(jp_int(i))),
+        COUNT - 1 - i);
+  CHECK(jp_client_ref_count(client) == 1, "%zu", jp_client_ref_count(client));
+  jp_ref_release(list);
+  jp_callback_release(object.callback);
+  jp_client_close(client);
+  CHECK(object.released == 1, "%d", object.released);
+}
+
+static void listen_in_order(void *context, struct jp_callback_call *java)
+{
+  struct object *object = context;
+  CHECK(argument_of(java, 0) == object->calls, "%lld after %d", (long long)argument_of(java, 0),
+        object->calls);
+  object->calls++;
+  CHECK(jp_callback_return(java, NULL, NULL) == JP_CLIENT_OK, "the answer");
+}
+
+static void run_listeners(void)
+{
+  enum { COUNT = 300 };
+  struct jp_client *client = open_client(NULL);
+  struct jp_ref *list = make_numbers(client, COUNT);
+  for (int oneway = 0; oneway < 2; oneway++) {
+    struct object object;
+    struct jp_argument listener =
+        give(&object, client, listen_in_order, (struct jp_callback_config){.oneway = oneway == 1});
+    jp_answer_free(call(
+        client, jp_build_instance_method_call("java.util.List", "forEach", jp_object(list), &listener, 1)));
+    CHECK(object.calls == COUNT, "%d", object.calls); /* also events are ahead of the answer */
+    jp_callback_release(object.callback);
+  }
+  jp_ref_release(list);
+  jp_client_close(client);
+}
+
+/* What the peer does not take it has read all the same. */
+static void run_refused(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct object object;
+  const struct jp_argument given = give(&object, client, compare, (struct jp_callback_config){0});
+  const struct {
+    struct jp_argument argument;
+    const char *words;
+  } rows[] = {{given, "requireNonNull(callback)"},
+              {jp_as_type("java.lang.String", given), "interface"},
+              {jp_as_type("com.example.Unknown", given), "com.example.Unknown"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct jp_request request =
+        jp_build_class_method_call("java.util.Objects", "requireNonNull", &rows[i].argument, 1);
+    struct jp_answer *answer;
+    struct jp_client_error error;
+    enum jp_client_status status = jp_client_call(client, &request, 5000, &answer, &error);
+    CHECK(status == JP_CLIENT_REMOTE && strstr(error.text, rows[i].words) != NULL, "%d %s", (int)status,
+          error.text);
+    jp_answer_free(answer);
+  }
+  jp_callback_release(object.callback);
+  for (int i = 0; i < POLLS_MAX && object.released == 0; i++, usleep(1000))
+    jp_answer_free(call(client, jp_build_ping()));
+  CHECK(object.released == 1, "the peer keeps it");
+  jp_client_close(client);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -716,6 +856,9 @@ int main(int argc, char **argv)
       {"reconnects", run_reconnects},
       {"restarts", run_restarts},
       {"siblings", run_siblings},
+      {"comparator", run_comparator},
+      {"listeners", run_listeners},
+      {"refused", run_refused},
   };
   CHECK(argc == 3 || (argc == 4 && strcmp(argv[3], "binary") == 0), "URL SCENARIO [binary]");
   url = argv[1];

@@ -16,7 +16,8 @@ from support.peer import Peer
 PROGRAM = sys.argv[1]
 SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
-SCHEMES = ("ws", "ws+unix", "http", "http+unix", "shm", *ZMQ_SCHEMES)
+DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
+SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
 
 
 def url_of(peer, scheme):
@@ -66,23 +67,28 @@ class Client(unittest.TestCase):
     def urls(self, schemes=SCHEMES):
         return [url_of(self.peer, scheme) for scheme in schemes]
 
-    def each_url(self, name):
-        for url in self.urls():
+    def each_url(self, name, *options, schemes=SCHEMES):
+        for url in self.urls(schemes):
             with self.subTest(url=url):
-                Scenario(url, name).end()
+                Scenario(url, name, *options).end()
 
     def test_calls_of_each_kind(self):
         self.each_url("kinds")
 
     def test_binary_messages(self):
-        for url in self.urls(ZMQ_SCHEMES):
-            with self.subTest(url=url):
-                Scenario(url, "binary").end()
+        self.each_url("binary", schemes=ZMQ_SCHEMES)
 
     def test_a_hundred_threads_with_binary_messages(self):
-        for url in self.urls(ZMQ_SCHEMES):
-            with self.subTest(url=url):
-                Scenario(url, "threads", "binary").end()
+        self.each_url("threads", "binary", schemes=ZMQ_SCHEMES)
+
+    def test_java_calls_a_comparator(self):
+        self.each_url("comparator", schemes=DUPLEX_SCHEMES)
+
+    def test_listeners_hear_in_order(self):
+        self.each_url("listeners", schemes=DUPLEX_SCHEMES)
+
+    def test_what_the_peer_refuses_it_lets_go_of(self):
+        self.each_url("refused", schemes=DUPLEX_SCHEMES)
 
     def test_refs_go_with_the_next_messages(self):
         self.each_url("refs")
@@ -94,9 +100,7 @@ class Client(unittest.TestCase):
         self.each_url("shared-session")
 
     def test_a_session_is_shared_while_its_call_lasts(self):
-        for url in self.urls(("ws", "ws+unix", "shm")):
-            with self.subTest(url=url):
-                Scenario(url, "shared-beside").end()
+        self.each_url("shared-beside", schemes=DUPLEX_SCHEMES)
 
     def test_a_late_answer_leaves_nothing_behind(self):
         self.each_url("late")

@@ -1,7 +1,7 @@
 /*
  * The transports over a service with no JVM, for the Python tests beside this file:
  *
- *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, grace_ms and examples
+ *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, and grace_ms
  *
  * Prints the addresses and "ready", serves until standard input ends, drains, and prints
  * "opened N closed N" (clients). A message is a command:
@@ -23,13 +23,8 @@
  *   all else           comes back as it is
  *
  * Where the environment names a path as STUB_SOCKET, it serves there, too.
- *
- * With examples=1 a message is one of JSON-RPC, to the service of examples.h at /myservice.
  */
-#include "examples.h"
-
 #include "base/log.h"
-#include "jsonrpc/jsonrpc.h"
 #include "net/server.h"
 
 #include <openssl/crypto.h>
@@ -55,7 +50,6 @@ struct rpc_worker {
 
 struct rpc_client {
   enum op_channel channel;
-  bool only_safe;
   bool keeps;
   char peer_id[UUID_TEXT_LENGTH + 1];
 };
@@ -114,7 +108,6 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory");
   made->channel = info->channel;
-  made->only_safe = info->only_safe;
   if (info->peer_id.data != NULL && info->peer_id.len < sizeof made->peer_id)
     memcpy(made->peer_id, info->peer_id.data, info->peer_id.len);
   atomic_fetch_add(&opened_count, 1);
@@ -340,47 +333,15 @@ static void reject(void *context, enum rpc_rejection rejection, struct text begi
   buffer_printf(out, "%d %s", codes[rejection], reason);
 }
 
-/* --- examples --- */
-
-static enum rpc_served serve_example(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                     struct text message, struct buffer *out, size_t reply_max,
-                                     struct rpc_stream *stream)
-{
-  (void)context;
-  (void)worker;
-  (void)reply_max;
-  (void)stream;
-  return examples_serve(message, client->only_safe, out);
-}
-
-static bool serve_nothing_without_worker(void *context, struct text message, struct buffer *out,
-                                         enum rpc_served *served)
-{
-  (void)context;
-  (void)message;
-  (void)out;
-  (void)served;
-  return false;
-}
-
 /* --- codecs --- */
 
 static const struct rpc_codec own_codec = {
     .serve = serve, .serve_without_worker = serve_without_worker, .refuse = refuse, .reject = reject};
 static const struct rpc_codec *const own_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &own_codec};
 
-static const struct rpc_http_facts example_facts = {.obeys_accept = jsonrpc_looks_like_1_1};
-static const struct rpc_codec example_codec = {.serve = serve_example,
-                                               .serve_without_worker = serve_nothing_without_worker,
-                                               .refuse = refuse,
-                                               .reject = reject,
-                                               .http = &example_facts};
-static const struct rpc_codec *const example_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &example_codec};
-
 /* --- main --- */
 
 static long grace_ms = 1000;
-static bool serves_examples;
 
 static bool set_option(struct net_config *config, const char *name, long value)
 {
@@ -407,8 +368,6 @@ static bool set_option(struct net_config *config, const char *name, long value)
 #undef OPTION
   if (strcmp(name, "grace_ms") == 0)
     grace_ms = value;
-  else if (strcmp(name, "examples") == 0)
-    serves_examples = value != 0;
   else
     return false;
   return true;
@@ -466,10 +425,6 @@ int main(int argc, char **argv)
   if (!read_options(&config, argc, argv)) {
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);
     return 2;
-  }
-  if (serves_examples) {
-    service.codecs = example_codecs;
-    config.http_prefix = "/myservice";
   }
   struct net_server *server;
   struct jp_error error;
