@@ -1,10 +1,10 @@
-"""What Java sees of a client's object: interfaces of all kinds, default methods, maps, misuse; and what a policy says."""
+"""Which interfaces a client's object may have: those of other loaders and modules, what a policy says, and how many classes."""
 
 import itertools
 
 from support.callback_client import CallbackClient
 from support.clients import RpcError, typed
-from support.peer_case import CALLING, INVALID, NOT_FOUND, CallbackCase, allow
+from support.peer_case import CALLING, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
 # Of their own methods none have the same signature and another type.
@@ -13,47 +13,7 @@ INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurren
 
 
 class Interfaces(CallbackCase):
-    def call(self, method, *args):
-        return self.client.call(CALLBACKS, method, *args)
-
-    def test_one_that_is_not_public(self):
-        self.assertEqual(self.call("hidden", self.client.give(lambda call: "you")), "youyou")
-        self.assertEqual(self.call("hidden", self.client.give(lambda call: "twice", overrides=["twice"])), "twice")
-
-    def test_a_sealed_one(self):
-        self.assert_fails(INVALID, "is sealed", self.call, "closed", self.client.give())
-
-    def test_no_interface(self):
-        anything = (self.client.call, "java.util.Objects", "requireNonNull")
-        self.assert_fails(INVALID, "java.lang.ClassLoader is none", *anything, self.client.give(type="java.lang.ClassLoader"))
-        self.assert_fails(INVALID, "java.lang.ClassLoader is no interface", *anything,
-                          self.client.give(interfaces=["java.lang.ClassLoader", "java.lang.Runnable"]))
-        self.assert_fails(NOT_FOUND, "No matching method", *anything, self.client.give())
-        self.assert_fails(NOT_FOUND, "No matching method", self.call, "hidden", self.client.give(type="java.lang.Runnable"))
-
-    def test_results_of_type_variables(self):
-        def function(call):
-            return 40 if call.method == "make" else len(call.args[0])
-        self.assertEqual(self.call("lengths", self.client.give(function)), "44")
-
-    def test_default_methods_call_abstract_ones(self):
-        asked = []
-
-        def function(call):
-            asked.append((call.interface, call.method))
-            return "you" if call.method == "name" else "greetings"
-        self.assertEqual(self.call("greet", self.client.give(function)), "hello you, hello you HELLO YOU")
-        self.assertEqual(asked, [(f"{CALLBACKS}$Greeter", "name")] * 3)
-        asked.clear()
-        self.assertEqual(self.call("greet", self.client.give(function, overrides=["greet"])),
-                         "greetings, greetings GREETINGS")
-        self.assertEqual(asked, [(f"{CALLBACKS}$Greeter", "greet")] * 3)
-
-    def test_checked_exceptions(self):
-        for declared, caught in ((True, "caught no"), (False, "undeclared no")):
-            begun = self.client.begin_call(CALLBACKS, "throwing", self.client.give(), declared)
-            self.client.await_call().fail("no", throwable_type="java.io.IOException")
-            self.assertEqual(self.client.end(begun), caught)
+    """test_callback_members.py has those of the application."""
 
     def test_of_another_loader(self):
         loader = self.client.call("fixtures.Loading", "own", "other")
@@ -81,17 +41,6 @@ class Interfaces(CallbackCase):
             proxy = self.client.call("java.util.ArrayList", "get", index, on=held)
             answer = self.client.call(interface, method, *args, on=proxy)
             self.assertEqual(answer, None if result is None else str(result).lower())
-
-    def test_keys_of_a_map(self):
-        give = self.client.give
-        told = self.client.call(CALLING, "asKeys", give(number=7), give(number=7), give(number=8))
-        self.assertEqual(told, "same other 2 false callback 7")
-        self.assertEqual(self.client.held, [])
-
-    def test_a_handler_that_is_misused(self):
-        told = self.client.call(CALLING, "misuse", self.client.give(lambda call: 5), self.client.give())
-        refused = "IllegalArgumentException"
-        self.assertEqual(told.split(), [refused] * 5 + ["CallbackException"] * 2 + ["5"])
 
 
 class Policies(CallbackCase):

@@ -1,10 +1,7 @@
 """Which overload a callback goes to, what its client is told of a call, and what becomes of answers of every kind."""
 
-import unittest
-
-from support.callback_client import CallbackClient
-from support.clients import RpcError, ref, typed
-from support.peer import Peer
+from support.clients import ref, typed
+from support.peer_case import CallbackCase
 
 CALLBACKS = "fixtures.members.Callbacks"
 PLAIN = "jpeer.peer.CallbackException"
@@ -14,19 +11,9 @@ def usual(call):
     return "me" if call.method in ("greet", "name") else 1
 
 
-class Members(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            pass
-
+class Members(CallbackCase):
     def setUp(self):
-        self.client = CallbackClient(self.peer)
-        self.addCleanup(self.client.close)
+        super().setUp()
         self.calls = []
 
     def give(self, answer=usual, **beside):
@@ -46,9 +33,7 @@ class Members(unittest.TestCase):
         self.assertEqual([(value["type"], value.get("value")) for value in call.values], list(values))
 
     def refusal(self, method, *args):
-        with self.assertRaises(RpcError) as raised:
-            self.call(method, *args)
-        error = raised.exception
+        error = self.failure(self.call, method, *args)
         return f"{error.code} {error.throwable + ': ' if error.throwable else ''}{error.detail or ''}"
 
     def assert_row(self, method, args, wanted):
@@ -210,15 +195,11 @@ class Members(unittest.TestCase):
         self.assertIn("a callback is seen", self.refusal("list", [self.give()]))
 
 
-class FullSession(unittest.TestCase):
+class FullSession(CallbackCase):
+    options = ("--session-max-objects", "1")
+
     def test_a_session_without_room_for_an_argument_fails_the_call(self):
-        with Peer("--session-max-objects", "1") as peer, CallbackClient(peer) as client:
-            client.new("java.lang.Object")
-            with self.assertRaises(RpcError) as raised:
-                client.call(CALLBACKS, "compare", client.give(lambda call: 1), 1, ["x"])
-            self.assertEqual(raised.exception.throwable, PLAIN)
-            self.assertIn("session-max-objects", raised.exception.detail)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.client.new("java.lang.Object")
+        error = self.assert_fails(-32000, "session-max-objects", self.client.call, CALLBACKS, "compare",
+                                  self.client.give(lambda call: 1), 1, ["x"])
+        self.assertEqual(error.throwable, PLAIN)

@@ -8,7 +8,7 @@ from pathlib import Path
 from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer_case import PeerCase
 
-SECONDS = 5
+SECONDS = 3
 # The watcher wakes once a second, each idle thread of the crew every 10 s; before it slept it was 200 a second.
 MOST_A_SECOND = 8
 ATTEMPTS = 6

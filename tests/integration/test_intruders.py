@@ -2,22 +2,14 @@
 
 import json
 import signal
-from pathlib import Path
 
 from support.clients import RpcError, WebSocketClient, await_running, ref
 from support.peer import Peer
-from support.peer_case import PeerCase
+from support.peer_case import PeerCase, on_each_jdk
 
 PRESETS = ("deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting,"
            "deny-nonpublic")
 CLIENTS = 20
-
-
-def homes():
-    """Every JDK that is installed: thread groups are not the same in all of them."""
-    found = {path.resolve().parents[2] for path in Path("/usr/lib/jvm").glob("*/lib/server/libjvm.so")}
-    assert found
-    return sorted(found)
 
 
 def try_call(client, type_name, method, *args, on=None):
@@ -53,48 +45,48 @@ class Intruders(PeerCase):
         for number, answer in enumerate(sleepers.answers()):
             self.assertEqual(answer, {"jsonrpc": "2.0", "id": number, "result": {"void": True}})
 
-    def test_a_client_cannot_run_a_thread_of_the_peer_again(self):
-        for home in homes():
-            with self.subTest(home=home.name), Peer("--jvm", home, "--rpc-policy-preset", PRESETS) as peer:
-                sleepers, client = Sleepers(peer), WebSocketClient(peer)
-                for _ in range(10):
-                    sleepers.begin("java.lang.Thread", "sleep", 50)
-                    mine = client.call("java.lang.Thread", "currentThread")
-                    try:
-                        wrapper = client.new("java.lang.Thread", ref(mine))
-                    except RpcError:
-                        wrapper = None
-                    if wrapper is not None:
-                        try_call(client, "java.lang.Thread", "start", on=wrapper)
-                    try_call(client, "java.util.concurrent.CompletableFuture", "runAsync", ref(mine))
-                    try_call(client, "java.lang.Thread", "run", on=mine)
-                    self.check_undisturbed(sleepers)
-                self.assertEqual(peer.stop(), 0)
+    @on_each_jdk
+    def test_a_client_cannot_run_a_thread_of_the_peer_again(self, options):
+        with Peer(*options, "--rpc-policy-preset", PRESETS) as peer:
+            sleepers, client = Sleepers(peer), WebSocketClient(peer)
+            for _ in range(10):
+                sleepers.begin("java.lang.Thread", "sleep", 50)
+                mine = client.call("java.lang.Thread", "currentThread")
+                try:
+                    wrapper = client.new("java.lang.Thread", ref(mine))
+                except RpcError:
+                    wrapper = None
+                if wrapper is not None:
+                    try_call(client, "java.lang.Thread", "start", on=wrapper)
+                try_call(client, "java.util.concurrent.CompletableFuture", "runAsync", ref(mine))
+                try_call(client, "java.lang.Thread", "run", on=mine)
+                self.check_undisturbed(sleepers)
+            self.assertEqual(peer.stop(), 0)
 
-    def test_called_code_cannot_use_the_peers_classes(self):
-        for home in homes():
-            for presets in ((), ("--rpc-policy-preset", PRESETS)):
-                with self.subTest(home=home.name, presets=presets), Peer("--jvm", home, *presets) as peer:
-                    sleepers, client = Sleepers(peer), WebSocketClient(peer)
-                    sleepers.begin("fixtures.Blockers", "pass")
-                    await_running(client, CLIENTS)
-                    self.assertEqual(client.call("fixtures.Intruder", "runMyself"), "1")
-                    tried = client.call("fixtures.Intruder", "runsTried")
-                    self.assertGreater(int(tried), 5 * CLIENTS)
-                    self.assertGreaterEqual(int(client.call("fixtures.Intruder", "runAgain")), 5 * CLIENTS)
-                    for attack in ("callEach", "callHandles", "makeThreads", "changeLoaders"):
-                        self.assertEqual(client.call("fixtures.Intruder", attack), "0", attack)
-                    client.call("fixtures.Blockers", "open")
-                    for number, answer in enumerate(sleepers.answers()):
-                        self.assertEqual((answer["id"], answer["result"]["value"]["value"]), (number, "1"))
-                    self.assertEqual(peer.stop(), 0)
+    @on_each_jdk
+    def test_called_code_cannot_use_the_peers_classes(self, options):
+        for presets in ((), ("--rpc-policy-preset", PRESETS)):
+            with Peer(*options, *presets) as peer:
+                sleepers, client = Sleepers(peer), WebSocketClient(peer)
+                sleepers.begin("fixtures.Blockers", "pass")
+                await_running(client, CLIENTS)
+                self.assertEqual(client.call("fixtures.Intruder", "runMyself"), "1")
+                tried = client.call("fixtures.Intruder", "runsTried")
+                self.assertGreater(int(tried), 5 * CLIENTS)
+                self.assertGreaterEqual(int(client.call("fixtures.Intruder", "runAgain")), 5 * CLIENTS)
+                for attack in ("callEach", "callHandles", "makeThreads", "changeLoaders"):
+                    self.assertEqual(client.call("fixtures.Intruder", attack), "0", attack)
+                client.call("fixtures.Blockers", "open")
+                for number, answer in enumerate(sleepers.answers()):
+                    self.assertEqual((answer["id"], answer["result"]["value"]["value"]), (number, "1"))
+                self.assertEqual(peer.stop(), 0)
 
 
 class Groups(PeerCase):
     """With no preset: what a thread group can do to the threads in it, from any group up to the root."""
 
-    def check(self, home, *methods):
-        peer = self.start("--jvm", home)
+    def check(self, options, *methods, end=signal.SIGTERM):
+        peer = self.start(*options)
         sleepers, client = Sleepers(peer), WebSocketClient(peer)
         sleepers.begin("fixtures.Blockers", "pass")
         await_running(client, CLIENTS)
@@ -110,56 +102,51 @@ class Groups(PeerCase):
         with WebSocketClient(peer) as another:
             another.control("ping")
             self.assertEqual(another.call("fixtures.Calculator", "add", 1, 2), "3")
-        return peer.stop(self.signal)
+        self.assertEqual(peer.stop(end), 0)
 
-    signal = signal.SIGTERM
+    @on_each_jdk
+    def test_suspended_groups_stop_neither_the_peer_nor_its_end(self, options):
+        for end in (signal.SIGTERM, signal.SIGINT):
+            self.check(options, "suspend", end=end)
 
-    def test_suspended_groups_stop_neither_the_peer_nor_its_end(self):
-        for home in homes():
-            for self.signal in (signal.SIGTERM, signal.SIGINT):
-                with self.subTest(home=home.name, signal=self.signal):
-                    self.assertEqual(self.check(home, "suspend"), 0)
+    @on_each_jdk
+    def test_interrupted_groups_reach_no_other_call(self, options):
+        self.check(options, "interrupt", "setDaemon", "destroy")
 
-    def test_interrupted_groups_reach_no_other_call(self):
-        for home in homes():
-            with self.subTest(home=home.name):
-                self.assertEqual(self.check(home, "interrupt", "setDaemon", "destroy"), 0)
+    @on_each_jdk
+    def test_stopped_groups_reach_no_other_call(self, options):
+        self.check(options, "stop")
 
-    def test_stopped_groups_reach_no_other_call(self):
-        for home in homes():
-            with self.subTest(home=home.name):
-                self.assertEqual(self.check(home, "stop"), 0)
+    @on_each_jdk
+    def test_threads_of_called_code_are_the_applications(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client:
+            self.assertEqual(client.call("fixtures.Intruder", "groupOfNewThreads"), "main")
+            if client.call("java.lang.System", "getProperty", "java.specification.version") in ("17", "18"):
+                self.assertEqual(client.call("fixtures.Intruder", "listedThreads"), "0")
 
-    def test_threads_of_called_code_are_the_applications(self):
-        for home in homes():
-            with self.subTest(home=home.name), Peer("--jvm", home) as peer, WebSocketClient(peer) as client:
-                self.assertEqual(client.call("fixtures.Intruder", "groupOfNewThreads"), "main")
-                if client.call("java.lang.System", "getProperty", "java.specification.version") in ("17", "18"):
-                    self.assertEqual(client.call("fixtures.Intruder", "listedThreads"), "0")
+    @on_each_jdk
+    def test_a_group_whose_lock_is_held_keeps_the_peer_neither_from_growing_nor_from_ending(self, options):
+        with Peer(*options, "--rpc-threads", "1") as peer:
+            client = WebSocketClient(peer)
+            client.call("fixtures.Intruder", "holdGroups")
+            sleepers = Sleepers(peer)
+            sleepers.begin("fixtures.Blockers", "pass")
+            await_running(client, CLIENTS)
+            client.call("fixtures.Blockers", "open")
+            self.assertEqual(len(sleepers.answers()), CLIENTS)
+            self.assertEqual(peer.stop(), 0)
 
-    def test_a_group_whose_lock_is_held_keeps_the_peer_neither_from_growing_nor_from_ending(self):
-        for home in homes():
-            with self.subTest(home=home.name), Peer("--jvm", home, "--rpc-threads", "1") as peer:
-                client = WebSocketClient(peer)
-                client.call("fixtures.Intruder", "holdGroups")
-                sleepers = Sleepers(peer)
-                sleepers.begin("fixtures.Blockers", "pass")
-                await_running(client, CLIENTS)
-                client.call("fixtures.Blockers", "open")
-                self.assertEqual(len(sleepers.answers()), CLIENTS)
-                self.assertEqual(peer.stop(), 0)
-
-    def test_a_group_that_is_destroyed_does_not_keep_the_peer_from_growing(self):
-        for home in homes():
-            with self.subTest(home=home.name), Peer("--jvm", home, "--rpc-threads", "1") as peer:
-                client = WebSocketClient(peer)
-                group = group_of_calls(client)
-                try_call(client, "java.lang.ThreadGroup", "setDaemon", True, on=group)
-                try_call(client, "java.lang.ThreadGroup", "destroy", on=group)
-                sleepers = Sleepers(peer)
-                sleepers.begin("fixtures.Blockers", "pass")
-                await_running(client, CLIENTS)
-                self.assertEqual(client.call("fixtures.Intruder", "groupOfNewThreads"), "main")
-                client.call("fixtures.Blockers", "open")
-                self.assertEqual(len(sleepers.answers()), CLIENTS)
-                self.assertEqual(peer.stop(), 0)
+    @on_each_jdk
+    def test_a_group_that_is_destroyed_does_not_keep_the_peer_from_growing(self, options):
+        with Peer(*options, "--rpc-threads", "1") as peer:
+            client = WebSocketClient(peer)
+            group = group_of_calls(client)
+            try_call(client, "java.lang.ThreadGroup", "setDaemon", True, on=group)
+            try_call(client, "java.lang.ThreadGroup", "destroy", on=group)
+            sleepers = Sleepers(peer)
+            sleepers.begin("fixtures.Blockers", "pass")
+            await_running(client, CLIENTS)
+            self.assertEqual(client.call("fixtures.Intruder", "groupOfNewThreads"), "main")
+            client.call("fixtures.Blockers", "open")
+            self.assertEqual(len(sleepers.answers()), CLIENTS)
+            self.assertEqual(peer.stop(), 0)

@@ -3,11 +3,10 @@ the errors quote of them."""
 
 import json
 import os
-import unittest
 import uuid
 
-from support.clients import RpcError, WebSocketClient, typed
-from support.peer import Peer
+from support.clients import typed
+from support.peer_case import PeerCase
 
 MOST = 65535  # arguments of a request, and bytes of a name
 # -Xcheck:jni looks through all local references for each that is made.
@@ -16,27 +15,17 @@ ENTRIES = 1200  # more than one chunk of what crosses to Java at once
 CONVERSIONS = "fixtures.members.Conversions"
 
 
-class LongValues(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.peer = Peer()
-        cls.client = WebSocketClient(cls.peer)
-
-    @classmethod
-    def tearDownClass(cls):
-        with cls.peer:
-            cls.client.close()
+class LongValues(PeerCase):
+    options = ()
 
     def call(self, *words, **more):
         return self.client.call(*words, **more)
 
     def refusal(self, verb, **params):
         """What an error says, which is never long."""
-        with self.assertRaises(RpcError) as raised:
-            self.client.value(verb, params)
-        detail = raised.exception.detail
-        self.assertLess(len(detail), 9000)
-        return f"{raised.exception.throwable}: {detail}" if raised.exception.throwable else detail
+        error = self.failure(self.client.value, verb, params)
+        self.assertLess(len(error.detail), 9000)
+        return f"{error.throwable}: {error.detail}" if error.throwable else error.detail
 
     def test_elements_keep_their_order(self):
         self.assertEqual(self.call("fixtures.Arguments", "sum", typed("List", [typed("Integer", 1000)] * 10000)), "10000000")
@@ -120,7 +109,3 @@ class LongValues(unittest.TestCase):
             self.assertIsInstance(text, str)
             same = self.call("fixtures.members.Texts", "isSample", i, typed(type_name, text))
             self.assertEqual(same, "true", f"{type_name}: {text}")
-
-
-if __name__ == "__main__":
-    unittest.main()

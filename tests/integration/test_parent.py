@@ -8,7 +8,7 @@ import sys
 import time
 
 from support.clients import WebSocketClient
-from support.peer import BINARY, STOP_SECONDS, Peer, environment, has_ended, run_to_end
+from support.peer import BINARY, STOP_SECONDS, Peer, environment, eventually, has_ended, run_to_end
 from support.peer_case import PeerCase
 
 # Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.
@@ -22,14 +22,6 @@ os.close(reader)
 print(peer.pid, flush=True)
 time.sleep(600)
 """
-
-
-def await_end(pid):
-    """Whether the process, which is no child of ours, ends in time."""
-    deadline = time.monotonic() + STOP_SECONDS
-    while not has_ended(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return has_ended(pid)
 
 
 class Parent(PeerCase):
@@ -84,7 +76,7 @@ class Parent(PeerCase):
                 self.assertIsNone(parent.poll())
             parent.send_signal(signal.SIGKILL)
             parent.wait()
-            self.assertTrue(await_end(pid))
+            eventually(lambda: has_ended(pid), "the peer ends")
 
     def test_ends_with_a_parent_that_is_gone_before_the_jvm_is_up(self):
         reader, writer = os.pipe()

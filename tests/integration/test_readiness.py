@@ -7,22 +7,14 @@ import re
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from support.clients import WebSocketClient
-from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, jvm_options, run_to_end
+from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, jvm_options, run_to_end
 from support.peer_case import PeerCase
 
 MAIN = "fixtures.SlowMain"
 GATES = "fixtures.SlowMain$Gates"
-
-
-def await_true(condition, what):
-    deadline = time.monotonic() + START_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {START_SECONDS} s: {what}"
-        time.sleep(0.01)
 
 
 class ReadyFile(PeerCase):
@@ -37,7 +29,7 @@ class ReadyFile(PeerCase):
                                    env=environment())
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        await_true(lambda: self.path.exists() and json.loads(self.path.read_text())["pid"] == process.pid,
+        eventually(lambda: self.path.exists() and json.loads(self.path.read_text())["pid"] == process.pid,
                    "the ready file of this peer")
         return process
 
@@ -99,7 +91,7 @@ class ReadyWhen(PeerCase):
         return Path(self.log.name).read_text(encoding="utf-8")
 
     def await_line(self, text):
-        await_true(lambda: text in self.printed(), f"{text!r} is printed")
+        eventually(lambda: text in self.printed(), f"{text!r} is printed")
 
     def open(self, gate):
         """Opens it through the peer, which serves although it has not said that it is ready."""
@@ -184,7 +176,7 @@ class Streams(PeerCase):
         process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", BINARY, "run", "--ready-file", path,
                                     "--json-rpc", "auto", "--as-service"], env=environment())
         try:
-            await_true(path.exists, "the ready file")
+            eventually(path.exists, "the ready file")
             targets = [os.readlink(f"/proc/{process.pid}/fd/{number}") for number in range(3)]
             self.assertEqual(targets, ["/dev/null"] * 3)
         finally:
@@ -229,4 +221,4 @@ class Machine(PeerCase):
             def timers():
                 rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
                 return [row[5].partition(":")[0] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"]
-            await_true(lambda: timers() == ["02", "02"], "both connections have a timer of keepalive")
+            eventually(lambda: timers() == ["02", "02"], "both connections have a timer of keepalive")

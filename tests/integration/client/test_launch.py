@@ -7,11 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
-from support.peer import BINARY, STOP_SECONDS, complaints_in, environment, has_ended
+from support.peer import BINARY, complaints_in, environment, eventually, has_ended
 
 PROGRAM = sys.argv[1]
 SECONDS = 120
@@ -67,10 +66,7 @@ class Launch(unittest.TestCase):
                               stderr=subprocess.DEVNULL, text=True) as program:
             pid = int(program.stdout.readline())
             program.kill()
-        deadline = time.monotonic() + STOP_SECONDS
-        while not has_ended(pid):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        eventually(lambda: has_ended(pid), "the peer ends")
 
 
 if __name__ == "__main__":
