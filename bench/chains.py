@@ -11,8 +11,8 @@ import time
 from urllib.parse import urlsplit
 
 from bench import process
+from bench.delay import DelayedLink
 from support.clients import WebSocketClient
-from support.delay import DelayedLink
 from support.peer import Peer
 
 NAME = "chains"

@@ -153,7 +153,7 @@ RELEASE_STEPS = [
        unittests("tests/integration", WITHOUT_JNI.__contains__),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("applications", "real applications, started by java and by jpeer run", "release",
-     [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
+     [[PYTHON, "tests/applications/run.py"]], on("release")),
     ("generators", "clients that generators write from the documents, where their registries are reached", "release",
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("foreign", "the client library by foreign functions from Node and Ruby, where koffi's registry is reached", "release",

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from support.binary_client import BinaryClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ZmqReqClient, ref
-from support.peer import Peer
-from support.peer import eventually
+from support.peer import Peer, eventually
 from support.peer_case import FAILED, PeerCase
+from support.raw_websocket import frame
 
 LIST = "java.util.ArrayList"
 # All of the heap is resident from the start, so that none of it counts as growth.
@@ -364,20 +364,13 @@ class Tellings(SessionCase):
             self.assert_unknown(clients[2], number)
 
 
-def masked_text_frame(payload):
-    """A client's text frame (RFC 6455, 5.2) of less than 64 KiB."""
-    mask = os.urandom(4)
-    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + struct.pack(">H", len(payload))
-    return b"\x81" + length + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
-
-
 class Leaks(PeerCase):
     CLIENTS = 10000
 
-    def vanish_with_an_object(self, address, handshake, frame):
+    def vanish_with_an_object(self, address, handshake, made):
         """Connects, makes an object, and drops the connection without a word."""
         with socket.create_connection(address) as connection:
-            connection.sendall(handshake + frame)
+            connection.sendall(handshake + made)
             received = b""
             while b'"ref":' not in received:
                 more = connection.recv(4096)
@@ -392,8 +385,8 @@ class Leaks(PeerCase):
         handshake = (f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                      f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
                      "Sec-WebSocket-Version: 13\r\n\r\n").encode()
-        frame = masked_text_frame(b'{"jsonrpc":"2.0","id":1,"method":"new","params":{"type":"fixtures.LeakChecker"}}')
+        made = frame(b'{"jsonrpc":"2.0","id":1,"method":"new","params":{"type":"fixtures.LeakChecker"}}')
         for _ in range(self.CLIENTS):
-            self.vanish_with_an_object((url.hostname, url.port), handshake, frame)
+            self.vanish_with_an_object((url.hostname, url.port), handshake, made)
         self.assertEqual(watcher.call("fixtures.LeakChecker", "made"), str(self.CLIENTS))
         eventually(lambda: watcher.control("gc") or watcher.call("fixtures.LeakChecker", "alive") == "0", "nothing is left")

@@ -265,15 +265,13 @@ class BadInput(ShareCase):
                 self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
 
-    def test_a_client_that_leaves_the_names_unread_is_not_read(self):
-        self.check_backpressure(lambda number: control(number, "share_session"), sent_max=64 << 20)
-
-    def test_a_client_that_sends_requests_behind_a_call_is_not_read(self):
-        self.check_backpressure(lambda number: call(number, "fixtures.Calculator", "add", 1, 2), sent_max=4 << 20)
-
-    def test_a_client_that_sends_long_requests_behind_a_call_is_not_read(self):
-        self.check_backpressure(lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000),
-                                sent_max=4 << 20)
+    def test_a_client_that_sends_without_end_is_not_read(self):
+        """Requests for the name, whose answers stay unread, and short and long ones behind a call."""
+        for make_request, sent_max in ((lambda number: control(number, "share_session"), 64 << 20),
+                                       (lambda number: call(number, "fixtures.Calculator", "add", 1, 2), 4 << 20),
+                                       (lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000), 4 << 20)):
+            with self.subTest(first=make_request(0)[:200]):
+                self.check_backpressure(make_request, sent_max)
 
     def check_backpressure(self, make_request, sent_max):
         """Sends until the socket takes no more; then all are answered in order."""
@@ -364,29 +362,23 @@ class BadInput(ShareCase):
             self.pass_all()
             self.assertEqual("pass", json.loads(client.receive())["id"])
 
-    def check_last(self, last, code):
-        """What ends the input ends the connection after the answers to what came before."""
-        with RawWebSocket(self.peer) as client:
-            client.send(PASS)
-            client.send(call("add", "fixtures.Calculator", "add", 1, 2))
-            client.send(control("share", "share_session"))
-            receive_name(client)
-            client.socket.sendall(last + frame(control("late", "share_session")))
-            self.await_running()
-            time.sleep(0.3)
-            self.pass_all()
-            self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
-            opcode, payload = client.receive_frame()
-            self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
-
-    def test_a_close_frame_behind_a_call(self):
-        self.check_last(frame(struct.pack(">H", 1000), CLOSE), 1000)
-
-    def test_a_message_that_is_too_long_behind_a_call(self):
-        self.check_last(frame(b"x" * 100, length=(1 << 20) + 1), 1009)
-
-    def test_a_frame_without_a_mask_behind_a_call(self):
-        self.check_last(b"\x81\x01x", 1002)
+    def test_what_ends_the_input_behind_a_call(self):
+        """It ends the connection after the answers to what came before."""
+        for name, last, code in (("a close frame", frame(struct.pack(">H", 1000), CLOSE), 1000),
+                                 ("a message that is too long", frame(b"x" * 100, length=(1 << 20) + 1), 1009),
+                                 ("a frame without a mask", b"\x81\x01x", 1002)):
+            with self.subTest(name), RawWebSocket(self.peer) as client:
+                client.send(PASS)
+                client.send(call("add", "fixtures.Calculator", "add", 1, 2))
+                client.send(control("share", "share_session"))
+                receive_name(client)
+                client.socket.sendall(last + frame(control("late", "share_session")))
+                self.await_running()
+                time.sleep(0.3)
+                self.pass_all()
+                self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
+                opcode, payload = client.receive_frame()
+                self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
 
     def test_the_end_behind_a_call(self):
         """A client that sends no more, and reads."""

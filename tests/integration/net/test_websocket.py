@@ -1,6 +1,7 @@
 """WebSocket (RFC 6455): real clients, and frames as no client would send them."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 import time
@@ -153,10 +154,6 @@ class Frames(StubTest):
         self.socket = WebSocket(self.stub)
         self.addCleanup(self.socket.close)
 
-    def fails_with(self, expected, *frames):
-        self.socket.send(*frames)
-        self.assertEqual(expected, self.socket.receive_close())
-
     def test_byte_by_byte(self):
         for byte in frame(TEXT, "slow ä") + frame(PING, "p"):
             self.socket.send(bytes([byte]))
@@ -169,64 +166,30 @@ class Frames(StubTest):
         self.socket.send(frame(PONG, "unasked"), frame(0, "b"))
         self.assertEqual("ab", self.socket.receive_text())
 
-    def test_no_mask(self):
-        self.fails_with(1002, frame(TEXT, "a", masked=False))
-
-    def test_reserved_bit(self):
-        self.fails_with(1002, frame(TEXT, "a", reserved=4))
-
-    def test_binary(self):
-        self.fails_with(1003, frame(BINARY, "a"))
-
-    def test_unknown_opcode(self):
-        self.fails_with(1002, frame(3, "a"))
-
-    def test_continuation_of_nothing(self):
-        self.fails_with(1002, frame(0, "a"))
-
-    def test_message_in_a_message(self):
-        self.fails_with(1002, frame(TEXT, "a", fin=False), frame(TEXT, "b"))
-
-    def test_ping_that_is_too_long(self):
-        self.fails_with(1002, frame(PING, "x" * 126))
-
-    def test_ping_in_fragments(self):
-        self.fails_with(1002, frame(PING, "x", fin=False))
-
-    def test_not_utf8(self):
-        self.fails_with(1007, frame(TEXT, b"\xff"))
-
-    def test_not_utf8_is_seen_before_the_message_is_whole(self):
-        self.fails_with(1007, frame(TEXT, b"ab\xff", fin=False))
-
-    def test_too_big_is_seen_before_the_message_is_whole(self):
-        self.fails_with(1009, frame(TEXT, b"x", length=100001))
-
-    def test_too_big_in_fragments(self):
-        self.fails_with(1009, frame(TEXT, b"x" * 60000, fin=False), frame(0, b"x" * 40001, fin=False))
+    def test_what_ends_the_connection(self):
+        for name, number, *frames in (
+                ("no mask", 1002, frame(TEXT, "a", masked=False)), ("a reserved bit", 1002, frame(TEXT, "a", reserved=4)),
+                ("binary", 1003, frame(BINARY, "a")), ("an unknown opcode", 1002, frame(3, "a")),
+                ("a continuation of nothing", 1002, frame(0, "a")),
+                ("a message in a message", 1002, frame(TEXT, "a", fin=False), frame(TEXT, "b")),
+                ("a ping that is too long", 1002, frame(PING, "x" * 126)),
+                ("a ping in fragments", 1002, frame(PING, "x", fin=False)),
+                ("no UTF-8", 1007, frame(TEXT, b"\xff")),
+                ("no UTF-8, before the message is whole", 1007, frame(TEXT, b"ab\xff", fin=False)),
+                ("too big, before the message is whole", 1009, frame(TEXT, b"x", length=100001)),
+                ("too big in fragments", 1009, frame(TEXT, b"x" * 60000, fin=False), frame(0, b"x" * 40001, fin=False)),
+                ("a close without a code", None, frame(CLOSE)),
+                *((f"close code {one}", one, frame(CLOSE, code(one) + b"bye"))
+                  for one in (1000, 1001, 1003, 1007, 1011, 3000, 4999)),
+                *((f"close code {one}, which may not be sent", 1002, frame(CLOSE, code(one)))
+                  for one in (0, 999, 1004, 1005, 1006, 1015, 2000, 5000, 65535))):
+            with self.subTest(name), contextlib.closing(WebSocket(self.stub)) as one:
+                one.send(*frames)
+                self.assertEqual(number, one.receive_close())
 
     def test_as_big_as_it_may_be(self):
         self.socket.send(frame(TEXT, b"x" * 100000))
         self.assertEqual(100000, len(self.socket.receive_text()))
-
-    def test_close_codes_come_back(self):
-        for number in [1000, 1001, 1003, 1007, 1011, 3000, 4999]:
-            with self.subTest(number):
-                one = WebSocket(self.stub)
-                one.send(frame(CLOSE, code(number) + b"bye"))
-                self.assertEqual(number, one.receive_close())
-                one.close()
-
-    def test_close_without_a_code(self):
-        self.fails_with(None, frame(CLOSE))
-
-    def test_close_codes_that_may_not_be_sent(self):
-        for number in [0, 999, 1004, 1005, 1006, 1015, 2000, 5000, 65535]:
-            with self.subTest(number):
-                one = WebSocket(self.stub)
-                one.send(frame(CLOSE, code(number)))
-                self.assertEqual(1002, one.receive_close())
-                one.close()
 
     def test_what_came_before_a_close_is_answered(self):
         self.socket.send(frame(TEXT, "a"), frame(TEXT, "b"), frame(CLOSE, code(1000)), frame(TEXT, "c"))
