@@ -1,10 +1,14 @@
-"""Holds the peer's codec of the binary form against codecs that others wrote, and closes with a line of counts.
+"""Holds the binary form against code that others wrote: a line for each part, and a closing line of counts.
 
 Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. Where it cannot
-fetch what it needs, all is skipped, and a line says why. Random structs go to and fro between these codecs and the peer's
-(the program peer_codec); interop/Law.java says what has to hold.
+fetch what it needs, all is skipped, and a line says why.
 
-usage: run.py [--structs N] [--seed N]
+interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop/Law.java
+says what has to hold.
+
+client: a check of each kind of message by a Java client with the generated codec and a REQ socket of JeroMQ.
+
+usage: run.py [--structs N] [--seed N] [PART...]
 """
 
 import argparse
@@ -18,9 +22,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support import jdks, maven  # noqa: E402
-from support.peer import BUILD, environment  # noqa: E402
+from support.peer import BUILD, Peer, environment  # noqa: E402
 
 RUN_SECONDS = 1800
+PARTS = ("interop", "client")
 
 
 def compile_generated_codec(project):
@@ -55,18 +60,44 @@ def build():
     return maven.build(HERE, "java-client", "compile", project="java")
 
 
+def run_interop(project, arguments):
+    return run_java(project, "interop.Interop", BUILD / "tests/colfer/peer_codec", compile_generated_codec(project),
+                    arguments.seed, arguments.structs)
+
+
+def run_client(project):
+    try:
+        with Peer() as peer:
+            passed, failed = run_java(project, "client.Checks", peer.address("tcp"))
+    except AssertionError as complaint:
+        print(f"failed: client: {complaint}", flush=True)
+        return 0, 1
+    if failed == 0:
+        print(f"passed: client: {passed} checks", flush=True)
+    return passed, failed
+
+
+def run_parts(project, arguments):
+    wanted = arguments.parts or PARTS
+    if "interop" in wanted:
+        yield run_interop(project, arguments)
+    if "client" in wanted:
+        yield run_client(project)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--structs", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=(*PARTS, []))
     arguments = parser.parse_args()
     try:
         project = build()
     except maven.Unavailable as reason:
         print(f"skipped: {reason}\n0 passed, 0 failed")
         return 0
-    passed, failed = run_java(project, "interop.Interop", BUILD / "tests/colfer/peer_codec", compile_generated_codec(project),
-                              arguments.seed, arguments.structs)
+    counts = list(run_parts(project, arguments))
+    passed, failed = (sum(numbers) for numbers in zip(*counts))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
