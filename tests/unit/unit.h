@@ -71,6 +71,21 @@ static inline void unit_assert_text(struct text actual, struct text wanted, cons
   _fail(file, line);
 }
 
+enum { UNIT_WORD_MAX = 300 };
+
+/* Takes the next word off a list of words with blanks between them; false: there is none. */
+static inline bool unit_next_word(const char **list, char word[UNIT_WORD_MAX])
+{
+  *list += strspn(*list, " ");
+  size_t length = strcspn(*list, " ");
+  if (length >= UNIT_WORD_MAX)
+    abort();
+  memcpy(word, *list, length);
+  word[length] = '\0';
+  *list += length;
+  return length > 0;
+}
+
 /* Each backquote as a quote, so that JSON can be read in a literal. Valid until it is called four times more. */
 static inline const char *unit_json(const char *text)
 {

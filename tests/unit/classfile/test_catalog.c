@@ -273,21 +273,15 @@ UNIT_TEST(an_excerpt_has_what_it_is_asked_for)
 
 UNIT_TEST(no_name_leads_out_of_the_class_path)
 {
-  static const char *const names[] = {"",
-                                      ".",
-                                      "..",
-                                      "/etc/passwd",
-                                      "../Shapes",
-                                      "meta/fixtures/Shapes",
-                                      "meta..fixtures.Shapes",
-                                      ".meta.fixtures.Shapes",
-                                      "meta.fixtures.Shapes.",
-                                      "[I",
-                                      "int[]",
-                                      "meta.fixtures.package-info.class"};
+  static const char names[] =
+      ". .. /etc/passwd ../Shapes meta/fixtures/Shapes meta..fixtures.Shapes "
+      ".meta.fixtures.Shapes meta.fixtures.Shapes. [I int[] meta.fixtures.package-info.class";
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
-  for (size_t i = 0; i < COUNT_OF(names); i++) {
-    struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_NESTED, names[i]);
+  const char *rest = names;
+  char name[UNIT_WORD_MAX];
+  for (bool more = true; more;) {
+    more = unit_next_word(&rest, name); /* at the end an empty name, too */
+    struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_NESTED, name);
     assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
     catalog_excerpt_close(excerpt);
   }
