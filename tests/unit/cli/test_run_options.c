@@ -62,33 +62,7 @@ static const struct {
     {"-eab Main", "unknown option \"-eab\": did you mean -ea? (--help lists them)"},
     {"- Main", "unknown option \"-\" (--help lists them)"},
     {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, and nothing follows it"},
-    {"--json-rpc 0 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"0\""},
-    {"--json-rpc 65536 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"65536\""},
-    {"--json-rpc 00001234 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"00001234\""},
-    {"--json-rpc -1 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"-1\""},
-    {"--json-rpc +80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"+80\""},
-    {"--json-rpc 80x Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"80x\""},
-    {"--json-rpc :80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \":80\""},
     {"--json-rpc= Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"\""},
-    {"--json-rpc host/x:80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"host/x:80\""},
-    {"--json-rpc ::1:80 Main",
-     "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
-    {"--allow-origin * Main",
-     "--allow-origin takes origins one by one, since * would let every web page call the peer, not \"*\""},
-    {"--allow-origin http://a.test,* Main", "--allow-origin takes origins one by one, since * would let "
-                                            "every web page call the peer, not \"http://a.test,*\""},
-    {"--allow-origin null Main",
-     "--allow-origin takes origins one by one, since any web page can have null for one, not \"null\""},
-    {"--allow-origin http://a.test/ Main",
-     "--allow-origin takes origins (scheme://host[:port]) between commas (\"http://a.test/\" has no host "
-     "alone behind its scheme), not \"http://a.test/\""},
-    {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"never\""},
-    {"--json-rpc unix: Main", "--json-rpc takes the path of a file, not \"unix:\""},
-    {"--json-rpc unix:@x Main", "--json-rpc takes a path, because an abstract name has no mode that keeps "
-                                "other users out, not \"unix:@x\""},
-    {"--json-rpc ipc:///tmp/x Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"ipc:///tmp/x\""},
-    {"--zmq-rpc unix:x Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"unix:x\""},
-    {"--zmq-rpc ipc://a/ Main", "--zmq-rpc takes the path of a file, not \"ipc://a/\""},
     {"--json-rpc 1 --json-rpc 2 --json-rpc 3 --json-rpc 4 --json-rpc 5 --json-rpc 6 --json-rpc 7 --json-rpc "
      "8 --json-rpc 9 Main",
      "--json-rpc takes 8 addresses at most, not \"9\""},
@@ -106,50 +80,20 @@ static const struct {
     {"-n \x01 Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\x01\""},
     {"-n \xff Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\xff\""},
     {"--uuid 1234 Main", "-u takes UUID, not \"1234\""},
-    {"--rpc-threads 0 Main", "--rpc-threads takes N, from 1 to 10000, not \"0\""},
-    {"--rpc-threads 1.5 Main", "--rpc-threads takes N, from 1 to 10000, not \"1.5\""},
     {"--rpc-threads 300 Main", "--rpc-threads takes at most --rpc-threads-max, which is 256"},
-    {"--thread-affinity GUI Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI\""},
-    {"--thread-affinity GUI= Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=\""},
-    {"--thread-affinity =a.B.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"=a.B.c\""},
-    {"--thread-affinity GUI=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=c\""},
-    {"--thread-affinity GUI=.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=.c\""},
-    {"--thread-affinity GUI=a. Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.\""},
-    {"--thread-affinity GUI=a..b Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a..b\""},
-    {"--thread-affinity GUI=a/B.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a/B.c\""},
-    {"--thread-affinity GUI=a.B.c() Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B.c()\""},
-    {"--thread-affinity GUI=a.B=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B=c\""},
-    {"--thread-affinity a.b=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"a.b=c\""},
-    {"--thread-affinity GUI=a.B;.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B;.c\""},
     {"--thread-affinity GUI=a.B.c --thread-affinity GUI=a.B.d Main",
      "--thread-affinity takes each name once (FX is that of --fx-thread): GUI is given twice"},
     {"--fx-thread --thread-affinity FX=a.B.d Main",
      "--thread-affinity takes each name once (FX is that of --fx-thread): FX is given twice"},
     {"--fx-thread=1 Main", "--fx-thread takes no value"},
-    {"--grace 1d Main",
-     "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not \"1d\""},
-    {"--grace 99999999999999999999 Main", "--grace takes MS: milliseconds, or a number with ms, s, m or h, "
-                                          "from 0 to 86400000 ms, not \"99999999999999999999\""},
-    {"--message-max 9223372036854775807G Main",
-     "--message-max takes BYTES, from 256 to 1073741824, not \"9223372036854775807G\""},
-    {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
     {"--message-max 2M --input-max-total 1M Main",
      "--input-max-total takes at least --message-max, which is 2097152 bytes"},
     {"--shm-ring 1G Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
                            "--shm-ring, which is 2147487744 bytes"},
     {"--shm-total 0 Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
                            "--shm-ring, which is 2101248 bytes"},
-    {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
-    {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
-    {"--depth-max -4 Main", "--depth-max takes N, from 4 to 256, not \"-4\""},
-    {"--depth-max 257 Main", "--depth-max takes N, from 4 to 256, not \"257\""},
     {"--rpc-allow", "--rpc-allow takes A,B,..., and nothing follows it"},
     {"--rpc-allow a.** --rpc-allow b.** Main", "--rpc-allow is given twice"},
-    {"--rpc-default-action allow Main", "--rpc-default-action takes ALLOW|DENY, not \"allow\""},
-    {"--rpc-default-action LOG_AND_ALLOW Main",
-     "--rpc-default-action takes ALLOW|DENY, not \"LOG_AND_ALLOW\""},
-    {"--compat java Main", "--compat takes pal, not \"java\""},
-    {"--log-level loud Main", "--log-level takes error|warn|info|debug, not \"loud\""},
     {"-d localhost:2379 Main", "-d: directory registration is not available in this version"},
     {"-d", "-d: directory registration is not available in this version"},
     {"--dir=localhost:2379 Main", "-d: directory registration is not available in this version"},
@@ -171,17 +115,67 @@ static const struct {
      "the argument file /nonexistent/arguments cannot be opened: No such file or directory"},
     {"@/ Main", "the argument file / cannot be read: Is a directory"},
     {"@/dev/zero Main", "the argument file /dev/zero has more than 16777216 bytes"},
+    {"--json-rpc ::1:80 Main",
+     "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
+    {"--allow-origin null Main",
+     "--allow-origin takes origins one by one, since any web page can have null for one, not \"null\""},
+    {"--allow-origin http://a.test/ Main",
+     "--allow-origin takes origins (scheme://host[:port]) between commas (\"http://a.test/\" has no host "
+     "alone behind its scheme), not \"http://a.test/\""},
+    {"--json-rpc unix: Main", "--json-rpc takes the path of a file, not \"unix:\""},
+    {"--json-rpc unix:@x Main", "--json-rpc takes a path, because an abstract name has no mode that keeps "
+                                "other users out, not \"unix:@x\""},
+    {"--zmq-rpc ipc://a/ Main", "--zmq-rpc takes the path of a file, not \"ipc://a/\""},
+    {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
+    {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
+    {"--compat java Main", "--compat takes pal, not \"java\""},
+    {"--log-level loud Main", "--log-level takes error|warn|info|debug, not \"loud\""},
 };
+
+/* What an option takes, and values before a main class that it does not. */
+static const struct {
+  const char *option;
+  const char *takes;
+  const char *values;
+} refused[] = {
+    {"--json-rpc", "a port from 1 to 65535, or auto", "0 65536"},
+    {"--json-rpc", "[HOST:]PORT|auto|unix:PATH", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
+    {"--allow-origin", "origins one by one, since * would let every web page call the peer",
+     "* http://a.test,*"},
+    {"--zmq-rpc", "[HOST:]PORT|auto|ipc://PATH", "never unix:x"},
+    {"--rpc-threads", "N, from 1 to 10000", "0 1.5"},
+    {"--thread-affinity", "NAME=CLASS.MEMBER",
+     "GUI GUI= =a.B.c GUI=c GUI=.c GUI=a. GUI=a..b GUI=a/B.c GUI=a.B.c() GUI=a.B=c a.b=c GUI=a.B;.c"},
+    {"--grace", "MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms",
+     "1d 99999999999999999999"},
+    {"--message-max", "BYTES, from 256 to 1073741824", "9223372036854775807G 1T"},
+    {"--depth-max", "N, from 4 to 256", "-4 257"},
+    {"--rpc-default-action", "ALLOW|DENY", "allow LOG_AND_ALLOW"},
+};
+
+static void check_error(const char *line, const char *message)
+{
+  struct command command;
+  enum jp_status status = read_command(&command, line, NULL);
+  unit_assert_text(text_of(command.error.text), text_of(message), line, __LINE__);
+  assert_int_equal(status, JP_INVALID);
+  run_options_fini(&command.options);
+}
 
 UNIT_TEST(test_usage_errors)
 {
-  for (size_t i = 0; i < COUNT_OF(usage_errors); i++) {
-    struct command command;
-    enum jp_status status = read_command(&command, usage_errors[i].line, NULL);
-    unit_assert_text(text_of(command.error.text), text_of(usage_errors[i].message), usage_errors[i].line,
-                     __LINE__);
-    assert_int_equal(status, JP_INVALID);
-    run_options_fini(&command.options);
+  for (size_t i = 0; i < COUNT_OF(usage_errors); i++)
+    check_error(usage_errors[i].line, usage_errors[i].message);
+  for (size_t i = 0; i < COUNT_OF(refused); i++) {
+    char value[UNIT_WORD_MAX];
+    for (const char *at = refused[i].values; unit_next_word(&at, value);) {
+      char line[512];
+      char message[1024];
+      snprintf(line, sizeof line, "%s %s Main", refused[i].option, value);
+      snprintf(message, sizeof message, "%s takes %s, not \"%s\"", refused[i].option, refused[i].takes,
+               value);
+      check_error(line, message);
+    }
   }
 }
 
