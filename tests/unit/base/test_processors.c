@@ -1,12 +1,9 @@
 #include "base/processors.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/temporary_file.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char root[] = "/tmp/jpeer-test-XXXXXX";
 
@@ -14,10 +11,7 @@ static void write_file(const char *name, const char *text)
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", root, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  assert_true(fputs(text, file) >= 0);
-  assert_int_equal(fclose(file), 0);
+  temporary_file_set(path, text);
 }
 
 static void assert_quota(unsigned wanted)

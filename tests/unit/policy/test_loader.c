@@ -108,44 +108,51 @@ static const struct bad_file bad_files[] = {
     {"- - - - - - - - - - - - a\n", "p.yaml:1: nested too deeply: 'a list'"},
 };
 
-static enum jp_status load(struct text yaml, struct arena *arena, struct policy_document *document,
-                           struct jp_error *error)
+/* What was loaded last lives in it. */
+static struct arena arena;
+
+static enum jp_status load(struct text yaml, struct policy_document *document, struct jp_error *error)
 {
-  return policy_load_text(yaml, "p.yaml", arena, document, error);
+  arena_reset(&arena);
+  return policy_load_text(yaml, "p.yaml", &arena, document, error);
+}
+
+/* name: of what is loaded, for the failure. */
+static struct policy_document load_good(struct text yaml, const char *name)
+{
+  struct policy_document document;
+  struct jp_error error = {0};
+  if (load(yaml, &document, &error) != JP_OK)
+    fail_msg("%s: %s", name, error.text);
+  return document;
 }
 
 UNIT_TEST(test_bad_files)
 {
   for (size_t i = 0; i < COUNT_OF(bad_files); i++) {
-    struct arena arena;
-    arena_init(&arena);
     struct policy_document document;
     struct jp_error error = {0};
-    enum jp_status status = load(text_of(bad_files[i].yaml), &arena, &document, &error);
+    enum jp_status status = load(text_of(bad_files[i].yaml), &document, &error);
     if (status != JP_INVALID || error.status != JP_INVALID ||
         strncmp(error.text, bad_files[i].error, strlen(bad_files[i].error)) != 0)
       fail_msg("file:\n%s\nstatus %d, expected error: %s\ngot: %s", bad_files[i].yaml, status,
                bad_files[i].error, error.text);
-    assert_int_equal(load(text_of(bad_files[i].yaml), &arena, &document, NULL), JP_INVALID);
-    arena_fini(&arena);
+    assert_int_equal(load(text_of(bad_files[i].yaml), &document, NULL), JP_INVALID);
   }
 }
 
 UNIT_TEST(test_nul_and_long_words)
 {
-  struct arena arena;
-  arena_init(&arena);
   struct policy_document document;
   struct jp_error error;
-  assert_int_equal(load(TEXT("version: 1\n\0\n"), &arena, &document, &error), JP_INVALID);
+  assert_int_equal(load(TEXT("version: 1\n\0\n"), &document, &error), JP_INVALID);
   assert_string_equal(error.text, "p.yaml:2: not YAML: control characters are not allowed");
 
   char yaml[4096] = "defaultAction: ";
   size_t used = strlen(yaml);
   memset(yaml + used, 'x', sizeof yaml - used);
-  assert_int_equal(load((struct text){yaml, sizeof yaml}, &arena, &document, &error), JP_INVALID);
+  assert_int_equal(load((struct text){yaml, sizeof yaml}, &document, &error), JP_INVALID);
   assert_non_null(strstr(error.text, "known are ALLOW"));
-  arena_fini(&arena);
 }
 
 static void repeat(struct buffer *out, const char *piece, size_t times)
@@ -156,15 +163,12 @@ static void repeat(struct buffer *out, const char *piece, size_t times)
 
 static void expect_refusal(struct buffer *yaml, const char *expected)
 {
-  struct arena arena;
-  arena_init(&arena);
   struct policy_document document;
   struct jp_error error;
   assert_false(yaml->failed);
-  assert_int_equal(load(buffer_text(yaml), &arena, &document, &error), JP_INVALID);
+  assert_int_equal(load(buffer_text(yaml), &document, &error), JP_INVALID);
   if (strncmp(error.text, expected, strlen(expected)) != 0)
     fail_msg("expected '%s', got '%s'", expected, error.text);
-  arena_fini(&arena);
   buffer_fini(yaml);
 }
 
@@ -219,13 +223,9 @@ UNIT_TEST(test_large_file)
   BUFFER_LITERAL(&yaml, "version: 1\nrules:\n");
   for (int i = 0; i < POLICY_RULES_MAX; i++)
     buffer_printf(&yaml, "  - {class: com.example.pkg%d.**, action: ALLOW}\n", i);
-  struct arena arena;
-  arena_init(&arena);
-  struct policy_document document;
-  assert_int_equal(load(buffer_text(&yaml), &arena, &document, NULL), JP_OK);
+  struct policy_document document = load_good(buffer_text(&yaml), "many rules");
   assert_int_equal(document.rule_count, POLICY_RULES_MAX);
   assert_int_equal(document.rules[POLICY_RULES_MAX - 1].line, POLICY_RULES_MAX + 2);
-  arena_fini(&arena);
   buffer_fini(&yaml);
 }
 
@@ -245,12 +245,7 @@ static const char whole[] = "\xEF\xBB\xBF# with a byte order mark\r\n"
 
 UNIT_TEST(test_whole_file)
 {
-  struct arena arena;
-  arena_init(&arena);
-  struct policy_document document;
-  struct jp_error error = {0};
-  if (load(text_of(whole), &arena, &document, &error) != JP_OK)
-    fail_msg("%s", error.text);
+  struct policy_document document = load_good(text_of(whole), "whole");
   assert_int_equal(document.default_action, POLICY_LOG_AND_DENY);
   assert_int_equal(document.presets, 1u << policy_preset_find(TEXT("deny-unsafe")) |
                                          1u << policy_preset_find(TEXT("deny-nonpublic")));
@@ -270,7 +265,6 @@ UNIT_TEST(test_whole_file)
   assert_int_equal(rule->channels, POLICY_ALL_CHANNELS);
   assert_int_equal(rule->combinations, policy_combinations(POLICY_ALL_CATEGORIES, POLICY_ALL_VISIBILITIES));
   assert_int_equal(document.idempotent_count, 2);
-  arena_fini(&arena);
 }
 
 UNIT_TEST(test_sparse_files)
@@ -286,14 +280,8 @@ UNIT_TEST(test_sparse_files)
       "rules:\n- {class: a, action: &a DENY, channel: &c HTTP_RPC}\n- {class: b, action: *a, channel: *c}\n",
   };
   for (size_t i = 0; i < COUNT_OF(files); i++) {
-    struct arena arena;
-    arena_init(&arena);
-    struct policy_document document;
-    struct jp_error error = {0};
-    if (load(text_of(files[i]), &arena, &document, &error) != JP_OK)
-      fail_msg("%s\n%s", files[i], error.text);
+    struct policy_document document = load_good(text_of(files[i]), files[i]);
     assert_int_equal(document.rule_count, strstr(files[i], "class") == NULL ? 0 : 2);
-    arena_fini(&arena);
   }
 }
 
@@ -301,17 +289,11 @@ UNIT_TEST(test_presets_load)
 {
   assert_int_equal(policy_preset_count, 8);
   for (size_t i = 0; i < policy_preset_count; i++) {
-    struct arena arena;
-    arena_init(&arena);
-    struct policy_document document;
-    struct jp_error error = {0};
     struct text yaml = {(const char *)policy_presets[i].yaml, policy_presets[i].size};
-    if (load(yaml, &arena, &document, &error) != JP_OK)
-      fail_msg("%s: %s", policy_presets[i].name, error.text);
+    struct policy_document document = load_good(yaml, policy_presets[i].name);
     assert_true(document.rule_count > 0);
     for (size_t rule = 0; rule < document.rule_count; rule++)
       assert_false(document.rules[rule].allow);
-    arena_fini(&arena);
   }
 }
 
@@ -332,13 +314,9 @@ UNIT_TEST(test_manual)
     } else if (inside && strcmp(line, "```\n") == 0) {
       inside = false;
       examples++;
-      struct arena arena;
-      arena_init(&arena);
-      struct policy_document document;
-      struct jp_error error = {0};
-      if (load(buffer_text(&yaml), &arena, &document, &error) != JP_OK)
-        fail_msg("example before line %d: %s", at, error.text);
-      arena_fini(&arena);
+      char place[64];
+      snprintf(place, sizeof place, "example before line %d", at);
+      (void)load_good(buffer_text(&yaml), place);
     } else if (inside) {
       buffer_append(&yaml, line, strlen(line));
     }
@@ -350,8 +328,6 @@ UNIT_TEST(test_manual)
 
 UNIT_TEST(test_unreadable_files)
 {
-  struct arena arena;
-  arena_init(&arena);
   struct policy_document document;
   struct jp_error error;
   assert_int_equal(policy_load_file("/nowhere/policy.yaml", &arena, &document, &error), JP_IO);
@@ -360,7 +336,13 @@ UNIT_TEST(test_unreadable_files)
   assert_string_equal(error.text, "/: Is a directory");
   assert_int_equal(policy_load_file("/dev/zero", &arena, &document, &error), JP_INVALID);
   assert_string_equal(error.text, "/dev/zero: larger than 1024 KiB");
-  arena_fini(&arena);
 }
 
-UNIT_MAIN
+static int end(void **state)
+{
+  (void)state;
+  arena_fini(&arena);
+  return 0;
+}
+
+UNIT_MAIN_WITH(NULL, end)
