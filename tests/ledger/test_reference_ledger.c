@@ -89,18 +89,18 @@ static void serve_request(void *argument, struct jvm_thread *thread)
 }
 
 /* On a thread of its own, with which its local references and frames end. */
-static size_t count_breaches(struct jvm *jvm, void (*serve)(void), const char *text)
+static size_t count_breaches(void (*serve)(void), const char *text)
 {
   size_t before = reference_ledger_breaches();
   struct request request = {.serve = serve, .text = text};
   struct jp_error error;
   sem_init(&request.is_over, 0, 0);
-  assert_int_equal(jvm_spawn(jvm, "request", serve_request, &request, &error), JP_OK);
+  assert_int_equal(jvm_spawn(the_jvm, "request", serve_request, &request, &error), JP_OK);
   sem_wait(&request.is_over);
   return reference_ledger_breaches() - before;
 }
 
-static void a_request_leaves_nothing_local(void **state)
+UNIT_TEST(a_request_leaves_nothing_local)
 {
   static const struct {
     const char *what;
@@ -116,7 +116,7 @@ static void a_request_leaves_nothing_local(void **state)
       {"an exception is left", leave_exception, 1},
   };
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    size_t breaches = count_breaches(*state, rows[i].serve, "{}");
+    size_t breaches = count_breaches(rows[i].serve, "{}");
     if (breaches != rows[i].breaches)
       fail_msg("%s: %zu breaches", rows[i].what, breaches);
   }
@@ -128,19 +128,19 @@ static void check_globals(void *argument, struct jvm_thread *thread)
   sem_post(argument);
 }
 
-static size_t count_left(struct jvm *jvm)
+static size_t count_left(void)
 {
   size_t before = reference_ledger_breaches();
   sem_t is_over;
   struct jp_error error;
   sem_init(&is_over, 0, 0);
-  assert_int_equal(jvm_spawn(jvm, "check", check_globals, &is_over, &error), JP_OK);
+  assert_int_equal(jvm_spawn(the_jvm, "check", check_globals, &is_over, &error), JP_OK);
   sem_wait(&is_over);
   return reference_ledger_breaches() - before;
 }
 
 /* A cache may keep one for a request, and no second one when the request comes again. */
-static void requests_leave_no_more_each_time(void **state)
+UNIT_TEST(requests_leave_no_more_each_time)
 {
   static const struct {
     void (*serve)(void);
@@ -148,24 +148,21 @@ static void requests_leave_no_more_each_time(void **state)
     const char *other;
   } rows[] = {{leave_global_reference, "global", "another"}, {leave_weak_reference, "weak", "another weak"}};
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    assert_int_equal(count_breaches(*state, rows[i].serve, rows[i].text), 0);
-    assert_int_equal(count_breaches(*state, rows[i].serve, rows[i].other), 0);
-    assert_int_equal(count_left(*state), 0);
-    assert_int_equal(count_breaches(*state, rows[i].serve, rows[i].text), 0);
-    assert_int_equal(count_left(*state), 2); /* both of the request's */
-    assert_int_equal(count_left(*state), 0); /* each is told once */
+    assert_int_equal(count_breaches(rows[i].serve, rows[i].text), 0);
+    assert_int_equal(count_breaches(rows[i].serve, rows[i].other), 0);
+    assert_int_equal(count_left(), 0);
+    assert_int_equal(count_breaches(rows[i].serve, rows[i].text), 0);
+    assert_int_equal(count_left(), 2); /* both of the request's */
+    assert_int_equal(count_left(), 0); /* each is told once */
   }
 }
 
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(a_request_leaves_nothing_local, jvm),
-      cmocka_unit_test_prestate(requests_leave_no_more_each_time, jvm),
-  };
+  (void)jvm;
   jclass class = (*thread->env)->FindClass(thread->env, "java/lang/Object");
   object = (*thread->env)->NewGlobalRef(thread->env, (*thread->env)->AllocObject(thread->env, class));
-  return !reference_ledger_start(thread->env) || cmocka_run_group_tests(tests, NULL, NULL) != 0;
+  return !reference_ledger_start(thread->env) || UNIT_RUN(NULL, NULL) != 0;
 }
 
 int main(void)

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Stubs of functions, of which few need all parameters. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 enum { OBJECTS_MAX = 256, THREADS_MAX = 64 };
 
 struct jvm_objects {
@@ -69,7 +72,6 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                          struct jp_error *error)
 {
-  (void)jvm, (void)name;
   struct start *start = malloc(sizeof *start);
   if (start == NULL || thread_count == THREADS_MAX) {
     free(start);
@@ -92,13 +94,11 @@ void stub_join_threads(void)
 
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
-  (void)jvm, (void)thread;
   return atomic_load(&stub.are_exiting);
 }
 
 void jvm_gc(struct jvm_thread *thread)
 {
-  (void)thread;
   atomic_fetch_add(&stub.collected, 1);
   if (stub.while_collecting != NULL)
     stub.while_collecting();
@@ -107,7 +107,6 @@ void jvm_gc(struct jvm_thread *thread)
 void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
                           const char *name, struct jvm_given_name *given)
 {
-  (void)by, (void)thread, (void)own;
   snprintf(stub.given_name, sizeof stub.given_name, "%s", name);
   atomic_fetch_add(&stub.names_given, 1);
   *given = (struct jvm_given_name){stub.given_name, stub.given_name};
@@ -115,7 +114,6 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
 
 void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
 {
-  (void)thread;
   atomic_fetch_sub(&stub.names_given, 1);
   *given = (struct jvm_given_name){0};
 }
@@ -223,7 +221,6 @@ bool jvm_objects_is_unused(const struct jvm_objects *objects)
 
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
 {
-  (void)thread;
   if (ref >= OBJECTS_MAX || !objects->held[ref])
     return JP_NOT_FOUND;
   objects->held[ref] = false;
@@ -234,7 +231,6 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
 
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
-  (void)thread;
   bool was_empty = objects->count == 0;
   memset(objects->held, 0, sizeof objects->held);
   objects->count = 0;
@@ -247,14 +243,12 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 
 enum jp_status jvm_request_begin(struct jvm_thread *thread)
 {
-  (void)thread;
   stub.frames++;
   return JP_OK;
 }
 
 void jvm_request_end(struct jvm_thread *thread)
 {
-  (void)thread;
   stub.frames--;
 }
 
@@ -286,13 +280,11 @@ static void fill_target(struct stub_member *member, const struct operation *oper
 bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
                                struct jvm_target *found)
 {
-  (void)target, (void)judge, (void)found;
   return false;
 }
 
 struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
 {
-  (void)request, (void)outcome;
   return TEXT("java.lang.Object");
 }
 
@@ -380,14 +372,12 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
 
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
 {
-  (void)thread;
   result->is_global = result->object != NULL;
 }
 
 /* It makes no String of a text. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
 {
-  (void)thread, (void)text;
 }
 
 void jvm_result_end(const struct jvm_request *request)
@@ -427,12 +417,10 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
 
 void jvm_throwable_want(struct jvm_thread *thread)
 {
-  (void)thread;
 }
 
 void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
 {
-  (void)request, (void)outcome;
 }
 
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
@@ -459,7 +447,6 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                 struct outcome *outcome)
 {
-  (void)outcome;
   stub.executor = call->executor;
   call->run(call->argument, thread);
   return JP_OK;
@@ -470,7 +457,6 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *resolved,
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
-  (void)thread, (void)operation;
   const struct stub_member *member = (const struct stub_member *)(void *)resolved;
   if (member->whole_number == 0)
     return false;
@@ -482,7 +468,6 @@ bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved
 const uint64_t *jvm_whole_number_call_verdicts(const struct jvm_thread *thread,
                                                const struct jvm_whole_number_call *call)
 {
-  (void)thread;
   return call->serial == stub.serial ? ((const struct stub_member *)(void *)call->member)->verdicts : NULL;
 }
 
@@ -502,7 +487,6 @@ enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *reques
 
 void jvm_whole_number_call_fail(const struct jvm_request *request, struct outcome *outcome)
 {
-  (void)request;
   *outcome = *stub.thrown;
 }
 
@@ -517,19 +501,16 @@ static size_t meta_at;
 
 enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, struct jp_error *error)
 {
-  (void)catalog, (void)error;
   *meta = &the_meta;
   return JP_OK;
 }
 
 void rpc_meta_destroy(struct rpc_meta *meta)
 {
-  (void)meta;
 }
 
 static enum jp_status read_meta(void *state, struct buffer *out, size_t max)
 {
-  (void)state;
   size_t left = strlen(stub.meta) - meta_at;
   size_t step = stub.meta_step == 0 ? max : stub.meta_step;
   if (stub.meta_breaks && meta_at > 0)
@@ -544,7 +525,6 @@ static enum jp_status read_meta(void *state, struct buffer *out, size_t max)
 
 static void close_meta(void *state)
 {
-  (void)state;
   stub.bodies--;
 }
 
@@ -552,20 +532,17 @@ enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *pol
                                  enum policy_channel channel, const struct op_look *look, struct arena *arena,
                                  struct text *text)
 {
-  (void)meta, (void)policy, (void)channel;
   *text = arena_printf(arena, "{\"class\":\"%.*s\"}", TEXT_ARGS(look->class_name));
   return JP_OK;
 }
 
 bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name)
 {
-  (void)thread, (void)class_name;
   return false;
 }
 
 bool jvm_class_is_loaded_once(struct jvm_thread *thread, struct text class_name)
 {
-  (void)thread, (void)class_name;
   return false;
 }
 
@@ -573,7 +550,6 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error)
 {
-  (void)meta, (void)loaders, (void)policy, (void)channel, (void)operation;
   if (stub.meta == NULL)
     return jp_fail(error, JP_IO, "the image cannot be read");
   meta_at = 0;

@@ -22,7 +22,6 @@ UNIT_TEST(test_numbers_of_calls)
       {"17", 0},    {"CB-17", 0},  {"cb-17 ", 0},
       {"cb--1", 0}, {"cb-1x", 0},  {"cb-99999999999999999999999", 0},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     assert_int_equal(rpc_call_number_read(text_of(cases[i].text)), cases[i].number);
 }
@@ -69,7 +68,6 @@ UNIT_TEST(test_messages_are_told_apart)
       {"7", RPC_MESSAGE_ORDINARY, 0},
       {"{\"id\":5,\"result\":1,\"error\":{}}", RPC_MESSAGE_ORDINARY, 0},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     uint64_t number = 99;
     char *copy = unit_exact_copy(cases[i].message, strlen(cases[i].message));
@@ -113,7 +111,6 @@ UNIT_TEST(test_faulty_messages_name_calls)
       {"", ""},
   };
   struct buffer found;
-  (void)state;
   buffer_init(&found);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     uint64_t number;
@@ -157,7 +154,6 @@ UNIT_TEST(test_usual_answers_are_what_others_are)
       USUAL("\"cb-1\"", "{\"type\":\"int\""),
       USUAL("\"cb-1\"", TYPED("\"int\"", "[5]")),
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     char spaced[200];
     uint64_t numbers[2] = {0, 0};
@@ -177,7 +173,6 @@ UNIT_TEST(test_arrays_are_taken_apart)
 {
   enum { ANSWERS = 300 };
   struct buffer message;
-  (void)state;
   buffer_init(&message);
   for (int i = 1; i <= ANSWERS; i++)
     buffer_printf(&message, "%s {\"id\":\"cb-%d\",\"result\":[{\"id\":%d}]} ", i == 1 ? "[" : ",", i, i);
@@ -335,7 +330,6 @@ UNIT_TEST(test_what_is_given_is_found)
       {"[]", ""},
       {"", ""},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct buffer found;
     buffer_init(&found);

@@ -33,7 +33,6 @@ UNIT_TEST(names_are_judged)
       {{"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg"}, false, true},
       {{"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggggg"}, false, false},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct java_parameter parameters[PARAMETERS_MAX];
     struct java_method method = {.parameters = parameters, .has_receiver = cases[i].has_receiver};
