@@ -110,21 +110,6 @@ static void assert_runs(struct bench *bench)
     fail_msg("%.*s", TEXT_ARGS(bench->outcome.message));
 }
 
-UNIT_TEST_WITH(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear_down)
-{
-  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
-  run(bench, OP_CALL, "b.Unknown", "m");
-  assert_denied(bench, "RPC access denied: b.Unknown.m via WEBSOCKET_RPC");
-  run(bench, OP_NEW, "b.Unknown[][]", "<init>");
-  assert_denied(bench, "RPC access denied: b.Unknown.<init> via WEBSOCKET_RPC");
-  assert_int_equal(stub.resolved, 0);
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_runs(bench);
-  assert_int_equal(stub.resolved, 1);
-  run(bench, OP_CALL, "a.Calc", "nothing");
-  assert_int_equal(bench->outcome.failure, FAILURE_NOT_FOUND);
-}
-
 UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down)
 {
   use_policy(bench, "version: 1\n");
@@ -163,22 +148,6 @@ UNIT_TEST_WITH(test_types_of_arguments_are_judged_before_anything_is_looked_up, 
   secret[0].is_told = true; /* the member's own type, which nobody has named */
   run_with(bench, OP_CALL, "a.Calc", "hidden", secret, 1);
   assert_runs(bench);
-}
-
-UNIT_TEST_WITH(test_channels_have_verdicts_of_their_own, set_up, tear_down)
-{
-  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC, HTTP_RPC], "
-                    "visibility: [PUBLIC], action: ALLOW}\n");
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_runs(bench);
-  bench->channel = OP_CHANNEL_ZMQ;
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_denied(bench, "RPC access denied: a.Calc.add via ZMQ_SOCKET_RPC");
-  bench->channel = OP_CHANNEL_HTTP;
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_runs(bench);
-  run(bench, OP_CALL, "a.Calc", "hidden");
-  assert_denied(bench, "RPC access denied: a.Calc.hidden via HTTP_RPC");
 }
 
 UNIT_TEST_WITH(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down)
