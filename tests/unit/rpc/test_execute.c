@@ -150,21 +150,6 @@ UNIT_TEST_WITH(test_types_of_arguments_are_judged_before_anything_is_looked_up, 
   assert_runs(bench);
 }
 
-UNIT_TEST_WITH(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down)
-{
-  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
-  for (int i = 0; i < 3; i++) {
-    run(bench, OP_CALL, "a.Calc", "add");
-    assert_runs(bench);
-  }
-  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", visibility: [PRIVATE], action: ALLOW}\n");
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_denied(bench, "RPC access denied: a.Calc.add via WEBSOCKET_RPC");
-  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
-  run(bench, OP_CALL, "a.Calc", "add");
-  assert_runs(bench);
-}
-
 UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down)
 {
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
