@@ -226,3 +226,44 @@ struct jvm_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id,
   free(bench_take_sent(duplex));
   return call;
 }
+
+/* ---- the client of a test ---- */
+
+struct rpc_duplex *duplex;
+uint64_t proxy_of_7;
+
+static struct stub_member members[] = {
+    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
+    STUB_MEMBER_CONSTRUCTOR,
+};
+
+int duplex_set_up(void **state)
+{
+  (void)state;
+  bench = service_bench_create(
+      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
+  duplex = bench_connect(bench);
+  proxy_of_7 = 0;
+  return 0;
+}
+
+int duplex_set_up_with_7(void **state)
+{
+  duplex_set_up(state);
+  proxy_of_7 = bench_give(duplex, 7);
+  return 0;
+}
+
+int duplex_tear_down(void **state)
+{
+  struct jvm_callbacks *callbacks = bench_callbacks(duplex);
+  if (duplex->client != NULL)
+    bench_close_client(duplex);
+  if (proxy_of_7 != 0)
+    stub_callbacks.hooks->released(callbacks, 7, proxy_of_7);
+  bench_disconnect(duplex);
+  int status = bench_tear_down(state);
+  assert_int_equal(atomic_load(&stub_callbacks.waiters), 0);
+  assert_int_equal(atomic_load(&stub_callbacks.threads), 0);
+  return status;
+}

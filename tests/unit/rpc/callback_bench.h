@@ -28,6 +28,14 @@ struct rpc_duplex {
   _Atomic int opened;     /* and not closed */
 };
 
+/* The client of a test, and cmocka's fixtures for it over a class C that keeps what it is given; the second has it give the
+ * callback 7, whose proxy goes last, as Java's may. */
+extern struct rpc_duplex *duplex;
+extern uint64_t proxy_of_7; /* 0: not given, or the test releases it */
+int duplex_set_up(void **state);
+int duplex_set_up_with_7(void **state);
+int duplex_tear_down(void **state);
+
 struct rpc_duplex *bench_connect(struct service_bench *bench);
 /* Another client that gives the same session's name; NULL: none. */
 struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id);

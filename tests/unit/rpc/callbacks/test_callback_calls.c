@@ -25,33 +25,28 @@
   "N{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":" first   \
   ",\"given\":1},{\"callback\":" second ",\"given\":1}]}}"
 
-static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
-    STUB_MEMBER_CONSTRUCTOR,
-};
-
 /* ---- a thread of the application ---- */
 
-struct caller {
-  struct stub_call call;
+static struct {
+  struct stub_call call; /* of the callback 7 */
   pthread_t thread;
-};
+} caller;
 
-static void *run_caller(void *argument)
+static void *run_caller(void *unused)
 {
-  struct caller *caller = argument;
-  stub_call(&caller->call);
+  (void)unused;
+  stub_call(&caller.call);
   return NULL;
 }
 
-static void begin_call(struct caller *caller)
+static void begin_call(void)
 {
-  assert_int_equal(pthread_create(&caller->thread, NULL, run_caller, caller), 0);
+  assert_int_equal(pthread_create(&caller.thread, NULL, run_caller, NULL), 0);
 }
 
-static void end_call(struct caller *caller)
+static void end_call(void)
 {
-  assert_int_equal(pthread_join(caller->thread, NULL), 0);
+  assert_int_equal(pthread_join(caller.thread, NULL), 0);
 }
 
 static void assert_told(const struct stub_call *call, enum stub_told told, const char *text)
@@ -60,30 +55,17 @@ static void assert_told(const struct stub_call *call, enum stub_told told, const
     fail_msg("told %d: %s", call->told, call->text);
 }
 
-struct fixture {
-  struct service_bench *bench;
-  struct rpc_duplex *duplex;
-  struct caller caller; /* of the callback 7 */
-};
-
-static struct fixture *f;
-
 static int set_up(void **state)
 {
-  f = test_calloc(1, sizeof *f);
-  f->bench = service_bench_create(
-      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
-  f->duplex = bench_connect(f->bench);
-  uint64_t proxy = bench_give(f->duplex, 7);
-  f->caller.call = (struct stub_call){.callbacks = bench_callbacks(f->duplex), .id = 7, .proxy = proxy};
-  (void)state;
+  duplex_set_up_with_7(state);
+  caller.call = (struct stub_call){.callbacks = bench_callbacks(duplex), .id = 7, .proxy = proxy_of_7};
   return 0;
 }
 
 /* Waits for the message of a call; fails where the next message is another. */
 static void expect_sent(const char *wanted)
 {
-  char *sent = bench_take_sent(f->duplex);
+  char *sent = bench_take_sent(duplex);
   if (strcmp(sent, wanted) != 0)
     fail_msg("sent   %s\nwanted %s", sent, wanted);
   free(sent);
@@ -92,102 +74,86 @@ static void expect_sent(const char *wanted)
 /* Begins the first call. */
 static void call_once(void)
 {
-  begin_call(&f->caller);
+  begin_call();
   expect_sent(CALLED("1", "7"));
 }
 
 /* Hands in a message for a callback. */
 static void take(const char *message)
 {
-  assert_int_equal(bench_come(f->duplex, message), RPC_TAKEN);
-}
-
-/* The proxy goes last, as Java's may. */
-static int tear_down(void **state)
-{
-  (void)state;
-  struct jvm_callbacks *callbacks = f->caller.call.callbacks;
-  if (f->duplex->client != NULL)
-    bench_close_client(f->duplex);
-  stub_callbacks.hooks->released(callbacks, 7, f->caller.call.proxy);
-  bench_disconnect(f->duplex);
-  bool is_clean = service_bench_destroy(f->bench);
-  assert_int_equal(atomic_load(&stub_callbacks.waiters), 0);
-  assert_int_equal(atomic_load(&stub_callbacks.threads), 0);
-  test_free(f);
-  return is_clean ? 0 : -1;
+  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
 }
 
 /* A call that nobody looks at, so that what comes for it is kept. */
 static struct jvm_callback_call *hold_call(void)
 {
-  return bench_hold_call(f->duplex, 7, f->caller.call.proxy);
+  return bench_hold_call(duplex, 7, proxy_of_7);
 }
 
 /* ---- answers ---- */
 
-UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, tear_down)
+UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, duplex_tear_down)
 {
   call_once();
   take(ANSWER("1", "42"));
-  end_call(&f->caller);
-  assert_told(&f->caller.call, STUB_TOLD_VALUE, "42");
-  begin_call(&f->caller);
+  end_call();
+  assert_told(&caller.call, STUB_TOLD_VALUE, "42");
+  begin_call();
   expect_sent(CALLED("2", "7"));
   take("[" ANSWER("9", "1") "," ANSWER("2", "null") "]");
-  end_call(&f->caller);
-  assert_told(&f->caller.call, STUB_TOLD_VALUE, "null");
-  assert_nothing_sent(f->duplex);
+  end_call();
+  assert_told(&caller.call, STUB_TOLD_VALUE, "null");
+  assert_nothing_sent(duplex);
 }
 
-UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, tear_down)
+UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, duplex_tear_down)
 {
   /* Before anything was asked, none is expected. */
-  assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_ORDINARY);
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_ORDINARY);
+  assert_int_equal(bench_come(duplex, ANSWER("1", "1")), RPC_ORDINARY);
+  assert_int_equal(bench_come(duplex, PING("1")), RPC_ORDINARY);
   call_once();
   take(ANSWER("2", "1"));
   take("{\"id\":1,\"result\":1}");
-  assert_int_equal(bench_come(f->duplex, ADD), RPC_ORDINARY);
+  assert_int_equal(bench_come(duplex, ADD), RPC_ORDINARY);
   take(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
   take(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
-  end_call(&f->caller);
-  assert_told(&f->caller.call, STUB_TOLD_VALUE, "?");
+  end_call();
+  assert_told(&caller.call, STUB_TOLD_VALUE, "?");
   take(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
   /* What the dropped ones gave is accounted for. */
-  assert_sent(f->duplex, RELEASED("8", "1"));
-  assert_sent(f->duplex, RELEASED("9", "1"));
-  assert_nothing_sent(f->duplex);
+  assert_sent(duplex, RELEASED("8", "1"));
+  assert_sent(duplex, RELEASED("9", "1"));
+  assert_nothing_sent(duplex);
 }
 
-UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, tear_down)
+UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
 {
   call_once();
   take(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
-  end_call(&f->caller);
+  end_call();
   /* The stub makes no proxy of it. */
-  assert_sent(f->duplex, RELEASED("8", "1"));
-  assert_nothing_sent(f->duplex);
+  assert_sent(duplex, RELEASED("8", "1"));
+  assert_nothing_sent(duplex);
 }
 
 /* Refs are let go of also behind the place where reading failed, and in an answer that came too late to be read. */
-UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, tear_down)
+UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, duplex_tear_down)
 {
   call_once();
   take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
-  end_call(&f->caller);
-  assert_int_equal(f->caller.call.told, STUB_TOLD_MISFIT);
-  assert_sent(f->duplex, RELEASED_TWO("9", "8"));
-  assert_nothing_sent(f->duplex);
+  end_call();
+  assert_int_equal(caller.call.told, STUB_TOLD_MISFIT);
+  assert_sent(duplex, RELEASED_TWO("9", "8"));
+  assert_nothing_sent(duplex);
   struct jvm_callback_call *held = hold_call();
   take(ANSWER("2", "{\"ref\":{\"callback\":8}}"));
   stub_callbacks.hooks->close(held);
-  assert_sent(f->duplex, RELEASED("8", "1"));
-  assert_nothing_sent(f->duplex);
+  assert_sent(duplex, RELEASED("8", "1"));
+  assert_nothing_sent(duplex);
 }
 
 /* What was read of it was released then, and is not counted again with the rest. */
-UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, tear_down)
+UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   struct jvm_callback_call *held = hold_call();
@@ -198,34 +164,34 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, tear_down)
   assert_int_equal(hooks->enter(held, &request), JP_OK);
   assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
   hooks->leave(held);
-  assert_int_equal(bench_serve_from(f->duplex, CONTROL("delete_session", "")), RPC_REPLY);
-  char *released = bench_take_sent(f->duplex); /* 7 and 8, in any order */
+  assert_int_equal(bench_serve_from(duplex, CONTROL("delete_session", "")), RPC_REPLY);
+  char *released = bench_take_sent(duplex); /* 7 and 8, in any order */
   assert_non_null(strstr(released, "{\"callback\":8,\"given\":1}"));
   free(released);
   hooks->close(held);
-  assert_sent(f->duplex, RELEASED("9", "1"));
-  assert_nothing_sent(f->duplex);
+  assert_sent(duplex, RELEASED("9", "1"));
+  assert_nothing_sent(duplex);
 }
 
 /* ---- ends ---- */
 
-UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, tear_down)
+UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, duplex_tear_down)
 {
-  const struct rpc_service *service = f->bench->service;
+  const struct rpc_service *service = bench->service;
   call_once();
-  service->client_gone(service->context, f->duplex->callbacks, true);
-  end_call(&f->caller);
-  assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
-  assert_int_equal(f->caller.call.code, -32000);
-  service->client_gone(service->context, f->duplex->callbacks, false);
-  stub_call(&f->caller.call);
-  assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  service->client_gone(service->context, duplex->callbacks, true);
+  end_call();
+  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  assert_int_equal(caller.call.code, -32000);
+  service->client_gone(service->context, duplex->callbacks, false);
+  stub_call(&caller.call);
+  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
 }
 
-UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, tear_down)
+UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
 {
-  const struct rpc_service *service = f->bench->service;
-  struct rpc_callbacks *callbacks = f->duplex->callbacks;
+  const struct rpc_service *service = bench->service;
+  struct rpc_callbacks *callbacks = duplex->callbacks;
   atomic_store(&stub_callbacks.are_exiting, true);
   assert_false(service->are_exiting(service->context, callbacks));
   call_once();
@@ -236,45 +202,45 @@ UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, tear_down)
   atomic_store(&stub_callbacks.are_exiting, false);
   assert_false(service->are_exiting(service->context, callbacks));
   service->client_gone(service->context, callbacks, false);
-  end_call(&f->caller);
+  end_call();
 }
 
 /* ---- sending ---- */
 
-UNIT_TEST_WITH(test_calls_wait_for_room, set_up, tear_down)
+UNIT_TEST_WITH(test_calls_wait_for_room, set_up, duplex_tear_down)
 {
-  const struct rpc_service *service = f->bench->service;
+  const struct rpc_service *service = bench->service;
   for (int i = 0; i < 2; i++) {
     bool is_oneway = i == 1;
-    f->caller.call.is_oneway = f->caller.call.is_void = is_oneway;
-    f->duplex->has_no_room = true;
-    begin_call(&f->caller);
-    service->has_room(service->context, f->duplex->callbacks);
-    assert_nothing_sent(f->duplex);
-    pthread_mutex_lock(&f->duplex->lock);
-    f->duplex->has_no_room = false;
-    pthread_mutex_unlock(&f->duplex->lock);
-    service->has_room(service->context, f->duplex->callbacks);
-    char *sent = bench_take_sent(f->duplex);
+    caller.call.is_oneway = caller.call.is_void = is_oneway;
+    duplex->has_no_room = true;
+    begin_call();
+    service->has_room(service->context, duplex->callbacks);
+    assert_nothing_sent(duplex);
+    pthread_mutex_lock(&duplex->lock);
+    duplex->has_no_room = false;
+    pthread_mutex_unlock(&duplex->lock);
+    service->has_room(service->context, duplex->callbacks);
+    char *sent = bench_take_sent(duplex);
     assert_int_equal(*sent, is_oneway ? 'E' : 'C');
     free(sent);
     if (!is_oneway)
       take(ANSWER("1", "1"));
-    end_call(&f->caller);
-    assert_int_not_equal(f->caller.call.told, STUB_TOLD_FAILURE);
+    end_call();
+    assert_int_not_equal(caller.call.told, STUB_TOLD_FAILURE);
   }
 }
 
-UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, tear_down)
+UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, duplex_tear_down)
 {
-  f->duplex->too_long = 100;
-  stub_call(&f->caller.call);
-  assert_int_equal(f->caller.call.told, STUB_TOLD_FAILURE);
-  assert_non_null(strstr(f->caller.call.text, "more than may be held for its client (send-buffer-max)"));
-  f->duplex->too_long = 0;
-  f->duplex->is_closed = true;
-  stub_call(&f->caller.call);
-  assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the connection of the client has ended");
+  duplex->too_long = 100;
+  stub_call(&caller.call);
+  assert_int_equal(caller.call.told, STUB_TOLD_FAILURE);
+  assert_non_null(strstr(caller.call.text, "more than may be held for its client (send-buffer-max)"));
+  duplex->too_long = 0;
+  duplex->is_closed = true;
+  stub_call(&caller.call);
+  assert_told(&caller.call, STUB_TOLD_FAILURE, "the connection of the client has ended");
 }
 
 /* ---- what arguments tell ---- */
@@ -282,8 +248,8 @@ UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, tear_down)
 static size_t count_objects(void)
 {
   size_t count;
-  assert_int_equal(bench_serve_from(f->duplex, CONTROL("stats", "")), RPC_REPLY);
-  const char *objects = strstr(f->bench->out.data, "\\\"objects\\\":");
+  assert_int_equal(bench_serve_from(duplex, CONTROL("stats", "")), RPC_REPLY);
+  const char *objects = strstr(bench->out.data, "\\\"objects\\\":");
   assert_non_null(objects);
   assert_int_equal(sscanf(objects, "\\\"objects\\\":%zu", &count), 1);
   return count;
@@ -293,34 +259,34 @@ static void answer_call(void)
 {
   char answer[100];
   char *sent;
-  begin_call(&f->caller);
-  sent = bench_take_sent(f->duplex);
+  begin_call();
+  sent = bench_take_sent(duplex);
   unsigned number = 0;
   assert_int_equal(sscanf(sent, "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%u\"", &number), 1);
   free(sent);
   snprintf(answer, sizeof answer, "{\"id\":\"cb-%u\",\"result\":1}", number);
   take(answer);
-  end_call(&f->caller);
+  end_call();
 }
 
-UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, tear_down)
+UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, duplex_tear_down)
 {
-  f->caller.call.tells_object = true;
+  caller.call.tells_object = true;
   answer_call();
   assert_int_equal(count_objects(), 1);
-  f->caller.call.borrows = true;
+  caller.call.borrows = true;
   answer_call();
   assert_int_equal(count_objects(), 1);
   /* What was never sent is nobody's. */
-  f->caller.call.borrows = false;
-  f->duplex->is_closed = true;
-  stub_call(&f->caller.call);
+  caller.call.borrows = false;
+  duplex->is_closed = true;
+  stub_call(&caller.call);
   assert_int_equal(count_objects(), 1);
 }
 
 /* ---- nested requests ---- */
 
-UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, tear_down)
+UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, duplex_tear_down)
 {
   call_once();
   take(PING("1"));
@@ -335,14 +301,14 @@ UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, tear_down)
               "\"ref\":{\"callback\":7}}]"));
   expect_sent(PONG);
   take(ANSWER("1", "1"));
-  end_call(&f->caller);
-  assert_int_equal(f->caller.call.nested, 4);
+  end_call();
+  assert_int_equal(caller.call.nested, 4);
   assert_int_equal(count_objects(), 1);
-  assert_nothing_sent(f->duplex);
+  assert_nothing_sent(duplex);
 }
 
 /* What was sent before the answer is served before it is taken. */
-UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, tear_down)
+UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_down)
 {
   call_once();
   struct buffer long_ping;
@@ -350,46 +316,46 @@ UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, tear_down)
   buffer_append_text(&long_ping, TEXT(PING("1")));
   for (int i = 0; i < 5000; i++)
     buffer_append_char(&long_ping, ' ');
-  assert_int_equal(bench_take(f->duplex, &long_ping), RPC_TAKEN);
+  assert_int_equal(bench_take(duplex, &long_ping), RPC_TAKEN);
   assert_null(long_ping.data); /* it was not copied */
   buffer_fini(&long_ping);
   take(ANSWER("1", "1"));
-  end_call(&f->caller);
-  assert_int_equal(f->caller.call.nested, 1);
-  assert_told(&f->caller.call, STUB_TOLD_VALUE, "1");
+  end_call();
+  assert_int_equal(caller.call.nested, 1);
+  assert_told(&caller.call, STUB_TOLD_VALUE, "1");
   expect_sent(PONG);
 }
 
 /* Requests that nobody will serve get an answer, and what they give is counted. */
-UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, tear_down)
+UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, duplex_tear_down)
 {
-  const struct rpc_service *service = f->bench->service;
+  const struct rpc_service *service = bench->service;
   struct jvm_callback_call *call = hold_call();
   struct jvm_callback_failure failure;
   take(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
-  service->client_gone(service->context, f->duplex->callbacks, false);
+  service->client_gone(service->context, duplex->callbacks, false);
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(call);
   expect_sent("A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
               "\"data\":{\"message\":\"'within': cb-1 is no open callback that the message is nested "
               "in\",\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
-  assert_nothing_sent(f->duplex);
+  assert_nothing_sent(duplex);
 }
 
-UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, tear_down)
+UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, duplex_tear_down)
 {
   call_once();
-  f->duplex->answer_max = 10;
+  duplex->answer_max = 10;
   take(WITHIN("1", "new", "\"type\":\"C\""));
   take(ANSWER("1", "1"));
-  end_call(&f->caller);
+  end_call();
   assert_int_equal(count_objects(), 0); /* it was taken back */
 }
 
 /* ---- bounds ---- */
 
-UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, tear_down)
+UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, duplex_tear_down)
 {
   enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
   struct jvm_callback_failure failure;
@@ -407,7 +373,7 @@ UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, tear_down)
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
   for (int i = 0; i < KEPT_MAX; i++)
-    free(bench_take_sent(f->duplex));
+    free(bench_take_sent(duplex));
 
   char *large = test_malloc(LARGE + 1);
   memset(large, ' ', LARGE);
@@ -467,10 +433,10 @@ static void run_member(void *argument, struct rpc_worker *worker)
   stub_call(&member->call);
 }
 
-UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, tear_down)
+UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, duplex_tear_down)
 {
   struct jp_error error;
-  struct member member = {.call = f->caller.call, .service = f->bench->service};
+  struct member member = {.call = caller.call, .service = bench->service};
   member.waits = (struct rpc_waits){&member, wait_natively, wake_natively};
   pthread_mutex_init(&member.lock, NULL);
   pthread_cond_init(&member.woken, NULL);
@@ -481,20 +447,20 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, tear_down)
   take(PING("1"));
   expect_sent(PONG);
   const struct rpc_service *service = member.service;
-  assert_false(service->are_exiting(service->context, f->duplex->callbacks));
+  assert_false(service->are_exiting(service->context, duplex->callbacks));
   atomic_store(&stub.are_exiting, true);
-  assert_true(service->are_exiting(service->context, f->duplex->callbacks));
+  assert_true(service->are_exiting(service->context, duplex->callbacks));
   atomic_store(&stub.are_exiting, false);
   take(ANSWER("1", "1"));
-  AWAIT(atomic_load(&f->duplex->calls_open) == 0);
-  lent_worker_return(&f->bench->lent);
-  assert_true(rpc_peer_detach(f->bench->peer));
+  AWAIT(atomic_load(&duplex->calls_open) == 0);
+  lent_worker_return(&bench->lent);
+  assert_true(rpc_peer_detach(bench->peer));
   stub_join_threads();
   assert_told(&member.call, STUB_TOLD_VALUE, "1");
   pthread_mutex_destroy(&member.lock);
   pthread_cond_destroy(&member.woken);
-  lent_worker_fini(&f->bench->lent);
-  lent_worker_take(&f->bench->lent, f->bench->service);
+  lent_worker_fini(&bench->lent);
+  lent_worker_take(&bench->lent, bench->service);
 }
 
 UNIT_MAIN

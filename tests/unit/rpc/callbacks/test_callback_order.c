@@ -17,63 +17,27 @@
 
 enum { NO_WAIT_MS = 1500 /* less than an answer is waited for */ };
 
-static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
-    STUB_MEMBER_CONSTRUCTOR,
-};
-
-struct fixture {
-  struct service_bench *bench;
-  struct rpc_duplex *duplex;
-  uint64_t proxy; /* of the callback 7 */
-};
-
-static struct fixture *f;
-
-static int set_up(void **state)
-{
-  f = test_calloc(1, sizeof *f);
-  f->bench = service_bench_create(
-      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
-  f->duplex = bench_connect(f->bench);
-  f->proxy = bench_give(f->duplex, 7);
-  (void)state;
-  return 0;
-}
-
 /* Hands in a message for a callback. */
 static void take(const char *message)
 {
-  assert_int_equal(bench_come(f->duplex, message), RPC_TAKEN);
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  struct jvm_callbacks *callbacks = bench_callbacks(f->duplex);
-  bench_close_client(f->duplex);
-  stub_callbacks.hooks->released(callbacks, 7, f->proxy);
-  bench_disconnect(f->duplex);
-  bool is_clean = service_bench_destroy(f->bench);
-  test_free(f);
-  return is_clean ? 0 : -1;
+  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
 }
 
 /* The session's object 1. */
 static void make_object(void)
 {
-  jvm_objects_begin_after(rpc_session_objects(f->duplex->callbacks->session), 0);
-  assert_int_equal(bench_serve_from(f->duplex, REQUEST("new", "\"type\":\"C\"")), RPC_REPLY);
+  jvm_objects_begin_after(rpc_session_objects(duplex->callbacks->session), 0);
+  assert_int_equal(bench_serve_from(duplex, REQUEST("new", "\"type\":\"C\"")), RPC_REPLY);
 }
 
 static size_t count_objects(void)
 {
-  return jvm_objects_count(rpc_session_objects(f->duplex->callbacks->session));
+  return jvm_objects_count(rpc_session_objects(duplex->callbacks->session));
 }
 
 static struct jvm_callback_call *open_call(void)
 {
-  return bench_hold_call(f->duplex, 7, f->proxy);
+  return bench_hold_call(duplex, 7, proxy_of_7);
 }
 
 /* One on the thread of another. */
@@ -118,7 +82,7 @@ static void *run_server(void *argument)
 {
   struct server *server = argument;
   if (server->message != NULL)
-    (void)bench_serve_from(f->duplex, server->message);
+    (void)bench_serve_from(duplex, server->message);
   else
     stub_callbacks.hooks->serve(server->call);
   atomic_store(&server->is_done, true);
@@ -127,7 +91,7 @@ static void *run_server(void *argument)
 
 static bool is_waiting(void)
 {
-  struct rpc_callbacks *callbacks = f->duplex->callbacks;
+  struct rpc_callbacks *callbacks = duplex->callbacks;
   pthread_mutex_lock(&callbacks->lock);
   bool is_waiting = callbacks->waiting > 0;
   pthread_mutex_unlock(&callbacks->lock);
@@ -149,7 +113,7 @@ static void end_server(struct server *server)
 
 /* ---- */
 
-UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
+UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, duplex_set_up_with_7, duplex_tear_down)
 {
   static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
@@ -167,7 +131,7 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, set_up, tear_down)
 }
 
 /* A call that is not answered, and answers that come behind the request, hold up nothing. */
-UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
+UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex_tear_down)
 {
   struct server server = {.message = DELETE};
   make_object();
@@ -185,7 +149,7 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, set_up, tear_down)
 }
 
 /* Each of two threads has to serve a delete_object before its own answer. */
-UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
+UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
   struct jvm_callback_call *one = open_call();
@@ -207,7 +171,8 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, set_up, tear_down)
 }
 
 /* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
-UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, tear_down)
+UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, duplex_set_up_with_7,
+               duplex_tear_down)
 {
   make_object();
   struct jvm_callback_call *outer = open_call();
@@ -222,7 +187,7 @@ UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, set_up, 
   stub_callbacks.hooks->close(outer);
 }
 
-UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
+UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
   struct jvm_callback_call *outer = open_call();
@@ -239,17 +204,17 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, set_up, tear_down)
 }
 
 /* Nobody reads it: all requests together wait as long as one. */
-UNIT_TEST_WITH(test_the_wait_is_bounded, set_up, tear_down)
+UNIT_TEST_WITH(test_the_wait_is_bounded, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
   struct jvm_callback_call *call = open_call();
   take(ANSWER("1"));
   int64_t begin_ms = clock_now_ms();
-  assert_int_equal(bench_serve_from(f->duplex, DELETE), RPC_REPLY);
+  assert_int_equal(bench_serve_from(duplex, DELETE), RPC_REPLY);
   assert_int_equal(count_objects(), 0);
   int64_t waited_ms = clock_now_ms() - begin_ms;
   for (int i = 0; i < 100; i++)
-    assert_int_equal(bench_serve_from(f->duplex, DELETE_TOLD), RPC_REPLY);
+    assert_int_equal(bench_serve_from(duplex, DELETE_TOLD), RPC_REPLY);
   assert_true(waited_ms >= NO_WAIT_MS);
   stub_callbacks.hooks->close(call);
 }

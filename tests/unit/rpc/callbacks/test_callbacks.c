@@ -12,33 +12,6 @@
 #define RELEASED(entries)                                                                                    \
   "N{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[" entries "]}}"
 
-static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
-    STUB_MEMBER_CONSTRUCTOR,
-};
-
-static struct rpc_duplex *duplex;
-
-static int set_up(void **state)
-{
-  struct service_bench *bench = service_bench_create(
-      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
-  (void)state;
-  duplex = bench_connect(bench);
-  return 0;
-}
-
-static int tear_down(void **state)
-{
-  (void)state;
-  struct service_bench *bench = duplex->bench;
-  bench_disconnect(duplex);
-  bool is_clean = service_bench_destroy(bench);
-  assert_int_equal(atomic_load(&stub_callbacks.waiters), 0);
-  assert_int_equal(atomic_load(&stub_callbacks.threads), 0);
-  return is_clean ? 0 : -1;
-}
-
 static void release_proxy(const struct rpc_duplex *duplex, int64_t id, uint64_t proxy)
 {
   stub_callbacks.hooks->released(bench_callbacks(duplex), id, proxy);
@@ -50,7 +23,7 @@ static void serve_part(struct rpc_duplex *duplex, const char *message, const cha
   assert_part(duplex->bench, part);
 }
 
-UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, set_up, tear_down)
+UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, duplex_set_up, duplex_tear_down)
 {
   assert_int_equal(bench_serve_from(duplex, KEEP("5")), RPC_REPLY);
   assert_null(duplex->callbacks);
@@ -67,7 +40,7 @@ UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, set_up, tear_down)
 }
 
 /* A release says how often the object was given since it was released last, and comes when nobody has it. */
-UNIT_TEST_WITH(test_given_counts_every_argument, set_up, tear_down)
+UNIT_TEST_WITH(test_given_counts_every_argument, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, KEEP(GIVEN("7") "," GIVEN("7") ",[" GIVEN("7") ",{\"k\":" GIVEN("7") "}]"), "result");
   uint64_t proxy = bench_give(duplex, 7);
@@ -79,7 +52,7 @@ UNIT_TEST_WITH(test_given_counts_every_argument, set_up, tear_down)
 }
 
 /* Java has no proxy of what a failed request gives, so that it is released with the request. */
-UNIT_TEST_WITH(test_failed_requests_count, set_up, tear_down)
+UNIT_TEST_WITH(test_failed_requests_count, duplex_set_up, duplex_tear_down)
 {
   static const struct {
     const char *message;
@@ -120,7 +93,7 @@ UNIT_TEST_WITH(test_failed_requests_count, set_up, tear_down)
 }
 
 /* Of a batch with a request that cannot be read, what the others gave is counted once. */
-UNIT_TEST_WITH(test_batches_count_once, set_up, tear_down)
+UNIT_TEST_WITH(test_batches_count_once, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
   uint64_t proxy = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
@@ -133,7 +106,7 @@ UNIT_TEST_WITH(test_batches_count_once, set_up, tear_down)
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
-UNIT_TEST_WITH(test_refused_messages_count, set_up, tear_down)
+UNIT_TEST_WITH(test_refused_messages_count, duplex_set_up, duplex_tear_down)
 {
   const struct rpc_service *service = duplex->bench->service;
   service->refused(service->context, duplex->client, TEXT(KEEP("5")));
@@ -149,7 +122,7 @@ UNIT_TEST_WITH(test_refused_messages_count, set_up, tear_down)
 }
 
 /* A proxy that is collected while its ID is given again releases nothing. */
-UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, set_up, tear_down)
+UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, duplex_set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   uint64_t old = bench_give(duplex, 7);
@@ -164,7 +137,7 @@ UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, set_up, tear_down)
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
-UNIT_TEST_WITH(test_releases_wait_for_room, set_up, tear_down)
+UNIT_TEST_WITH(test_releases_wait_for_room, duplex_set_up, duplex_tear_down)
 {
   const struct rpc_service *service = duplex->bench->service;
   uint64_t first = bench_give(duplex, 7);
@@ -183,7 +156,7 @@ UNIT_TEST_WITH(test_releases_wait_for_room, set_up, tear_down)
 }
 
 /* A client that reads nothing, and gives more and more in messages that nobody reads. */
-UNIT_TEST_WITH(test_releases_that_wait_are_bounded, set_up, tear_down)
+UNIT_TEST_WITH(test_releases_that_wait_are_bounded, duplex_set_up, duplex_tear_down)
 {
   enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
   struct buffer message;
@@ -205,7 +178,7 @@ UNIT_TEST_WITH(test_releases_that_wait_are_bounded, set_up, tear_down)
 #define DELETE_SESSION CONTROL("delete_session", "")
 
 /* In the middle of a message: what its other requests have read before was released with the rest. */
-UNIT_TEST_WITH(test_delete_session_within_a_batch, set_up, tear_down)
+UNIT_TEST_WITH(test_delete_session_within_a_batch, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
              "result");
@@ -219,7 +192,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch, set_up, tear_down)
 }
 
 /* What the message gives is counted once, also where a request that nobody has read follows. */
-UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, set_up, tear_down)
+UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, duplex_set_up, duplex_tear_down)
 {
 #define UNREAD(args) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":[" args "]}"
   static const struct {
@@ -241,7 +214,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, set_up
 
 #define PEER_ID "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-UNIT_TEST_WITH(test_a_session_may_have_several_connections, set_up, tear_down)
+UNIT_TEST_WITH(test_a_session_may_have_several_connections, duplex_set_up, duplex_tear_down)
 {
   struct rpc_duplex *other = duplex;
   struct rpc_duplex *first = bench_connect_named(other->bench, PEER_ID);
@@ -262,7 +235,7 @@ UNIT_TEST_WITH(test_a_session_may_have_several_connections, set_up, tear_down)
 }
 
 /* Proxies outlive the client, and hold what they need. */
-UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, set_up, tear_down)
+UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_down)
 {
   struct jvm_callbacks *callbacks;
   uint64_t proxy = bench_give(duplex, 7);
