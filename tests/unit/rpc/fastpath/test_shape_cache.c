@@ -15,9 +15,13 @@
 #define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
 #define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
 
-#define LET_GO(ref, told)                                                                                    \
-  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[" \
-  "{\"ref\":" ref ",\"told\":" told "}]}}"
+#define DELETE(id, rest)                                                                                     \
+  "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                          \
+  ",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":" rest "}]}}"
+#define PUT(value, id)                                                                                       \
+  "{\"jsonrpc\":\"2.0\",\"method\":\"put\",\"params\":{\"type\":\"C\",\"field\":\"f\",\"value\":" value      \
+  "},\"id\":" id "}"
+#define LET_GO(ref, told) DELETE("1", ref ",\"told\":" told)
 #define GET(field)                                                                                           \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get\",\"params\":{\"type\":\"C\",\"instance\":1,\"field\":"    \
   "\"" field "\"}}"
@@ -79,18 +83,8 @@ static const struct shape_case cases[] = {
      CALL("3", "\"args\":[4],\"instance\":5,\"method\":\"m\",\"type\":\"C\""), true},
     {"{ \"params\" : {\"type\":\"C\"} , \"method\":\"new\", \"jsonrpc\":\"2.0\"}\n",
      "{ \"params\" : {\"type\":\"C\"} , \"method\":\"new\", \"jsonrpc\":\"2.0\"}\n", true},
-    {"{\"jsonrpc\":\"2.0\",\"method\":\"put\",\"params\":{\"type\":\"C\",\"field\":\"f\",\"value\":1},\"id\":"
-     "9}",
-     "{\"jsonrpc\":\"2.0\",\"method\":\"put\",\"params\":{\"type\":\"C\",\"field\":\"f\",\"value\":2},\"id\":"
-     "8}",
-     true},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"
-     "[{"
-     "\"ref\":1}]}}",
-     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"
-     "[{"
-     "\"ref\":3}]}}",
-     true},
+    {PUT("1", "9"), PUT("2", "8"), true},
+    {DELETE("1", "1"), DELETE("2", "3"), true},
     {LET_GO("1", "2"), LET_GO("3", "2"), true},
     {LET_GO("1", "2"), LET_GO("1", "3"), false},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
