@@ -50,37 +50,24 @@ UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, bench_tear_down)
 
 UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, bench_tear_down)
 {
-  static const struct {
-    const char *value;
-    enum served_twice served;
-  } cases[] = {
-      {"0", SERVED_AS_KNOWN},
-      {"-1", SERVED_AS_KNOWN},
-      {"2147483647", SERVED_AS_KNOWN},
-      {"-2147483648", SERVED_AS_KNOWN},
-      {"2147483648", SERVED_GENERALLY},
-      {"999999999999999999", SERVED_GENERALLY},
-      {"-0", SERVED_GENERALLY},
-      {"007", SERVED_GENERALLY},
-      {"1e3", SERVED_GENERALLY},
-      {"1.0", SERVED_GENERALLY},
-      {" 5", SERVED_GENERALLY},
-      {"5 ", SERVED_GENERALLY},
-      {"5l", SERVED_GENERALLY},
-      {"", SERVED_GENERALLY},
-      {"-", SERVED_GENERALLY},
-      {"\"5\"", SERVED_GENERALLY},
-      {"null", SERVED_GENERALLY},
-      {"[5]", SERVED_GENERALLY},
-      {"{", SERVED_GENERALLY},
-      {"123456789012345678901234567890123456789012345678901234567890", SERVED_GENERALLY},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+  enum { KNOWN = 4 }; /* of them, the first */
+  static const char *const values[] = {
+      "0",          "-1",
+      "2147483647", "-2147483648",
+      "2147483648", "999999999999999999",
+      "-0",         "007",
+      "1e3",        "1.0",
+      " 5",         "5 ",
+      "5l",         "",
+      "-",          "\"5\"",
+      "null",       "[5]",
+      "{",          "123456789012345678901234567890123456789012345678901234567890"};
+  for (size_t i = 0; i < COUNT_OF(values); i++) {
     struct sample_request sample = known_requests[KNOWN_ADD];
     known_bench_forget(bench);
     learn(bench, &sample);
-    sample.values[i % 2] = cases[i].value;
-    check(bench, &sample, cases[i].served);
+    sample.values[i % 2] = values[i];
+    check(bench, &sample, i < KNOWN ? SERVED_AS_KNOWN : SERVED_GENERALLY);
   }
 }
 
