@@ -68,35 +68,31 @@ static void assert_config(struct jp_client *client, struct jp_callback_config co
 
 UNIT_TEST(test_wrong_configurations)
 {
-  struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
-  const struct jp_callback_config good = {.size = sizeof good, .function = serve_call};
   const char *const none[] = {NULL};
   const char *const bad[] = {"a.I", "\xFF", NULL};
-  struct jp_callback_config config = good;
-  config.size = 0;
-  assert_config(client, config, JP_CLIENT_INVALID, "size of jp_callback_config is not set");
-  config.size = sizeof config + 8;
-  assert_config(client, config, JP_CLIENT_UNSUPPORTED,
+#define WITH(...)                                                                                            \
+  {                                                                                                          \
+    .size = sizeof(struct jp_callback_config), .function = serve_call, __VA_ARGS__                           \
+  }
+  const struct {
+    struct jp_callback_config config;
+    const char *text;
+  } cases[] = {
+      {{.function = serve_call}, "size of jp_callback_config is not set"},
+      {{.size = sizeof(struct jp_callback_config)}, "a callback has no function"},
+      {WITH(.interfaces = none), "interfaces is empty; NULL: the parameter tells"},
+      {WITH(.interfaces = bad), "a text is not UTF-8: byte 0 of 1"},
+      {WITH(.overrides = none), "overrides is empty; NULL: none"},
+      {WITH(.has_arity = true, .arity = 256), "arity is not from 0 to 255"},
+      {WITH(.oneway = true, .borrow = true),
+       "borrow is not for oneway callbacks, whose calls have no answer"},
+  };
+  struct jp_client *client = fixture_open(fake_peer_start(fake_serve, NULL), NULL);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    assert_config(client, cases[i].config, JP_CLIENT_INVALID, cases[i].text);
+  struct jp_callback_config later = {.size = sizeof later + 8, .function = serve_call};
+  assert_config(client, later, JP_CLIENT_UNSUPPORTED,
                 "jp_callback_config is of a later version than the library");
-  config = good;
-  config.function = NULL;
-  assert_config(client, config, JP_CLIENT_INVALID, "a callback has no function");
-  config = good;
-  config.interfaces = none;
-  assert_config(client, config, JP_CLIENT_INVALID, "interfaces is empty; NULL: the parameter tells");
-  config.interfaces = bad;
-  assert_config(client, config, JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 1");
-  config = good;
-  config.overrides = none;
-  assert_config(client, config, JP_CLIENT_INVALID, "overrides is empty; NULL: none");
-  config = good;
-  config.has_arity = true;
-  config.arity = 256;
-  assert_config(client, config, JP_CLIENT_INVALID, "arity is not from 0 to 255");
-  config = good;
-  config.oneway = config.borrow = true;
-  assert_config(client, config, JP_CLIENT_INVALID,
-                "borrow is not for oneway callbacks, whose calls have no answer");
   jp_callback_release(NULL);
   fixture_end(client);
 }

@@ -238,8 +238,7 @@ UNIT_TEST(test_calls_while_the_client_closes)
       .play = PLAY(GIVES, CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"),
                    RETURNED("cb-1", INT_0), ANSWER("1"),
                    CLIENT("{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_"
-                          "object\",\"args\":[{"
-                          "\"ref\":4,\"told\":1}]}}"),
+                          "object\",\"args\":[{\"ref\":4,\"told\":1}]}}"),
                    CLIENT(HEAD("2") "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}}"),
                    CALLED("cb-2", "1"),
                    FAILED_WITH("cb-2", "\"code\":-32602,\"message\":\"the client closes\""), ANSWER("2"))};

@@ -48,8 +48,7 @@ static void answer_with_suggestions(struct fake_connection *connection, void *co
   while (fake_read(connection, &message))
     fake_write(connection,
                "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32601,\"message\":\"Method not "
-               "found\",\"data\":"
-               "{\"message\":\"a.Mat\",\"suggestions\":%s}}}",
+               "found\",\"data\":{\"message\":\"a.Mat\",\"suggestions\":%s}}}",
                (unsigned long long)fake_id(message), (const char *)context);
 }
 

@@ -83,25 +83,22 @@ static void assert_fails(struct room *room, enum jp_client_status status, const 
 UNIT_TEST(sends_one_batch)
 {
   struct room room;
-  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
-               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
-               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\","
-               "\"value\":\"1\"}}}]");
+  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},{\"jsonrpc\":\"2.0\",\"id\":%"
+               "llu,\"result\":{\"void\":true}},{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,"
+               "\"value\":{\"type\":\"int\",\"value\":\"1\"}}}]");
   jp_chain_create_object(room.chain, NULL, "java.util.ArrayList", JP_NO_ARGUMENTS);
   jp_chain_call(room.chain, NULL, "add", JP_ARGUMENTS(jp_string("b")));
   jp_chain_call(room.chain, "size", "size", JP_NO_ARGUMENTS);
   if (jp_chain_send(room.chain, 60000, &room.error) != JP_CLIENT_OK)
     fail_msg("%s", room.error.text);
-  assert_string_equal(room.script.read[0], "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"params\":{"
-                                           "\"type\":\"java.util.ArrayList\"},\"options\":{\"keep\":"
-                                           "false}},"
-                                           "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"call\",\"params\":{"
-                                           "\"type\":\"java.util.ArrayList\",\"method\":\"add\","
-                                           "\"instance\":{\"result\":1},\"args\":[{\"type\":\"java.lang."
-                                           "String\",\"value\":\"b\"}]},\"options\":{\"keep\":false}},"
-                                           "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"call\",\"params\":{"
-                                           "\"type\":\"java.util.ArrayList\",\"method\":\"size\","
-                                           "\"instance\":{\"result\":1}}}]");
+  assert_string_equal(
+      room.script.read[0],
+      "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"java.util.ArrayList\"},"
+      "\"options\":{\"keep\":false}},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"call\",\"params\":{\"type\":"
+      "\"java.util.ArrayList\",\"method\":\"add\",\"instance\":{\"result\":1},\"args\":[{\"type\":\"java."
+      "lang.String\",\"value\":\"b\"}]},\"options\":{\"keep\":false}},{\"jsonrpc\":\"2.0\",\"id\":3,"
+      "\"method\":\"call\",\"params\":{\"type\":\"java.util.ArrayList\",\"method\":\"size\",\"instance\":{"
+      "\"result\":1}}}]");
   int64_t size = 0;
   assert_true(jp_answer_integer(jp_chain_answer(room.chain, "size"), &size));
   assert_int_equal(size, 1);
@@ -122,10 +119,12 @@ UNIT_TEST(names_results_inside_arguments)
   jp_chain_request(room.chain, NULL, &request);
   assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_non_null(strstr(room.script.read[0], "\"args\":[[{\"ref\":{\"result\":1}}]]"));
-  assert_non_null(strstr(room.script.read[0], "\"value\":[{\"ref\":{\"result\":1}},"
-                                              "{\"type\":\"java.lang.Object\",\"ref\":{\"result\":2}}]"));
-  assert_non_null(strstr(room.script.read[0], "\"instance\":{\"result\":2},\"max\":10},"
-                                              "\"options\":{\"loader\":{\"result\":1},\"keep\":false}"));
+  assert_non_null(
+      strstr(room.script.read[0],
+             "\"value\":[{\"ref\":{\"result\":1}},{\"type\":\"java.lang.Object\",\"ref\":{\"result\":2}}]"));
+  assert_non_null(strstr(
+      room.script.read[0],
+      "\"instance\":{\"result\":2},\"max\":10},\"options\":{\"loader\":{\"result\":1},\"keep\":false}"));
   leave(&room);
 }
 
@@ -140,12 +139,12 @@ UNIT_TEST(appends_the_steps_of_another_chain)
   jp_chain_append(room.chain, inner);
   jp_chain_call(room.chain, NULL, "take", JP_ARGUMENTS(jp_named("i")));
   assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
-  assert_non_null(strstr(room.script.read[0],
-                         "\"type\":\"I\",\"method\":\"make\",\"instance\":{\"result\":2},"
-                         "\"args\":[{\"ref\":{\"result\":1}}]"));
-  assert_non_null(strstr(room.script.read[0],
-                         "\"type\":\"O\",\"method\":\"take\",\"instance\":{\"result\":1},"
-                         "\"args\":[{\"ref\":{\"result\":3}}]"));
+  assert_non_null(strstr(
+      room.script.read[0],
+      "\"type\":\"I\",\"method\":\"make\",\"instance\":{\"result\":2},\"args\":[{\"ref\":{\"result\":1}}]"));
+  assert_non_null(strstr(
+      room.script.read[0],
+      "\"type\":\"O\",\"method\":\"take\",\"instance\":{\"result\":1},\"args\":[{\"ref\":{\"result\":3}}]"));
   /* Empty, and of use again. */
   assert_int_equal(jp_chain_send(inner, 60000, &room.error), JP_CLIENT_OK);
   assert_int_equal(room.script.count, 1);
@@ -156,12 +155,11 @@ UNIT_TEST(appends_the_steps_of_another_chain)
 UNIT_TEST(says_which_step_failed)
 {
   struct room room;
-  enter(&room,
-        "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},"
-        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{"
-        "\"throwable_type\":\"java.lang.ArithmeticException\",\"message\":\"/ by zero\"}}},"
-        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{"
-        "\"message\":\"depends on failed request 2\"}}}]");
+  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}},{\"jsonrpc\":\"2.0\",\"id\":%"
+               "llu,\"error\":{\"code\":-32000,\"message\":\"Server "
+               "error\",\"data\":{\"throwable_type\":\"java.lang.ArithmeticException\",\"message\":\"/ by "
+               "zero\"}}},{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,\"message\":\"Server "
+               "error\",\"data\":{\"message\":\"depends on failed request 2\"}}}]");
   jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS);
   jp_chain_call(room.chain, "q", "divide", JP_ARGUMENTS(jp_int(0)));
   jp_chain_call(room.chain, "r", "take", JP_ARGUMENTS(jp_named("q")));
@@ -177,10 +175,8 @@ UNIT_TEST(ends_with_an_error_about_the_whole)
   struct room room;
   struct jp_request ping = jp_build_ping();
   struct jp_answer *answer;
-  enter(
-      &room,
-      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\"data\":{"
-      "\"message\":\"batch-max: more than 1000 requests\"}}}");
+  enter(&room, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid "
+               "Request\",\"data\":{\"message\":\"batch-max: more than 1000 requests\"}}}");
   jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS);
   jp_chain_call(room.chain, "q", "f", JP_NO_ARGUMENTS);
   assert_fails(&room, JP_CLIENT_REMOTE, "Invalid Request: batch-max: more than 1000 requests");
@@ -248,8 +244,8 @@ UNIT_TEST(ends_its_objects_with_its_answers)
 UNIT_TEST(keeps_the_error_that_it_failed_with)
 {
   struct room room;
-  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-7,\"message\":\"no\"}},"
-               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-8,\"message\":\"later\"}}]");
+  enter(&room, "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-7,\"message\":\"no\"}},{\"jsonrpc\":"
+               "\"2.0\",\"id\":%llu,\"error\":{\"code\":-8,\"message\":\"later\"}}]");
   jp_chain_call_static(room.chain, NULL, "A", "f", JP_NO_ARGUMENTS);
   jp_chain_call_static(room.chain, "b", "A", "g", JP_NO_ARGUMENTS);
   assert_null(jp_chain_failure(room.chain));

@@ -94,14 +94,13 @@ static void check_answer(void (*behave)(struct object *, struct jp_callback_call
 UNIT_TEST(test_answers)
 {
   check_answer(NULL, RETURNED("cb-7", INT_0));
-  check_answer(say_nothing, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not "
-                                                "answered\""));
-  check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no \\\"disk\\\"\",\"data\":{"
-                                              "\"throwable_type\":\"java.io.IOException\",\"message\":\"no "
-                                              "\\\"disk\\\"\"}"));
+  check_answer(say_nothing,
+               FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not answered\""));
+  check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no "
+                                              "\\\"disk\\\"\",\"data\":{\"throwable_type\":\"java.io."
+                                              "IOException\",\"message\":\"no \\\"disk\\\"\"}"));
   check_answer(throw_class,
-               FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"throwable_type\":"
-                                   "\"a.E\"}"));
+               FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"throwable_type\":\"a.E\"}"));
   check_answer(throw_text, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no\""));
   check_answer(throw_object, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"ref\":5}"));
   check_answer(return_twice, RETURNED("cb-7", "null"));

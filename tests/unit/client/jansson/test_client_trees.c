@@ -16,8 +16,7 @@ UNIT_TEST(gives_requests_as_trees)
   json_t *id = json_string("x\"");
   assert_tree(jp_request_tree(&request, id, NULL),
               "{\"id\":\"x\\\"\",\"jsonrpc\":\"2.0\",\"method\":\"call\",\"params\":{\"args\":[{\"type\":"
-              "\"int\",\"value\":5}],"
-              "\"method\":\"f\",\"type\":\"a.B\"}}");
+              "\"int\",\"value\":5}],\"method\":\"f\",\"type\":\"a.B\"}}");
   json_decref(id);
   request = jp_build_ping();
   assert_tree(jp_request_tree(&request, NULL, NULL),

@@ -34,8 +34,7 @@ UNIT_TEST(starts_a_program)
                                     .arguments = arguments},
          false,
          "/opt/jpeer run --json-rpc unix:/tmp/s --stop-on-eof 3 --rpc-default-action ALLOW -cp a.jar:b -J "
-         "-Xmx1g -J "
-         "-Dk=v a.Main --rpc-policy x");
+         "-Xmx1g -J -Dk=v a.Main --rpc-policy x");
 }
 
 UNIT_TEST(leaves_the_policy_to_who_names_one)
@@ -57,8 +56,7 @@ UNIT_TEST(leaves_the_policy_to_who_names_one)
   static const char *const other[] = {"--rpc-policy-watch-interval", "5", NULL};
   expect(&(struct jp_launch_config){.options = other}, false,
          "jpeer run --json-rpc unix:/tmp/s --stop-on-eof 3 --rpc-default-action ALLOW "
-         "--rpc-policy-watch-interval 5 "
-         "--as-service");
+         "--rpc-policy-watch-interval 5 --as-service");
   expect(&(struct jp_launch_config){0}, true,
          "jpeer run --json-rpc unix:/tmp/s --stop-on-eof 3 --as-service");
 }

@@ -5,77 +5,48 @@
 
 #include <math.h>
 
-static struct jp_answer *array_of(const char *type, const char *value)
-{
-  struct jp_answer *answer = answer_create();
-  assert_true(answer_set_type(answer, text_of(type)));
-  assert_true(answer_set_value(answer, text_of(type), text_of(value)));
-  return answer;
-}
+#define ELEMENTS(element, ...) (const element[]){__VA_ARGS__}, sizeof((const element[]){__VA_ARGS__})
 
-UNIT_TEST(reads_lists)
-{
-  int32_t ints[3] = {0};
-  struct jp_answer *answer = array_of("[I", "[5,-6,2147483647]");
-  assert_int_equal(jp_answer_array(answer, "int[]", ints, 3), 3);
-  assert_int_equal(ints[0], 5);
-  assert_int_equal(ints[1], -6);
-  assert_int_equal(ints[2], INT32_MAX);
-  jp_answer_free(answer);
-  double doubles[4];
-  answer = array_of("[D", "[1.5,\"NaN\",\"-Infinity\",3.0]");
-  assert_int_equal(jp_answer_array(answer, "double[]", doubles, 4), 4);
-  assert_true(doubles[0] == 1.5 && isnan(doubles[1]) && doubles[2] == -INFINITY && doubles[3] == 3);
-  jp_answer_free(answer);
-  uint8_t flags[2];
-  answer = array_of("[Z", "[true,false]");
-  assert_int_equal(jp_answer_array(answer, "boolean[]", flags, 2), 2);
-  assert_true(flags[0] == 1 && flags[1] == 0);
-  jp_answer_free(answer);
-  uint16_t units[2];
-  answer = array_of("[C", "[\"a\",\"\\ud83d\"]");
-  assert_int_equal(jp_answer_array(answer, "char[]", units, 2), 2);
-  assert_true(units[0] == 'a' && units[1] == 0xD83D);
-  jp_answer_free(answer);
-}
+static const struct {
+  const char *type;
+  const char *value;
+  const char *wanted_type;
+  size_t room;
+  size_t count;         /* SIZE_MAX: refused */
+  const void *elements; /* what room has then; NULL: nothing */
+  size_t size;
+} CASES[] = {
+    {"[I", "[5,-6,2147483647]", "int[]", 3, 3, ELEMENTS(int32_t, 5, -6, INT32_MAX)},
+    {"[D", "[1.5,\"NaN\",\"-Infinity\",3.0]", "double[]", 4, 4, ELEMENTS(double, 1.5, NAN, -INFINITY, 3)},
+    {"[Z", "[true,false]", "boolean[]", 2, 2, ELEMENTS(uint8_t, 1, 0)},
+    {"[C", "[\"a\",\"\\ud83d\"]", "char[]", 2, 2, ELEMENTS(uint16_t, 'a', 0xD83D)},
+    /* Base64. */
+    {"[D", "AAAAAAAA+D8AAAAAAAAAwA==", "[D", 2, 2, ELEMENTS(double, 1.5, -2)},
+    {"[I", "", "int[]", 0, 0, NULL, 0},
+    {"[D", "AAAA", "double[]", 2, SIZE_MAX, NULL, 0},
+    /* As many as there are, whatever the room. */
+    {"[B", "[1,2,3]", "byte[]", 0, 3, NULL, 0},
+    {"[B", "[1,2,3]", "byte[]", 1, 3, ELEMENTS(int8_t, 1, 7)},
+    /* Other types. */
+    {"[J", "[1]", "int[]", 1, SIZE_MAX, NULL, 0},
+    {"[Ljava.lang.String;", "[\"a\"]", "java.lang.String[]", 1, SIZE_MAX, NULL, 0},
+    {"int", "5", "int[]", 1, SIZE_MAX, NULL, 0},
+};
 
-UNIT_TEST(reads_base64)
+UNIT_TEST(reads_arrays_of_primitives)
 {
-  double doubles[2];
-  struct jp_answer *answer = array_of("[D", "AAAAAAAA+D8AAAAAAAAAwA==");
-  assert_int_equal(jp_answer_array(answer, "[D", doubles, 2), 2);
-  assert_true(doubles[0] == 1.5 && doubles[1] == -2);
-  jp_answer_free(answer);
-  answer = array_of("[I", "");
-  assert_int_equal(jp_answer_array(answer, "int[]", NULL, 0), 0);
-  jp_answer_free(answer);
-  answer = array_of("[D", "AAAA");
-  assert_int_equal(jp_answer_array(answer, "double[]", doubles, 2), SIZE_MAX);
-  jp_answer_free(answer);
-}
-
-UNIT_TEST(tells_how_many_there_are)
-{
-  int8_t bytes[2] = {7, 7};
-  struct jp_answer *answer = array_of("[B", "[1,2,3]");
-  assert_int_equal(jp_answer_array(answer, "byte[]", NULL, 0), 3);
-  assert_int_equal(jp_answer_array(answer, "byte[]", bytes, 1), 3);
-  assert_true(bytes[0] == 1 && bytes[1] == 7);
-  jp_answer_free(answer);
-}
-
-UNIT_TEST(refuses_other_types)
-{
-  int32_t ints[1];
-  struct jp_answer *answer = array_of("[J", "[1]");
-  assert_int_equal(jp_answer_array(answer, "int[]", ints, 1), SIZE_MAX);
-  jp_answer_free(answer);
-  answer = array_of("[Ljava.lang.String;", "[\"a\"]");
-  assert_int_equal(jp_answer_array(answer, "java.lang.String[]", ints, 1), SIZE_MAX);
-  jp_answer_free(answer);
-  answer = array_of("int", "5");
-  assert_int_equal(jp_answer_array(answer, "int[]", ints, 1), SIZE_MAX);
-  jp_answer_free(answer);
+  for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+    uint8_t got[64];
+    struct jp_answer *answer = answer_create();
+    memset(got, 7, sizeof got);
+    assert_true(answer_set_type(answer, text_of(CASES[i].type)));
+    assert_true(answer_set_value(answer, text_of(CASES[i].type), text_of(CASES[i].value)));
+    size_t count =
+        jp_answer_array(answer, CASES[i].wanted_type, CASES[i].room == 0 ? NULL : got, CASES[i].room);
+    if (count != CASES[i].count || (CASES[i].size > 0 && memcmp(got, CASES[i].elements, CASES[i].size) != 0))
+      fail_msg("case %zu: %zu", i, count);
+    jp_answer_free(answer);
+  }
 }
 
 UNIT_MAIN

@@ -115,12 +115,11 @@ UNIT_TEST(reads_other_scalars)
 UNIT_TEST(reads_plain_json_with_its_refs)
 {
   struct reading reading;
-  assert_int_equal(
-      read_message(&reading,
-                   "{\"id\":1,\"result\":{\"elements\":[{\"ref\":5},[\"k\",{\"ref\":6,\"value\":\"x\"}],"
-                   "{\"ref\":5}, 7],\"done\":false,\"ref\":8}}",
-                   ANSWER_PLAIN),
-      JP_CLIENT_OK);
+  assert_int_equal(read_message(&reading,
+                                "{\"id\":1,\"result\":{\"elements\":[{\"ref\":5},[\"k\",{\"ref\":6,\"value\":"
+                                "\"x\"}],{\"ref\":5}, 7],\"done\":false,\"ref\":8}}",
+                                ANSWER_PLAIN),
+                   JP_CLIENT_OK);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_answer_kind(answer), JP_ANSWER_JSON);
   assert_int_equal(reading.stub.told, 4);
@@ -159,8 +158,7 @@ UNIT_TEST(gives_its_refs_in_any_order)
 UNIT_TEST(reads_the_elements_of_arrays)
 {
   static const char json[] = "{\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"[Ljava.lang.Object;"
-                             "\",\"null\":false,\"ref\":9,"
-                             "\"value\":\"[1,{\\\"ref\\\":5},null]\"}}}";
+                             "\",\"null\":false,\"ref\":9,\"value\":\"[1,{\\\"ref\\\":5},null]\"}}}";
   struct reading reading;
   struct jp_json elements;
   assert_int_equal(read_message(&reading, json, ANSWER_ELEMENTS), JP_CLIENT_OK);
@@ -195,13 +193,12 @@ UNIT_TEST(reads_errors_with_their_causes)
 {
   struct reading reading;
   assert_int_equal(
-      read_message(
-          &reading,
-          "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{"
-          "\"throwable_type\":\"a.E\",\"message\":\"bad\",\"stack_trace\":[\"x(Y.java:1)\",\"z\"],"
-          "\"cause\":{\"throwable_type\":\"a.F\",\"message\":null,\"stack_trace\":[],\"cause\":null},"
-          "\"loaders\":[{\"ref\":3,\"type\":\"L\",\"name\":null}]}}}",
-          ANSWER_ENVELOPE),
+      read_message(&reading,
+                   "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server "
+                   "error\",\"data\":{\"throwable_type\":\"a.E\",\"message\":\"bad\",\"stack_trace\":[\"x(Y."
+                   "java:1)\",\"z\"],\"cause\":{\"throwable_type\":\"a.F\",\"message\":null,\"stack_trace\":["
+                   "],\"cause\":null},\"loaders\":[{\"ref\":3,\"type\":\"L\",\"name\":null}]}}}",
+                   ANSWER_ENVELOPE),
       JP_CLIENT_OK);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_answer_kind(answer), JP_ANSWER_ERROR);
@@ -225,12 +222,12 @@ UNIT_TEST(reads_errors_with_their_causes)
 UNIT_TEST(reads_the_throwable_of_an_error)
 {
   struct reading reading;
-  assert_int_equal(
-      read_message(&reading,
-                   "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{\"ref\":9,"
-                   "\"throwable_type\":\"a.E\",\"message\":\"bad\",\"stack_trace\":[],\"cause\":null}}}",
-                   ANSWER_ENVELOPE),
-      JP_CLIENT_OK);
+  assert_int_equal(read_message(&reading,
+                                "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server "
+                                "error\",\"data\":{\"ref\":9,\"throwable_type\":\"a.E\",\"message\":\"bad\","
+                                "\"stack_trace\":[],\"cause\":null}}}",
+                                ANSWER_ENVELOPE),
+                   JP_CLIENT_OK);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_answer_kind(answer), JP_ANSWER_ERROR);
   assert_int_equal(reading.stub.told, 1);

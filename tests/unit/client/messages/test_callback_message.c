@@ -69,14 +69,13 @@ UNIT_TEST(reads_a_call)
 {
   struct reading reading;
   reading_init(&reading);
-  assert_int_equal(
-      read(&reading,
-           "{\"id\":\"cb\\u002d17\",\"meth\\u006fd\":\"callb\\u0061ck\",\"params\":{\"args\":[{\"type\":"
-           "\"a.B\",\"null\":false,\"ref\":12},{\"type\":\"long\",\"null\":false,\"value\":\"-5\"}],"
-           "\"parameters\":[\"a.B\",\"long\"],\"method\":\"f\\\"\",\"interface\":\"a.I\","
-           "\"callback\":9007199254740993,\"later\":1}}",
-           NULL),
-      JP_CLIENT_OK);
+  assert_int_equal(read(&reading,
+                        "{\"id\":\"cb\\u002d17\",\"meth\\u006fd\":\"callb\\u0061ck\",\"params\":{\"args\":[{"
+                        "\"type\":\"a.B\",\"null\":false,\"ref\":12},{\"type\":\"long\",\"null\":false,"
+                        "\"value\":\"-5\"}],\"parameters\":[\"a.B\",\"long\"],\"method\":\"f\\\"\","
+                        "\"interface\":\"a.I\",\"callback\":9007199254740993,\"later\":1}}",
+                        NULL),
+                   JP_CLIENT_OK);
   assert_int_equal(reading.callback, 9007199254740993);
   assert_string_equal(reading.texts.id, "cb-17");
   assert_string_equal(reading.texts.interface, "a.I");
@@ -98,9 +97,8 @@ UNIT_TEST(says_where_memory_was_short)
   reading.refs.room = 1;
   assert_int_equal(
       read(&reading,
-           "{\"method\":\"callback\",\"params\":{\"callback\":1,\"interface\":\"a.I\",\"method\":"
-           "\"f\",\"parameters\":[\"a\",\"a\"],\"args\":[{\"type\":\"a\",\"ref\":1},{\"type\":\"a\","
-           "\"ref\":2}]}}",
+           "{\"method\":\"callback\",\"params\":{\"callback\":1,\"interface\":\"a.I\",\"method\":\"f\","
+           "\"parameters\":[\"a\",\"a\"],\"args\":[{\"type\":\"a\",\"ref\":1},{\"type\":\"a\",\"ref\":2}]}}",
            &error),
       JP_CLIENT_NO_MEMORY);
   reading_fini(&reading);
@@ -111,21 +109,19 @@ UNIT_TEST(reads_releases)
   struct reading reading;
   struct jp_client_error error;
   reading_init(&reading);
-  assert_int_equal(
-      read(&reading,
-           "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,\"given\":3},"
-           "{\"given\":1,\"callback\":100}]}}",
-           NULL),
-      JP_CLIENT_OK);
+  assert_int_equal(read(&reading,
+                        "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,"
+                        "\"given\":3},{\"given\":1,\"callback\":100}]}}",
+                        NULL),
+                   JP_CLIENT_OK);
   assert_int_equal(reading.told, 2);
   assert_int_equal(reading.callback, 107);
   assert_int_equal(reading.given, 4);
-  assert_int_equal(
-      read(&reading,
-           "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,\"given\":3},"
-           "{\"callback\":8,\"given\":1}]}}",
-           &error),
-      JP_CLIENT_LIMIT);
+  assert_int_equal(read(&reading,
+                        "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,"
+                        "\"given\":3},{\"callback\":8,\"given\":1}]}}",
+                        &error),
+                   JP_CLIENT_LIMIT);
   assert_int_equal(reading.told, 3);
   assert_int_equal(read(&reading, "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[]}}", NULL),
                    JP_CLIENT_OK);

@@ -59,18 +59,14 @@ UNIT_TEST(writes_calls)
 {
   expect(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(2), jp_string("x\""), jp_null(NULL))),
          "{message_type: 3, exec_message: {message_id: \"17\", class_method_call: {clazz: {name: \"a.B\"}, "
-         "name: "
-         "\"f\", args: [{value: \"2\", clazz: {name: \"int\"}}, {value: \"\\x22x\\x5c\\x22\\x22\", clazz: "
-         "{name: "
-         "\"java.lang.String\"}}, {is_null: true}]}}}");
+         "name: \"f\", args: [{value: \"2\", clazz: {name: \"int\"}}, {value: \"\\x22x\\x5c\\x22\\x22\", "
+         "clazz: {name: \"java.lang.String\"}}, {is_null: true}]}}}");
   expect(jp_build_instance_method_call("a.B", "f", jp_object_number(42), JP_ARGUMENTS(jp_object_number(7))),
          "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {clazz: {name: "
-         "\"a.B\"}, name: "
-         "\"f\", object_ref: 42, args: [{ref: 7}]}}}");
-  expect(
-      jp_build_instance_method_call(NULL, "f", jp_object_number(42), JP_NO_ARGUMENTS),
-      "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {name: \"f\", object_ref: "
-      "42}}}");
+         "\"a.B\"}, name: \"f\", object_ref: 42, args: [{ref: 7}]}}}");
+  expect(jp_build_instance_method_call(NULL, "f", jp_object_number(42), JP_NO_ARGUMENTS),
+         "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {name: \"f\", "
+         "object_ref: 42}}}");
   expect(jp_build_instance_field_get(NULL, jp_object_number(42), "f"),
          "{message_type: 5, exec_message: {message_id: \"17\", instance_field_get: {object_ref: 42, field: "
          "{name: \"f\"}}}}");
@@ -82,16 +78,15 @@ UNIT_TEST(writes_fields)
 {
   const struct jp_argument value = jp_int(5);
   const struct jp_argument object = jp_object_number(9);
-  expect(jp_build_static_field_get("a.B", "F"), "{message_type: 4, exec_message: {message_id: \"17\", "
-                                                "static_field_get: {clazz: {name: \"a.B\"}, field: "
-                                                "{name: \"F\"}}}}");
+  expect(jp_build_static_field_get("a.B", "F"),
+         "{message_type: 4, exec_message: {message_id: \"17\", static_field_get: {clazz: {name: \"a.B\"}, "
+         "field: {name: \"F\"}}}}");
   expect(jp_build_instance_field_get("a.B", jp_object_number(1), "f"),
          "{message_type: 5, exec_message: {message_id: \"17\", instance_field_get: {clazz: {name: \"a.B\"}, "
          "object_ref: 1, field: {name: \"f\"}}}}");
   expect(jp_build_static_field_put("a.B", "F", &value),
          "{message_type: 6, exec_message: {message_id: \"17\", static_field_put: {clazz: {name: \"a.B\"}, "
-         "field: "
-         "{name: \"F\"}, value_object: {value: \"5\", clazz: {name: \"int\"}}}}}");
+         "field: {name: \"F\"}, value_object: {value: \"5\", clazz: {name: \"int\"}}}}}");
   expect(jp_build_instance_field_put("a.B", jp_object_number(1), "f", &object),
          "{message_type: 7, exec_message: {message_id: \"17\", instance_field_put: {clazz: {name: \"a.B\"}, "
          "object_ref: 1, field: {name: \"f\"}, value_object_ref: 9}}}");
@@ -102,14 +97,12 @@ UNIT_TEST(writes_elements_of_arrays)
   const int16_t shorts[] = {-1, 2};
   const float floats[] = {0.1F};
   const uint16_t units[] = {'a', 0xD83D};
-  expect(
-      jp_build_constructor_call("a.B",
-                                JP_ARGUMENTS(jp_array("short[]", shorts, 2), jp_array("float[]", floats, 1),
-                                             jp_array("char[]", units, 2))),
-      "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}, args: "
-      "[{value: \"[-1,2]\", clazz: {name: \"short[]\"}}, {value: \"[0.1]\", clazz: {name: \"float[]\"}}, "
-      "{value: "
-      "\"[\\x22a\\x22,\\x22\\x5cud83d\\x22]\", clazz: {name: \"char[]\"}}]}}}");
+  expect(jp_build_constructor_call("a.B", JP_ARGUMENTS(jp_array("short[]", shorts, 2),
+                                                       jp_array("float[]", floats, 1),
+                                                       jp_array("char[]", units, 2))),
+         "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}, "
+         "args: [{value: \"[-1,2]\", clazz: {name: \"short[]\"}}, {value: \"[0.1]\", clazz: {name: "
+         "\"float[]\"}}, {value: \"[\\x22a\\x22,\\x22\\x5cud83d\\x22]\", clazz: {name: \"char[]\"}}]}}}");
 }
 
 UNIT_TEST(writes_control_and_meta)
@@ -118,13 +111,10 @@ UNIT_TEST(writes_control_and_meta)
   expect(jp_build_ping(), "{message_type: 31, control_message: {message_id: \"17\", command: 4}}");
   expect(jp_build_delete_object(JP_ARGUMENTS(jp_object_number(3))),
          "{message_type: 31, control_message: {message_id: \"17\", command: 1, params: [{ref: 3}]}}");
-  expect(
-      jp_build_fetch_classes_info(NULL, prefixes, false, true),
-      "{message_type: 60, meta_message: {message_id: \"17\", service: 1, params: [{value: \"false\", clazz: "
-      "{name: "
-      "\"boolean\"}}, {value: \"true\", clazz: {name: \"boolean\"}}, {value: \"[\\x22java.\\x22]\"}, "
-      "{is_null: "
-      "true}]}}");
+  expect(jp_build_fetch_classes_info(NULL, prefixes, false, true),
+         "{message_type: 60, meta_message: {message_id: \"17\", service: 1, params: [{value: \"false\", "
+         "clazz: {name: \"boolean\"}}, {value: \"true\", clazz: {name: \"boolean\"}}, {value: "
+         "\"[\\x22java.\\x22]\"}, {is_null: true}]}}");
 }
 
 UNIT_TEST(writes_the_session_and_the_executor)

@@ -43,8 +43,8 @@ static void expect_fault(struct jp_request request, enum jp_client_status status
 UNIT_TEST(writes_receivers_that_are_values)
 {
   expect(jp_build_instance_method_call("java.lang.String", "length", jp_string("abc"), JP_NO_ARGUMENTS),
-         "\"method\":\"call\",\"params\":{\"type\":\"java.lang.String\",\"method\":\"length\",\"instance\":"
-         "{\"type\":\"java.lang.String\",\"value\":\"abc\"}}");
+         "\"method\":\"call\",\"params\":{\"type\":\"java.lang.String\",\"method\":\"length\",\"instance\":{"
+         "\"type\":\"java.lang.String\",\"value\":\"abc\"}}");
   expect_fault(jp_build_instance_method_call("java.lang.String", "length", jp_as_type(NULL, jp_string("abc")),
                                              JP_NO_ARGUMENTS),
                JP_CLIENT_INVALID, "instance: an instance that is a value needs a type");
@@ -64,11 +64,10 @@ UNIT_TEST(writes_options)
                                  .within = "cb-17"};
   const struct jp_options none = {.size = sizeof none};
   expect(jp_with_options(jp_build_ping(), &none), "\"method\":\"control\",\"params\":{\"method\":\"ping\"}");
-  expect(jp_with_options(jp_build_ping(), &all), "\"method\":\"control\",\"params\":{\"method\":\"ping\"},"
-                                                 "\"options\":{\"loader\":4,\"encoding\":\"base64\","
-                                                 "\"array_value_max\":5000,\"elements\":true,\"longs\":"
-                                                 "\"text\",\"types\":true,\"throwables\":true,"
-                                                 "\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+  expect(jp_with_options(jp_build_ping(), &all),
+         "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"loader\":4,\"encoding\":"
+         "\"base64\",\"array_value_max\":5000,\"elements\":true,\"longs\":\"text\",\"types\":true,"
+         "\"throwables\":true,\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
   const struct jp_options throwables = {.size = sizeof throwables, .throwables = true};
   const struct jp_options types = {.size = sizeof types, .types = true};
   expect(jp_with_options(jp_build_fetch(jp_object_number(7), 1, 0), &types),
@@ -88,10 +87,9 @@ UNIT_TEST(writes_releases)
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
   struct buffer out = {0};
   message_write_release_json(releases, 2, TEXT_ABSENT, TEXT_ABSENT, 0, &out);
-  assert_text(
-      buffer_text(&out),
-      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
-      "{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
+  assert_text(buffer_text(&out),
+              "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"
+              "[{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
   buffer_fini(&out);
 }
 
