@@ -74,16 +74,6 @@ static unsigned begin_call(int fd, int kind)
 
 /* --- a call --- */
 
-DUPLEX_TEST(a_thread_reads_the_answer_to_its_own_call, one_thread)
-{
-  int fd = duplex_connect(f);
-  duplex_send(fd, "call 300"); /* the first callback is given by the request that calls */
-  for (int i = 0; i < 300; i++)
-    duplex_answer(fd, duplex_expect_call(fd), i == 299 ? "last" : "x");
-  duplex_expect(fd, "got last");
-  duplex_ask(fd, "echo", "echo");
-}
-
 DUPLEX_TEST(a_thread_of_the_application_is_answered_between_requests, one_thread)
 {
   int fd = duplex_connect_open(f);
