@@ -1,7 +1,6 @@
 /* Java calls a client that many threads use. */
 #include "callback_fixture.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

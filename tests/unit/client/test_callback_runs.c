@@ -2,9 +2,7 @@
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

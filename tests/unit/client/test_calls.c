@@ -1,11 +1,8 @@
 /* Calls against a peer without a JVM: what answers become, and what a peer that misbehaves leads to. */
 #include "client_fixture.h"
 
-#include "base/clock.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- what answers become ---- */

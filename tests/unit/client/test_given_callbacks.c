@@ -1,8 +1,6 @@
 /* Java calls the client: the messages word for word, and the life of a callback. */
 #include "callback_fixture.h"
 
-#include <pthread.h>
-
 /* ---- a call, and what it is answered ---- */
 
 UNIT_TEST(test_a_type_comes_in_place_of_the_interfaces)

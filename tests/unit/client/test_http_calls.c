@@ -2,12 +2,8 @@
 #include "client_fixture.h"
 
 #include "base/buffer.h"
-#include "base/clock.h"
 
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define RESULT                                                                                               \
   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \

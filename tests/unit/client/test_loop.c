@@ -4,10 +4,7 @@
 
 #include "base/clock.h"
 
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 struct progress {
   struct jp_client *client;

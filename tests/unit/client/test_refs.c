@@ -2,8 +2,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-
 static struct jp_ref *tell(struct ref_table *table, uint32_t number)
 {
   struct jp_ref *ref = table->refs.told(&table->refs, number, TEXT("java.util.ArrayList"));

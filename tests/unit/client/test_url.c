@@ -3,8 +3,6 @@
 #include "client/transports.h"
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-
 static void check_kind(const struct transport_kind *wanted, const char *url, const char *host,
                        const char *port, const char *path)
 {

@@ -1,7 +1,6 @@
 /* Listening Unix sockets: their files, who is in the way of one, and who may connect. */
 #include "net/unix_socket.h"
 
-#include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -13,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RACERS = 8, RACES = 50 };

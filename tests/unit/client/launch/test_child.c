@@ -5,7 +5,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static void start(struct child *child, const char *script)
 {

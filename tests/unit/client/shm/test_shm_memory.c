@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TIMEOUT_MS = 30000, RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
 

@@ -1,5 +1,4 @@
 /* Connections whose clients are called back: reading while a request is inside the service, and sending by any thread. */
-#include "base/clock.h"
 #include "duplex_fixture.h"
 #include "tests/unit/await.h"
 #include "unit.h"

@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-
 static const struct good_case {
   const char *procedure;
   const char *query; /* NULL: none */

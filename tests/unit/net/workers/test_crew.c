@@ -1,7 +1,6 @@
 #include "crew_fixture.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

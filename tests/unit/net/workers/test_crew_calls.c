@@ -1,7 +1,6 @@
 /* Calls that last: names for their threads, and the line in the log. */
 #include "crew_fixture.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
