@@ -2,7 +2,8 @@
 
 import json
 
-from support.clients import WebSocketClient
+from support.clients import WebSocketClient, request
+from support.clients import call_request as call
 from support.peer_case import PeerCase
 
 LENGTH = 1_000_000
@@ -10,17 +11,9 @@ NAME = {"ref": {"result": "text"}}
 KEPT_KIB = 96 * 1024  # what the peer may grow by in a batch whose copies would take 10 GB
 
 
-def request(number, method, params, **members):
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params, **members}
-
-
 def make_text(length=LENGTH, unit="x", **members):
     return request("text", "call", {"type": "java.lang.String", "method": "repeat", "args": [length],
                                     "instance": {"type": "java.lang.String", "value": unit}}, **members)
-
-
-def call(number, kind, method, *args, **members):
-    return request(number, "call", {"type": kind, "method": method, "args": list(args)}, **members)
 
 
 def results(client, batch):

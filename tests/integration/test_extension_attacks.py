@@ -2,7 +2,8 @@
 
 import json
 
-from support.clients import HttpClient, WebSocketClient, ZmqClient
+from support.clients import HttpClient, WebSocketClient, ZmqClient, request
+from support.clients import call_request as call
 from support.peer import environment
 from support.peer_case import PeerCase
 
@@ -14,17 +15,6 @@ def small_heap():
     env = environment()
     env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"
     return ("-J", "-Xmx64m"), env
-
-
-def request(number, method, params, **envelope):
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params, **envelope}
-
-
-def call(number, type_name, method, *args, on=None, **envelope):
-    params = {"type": type_name, "method": method, "args": list(args)}
-    if on is not None:
-        params["instance"] = on
-    return request(number, "call", params, **envelope)
 
 
 def exchange_batch(client, requests):

@@ -37,6 +37,15 @@ class RpcError(Exception):
         return self.data.get("throwable_type")
 
 
+def request(number, method, params, **envelope):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params, **envelope}
+
+
+def call_request(number, type_name, method, *args, on=None, **envelope):
+    params = {"type": type_name, "method": method, "args": list(args)}
+    return request(number, "call", params if on is None else {**params, "instance": on}, **envelope)
+
+
 class Client:
     """What all transports share. A subclass has exchange(text): the reply's text, None where there is none."""
 

@@ -107,24 +107,6 @@ static void take_turns(const char *what)
 
 /* ---- calls of each kind ---- */
 
-/* Neither the iterator's class nor the text's is named. */
-static void check_chain_of_unknown_classes(struct jp_client *client, const struct jp_ref *list)
-{
-  struct jp_client_error error;
-  struct jp_chain *chain = jp_chain_create(client);
-  jp_chain_with_object(chain, list, NULL);
-  jp_chain_call(chain, "iterator", "iterator", JP_NO_ARGUMENTS);
-  jp_chain_with(chain, "iterator", NULL);
-  jp_chain_call(chain, "text", "next", JP_NO_ARGUMENTS);
-  jp_chain_with(chain, "text", NULL);
-  jp_chain_call(chain, "length", "length", JP_NO_ARGUMENTS);
-  int64_t length = 0;
-  CHECK(jp_chain_send(chain, 30000, &error) == JP_CLIENT_OK, "%s", error.text);
-  CHECK(jp_answer_integer(jp_chain_answer(chain, "length"), &length) && length == 1, "%lld",
-        (long long)length);
-  jp_chain_destroy(chain);
-}
-
 static void run_kinds(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -137,7 +119,6 @@ static void run_kinds(void)
   check_size(client, list, 1);
   check_integer(client, jp_build_static_field_get("java.lang.Integer", "MAX_VALUE"), INT32_MAX);
   check_integer(client, jp_build_instance_method_call(NULL, "size", jp_object(list), JP_NO_ARGUMENTS), 1);
-  check_chain_of_unknown_classes(client, list);
 
   struct jp_answer *answer = call(client, jp_build_fetch(jp_object(list), 10, 0));
   struct jp_json elements = jp_json_member(jp_answer_json(answer), "elements");
