@@ -4,10 +4,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from support import jdks
 from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch
 from support.peer import FIXTURES, Peer
-from support.peer_case import PeerCase
+from support.peer_case import PeerCase, on_each_jdk
 
 PACKAGES_OF_THE_JDK = ("java.lang.String", "java.util.ArrayList", "javax.sql.DataSource", "org.w3c.dom.Node")
 
@@ -98,19 +97,19 @@ class Suggestions(PeerCase):
     def suggested(client, name):
         return client.request("call", {"type": name, "method": "member"})["error"]["data"].get("suggestions")
 
-    def test_classes_that_the_caller_may_not_use_take_no_place(self):
+    @on_each_jdk
+    def test_classes_that_the_caller_may_not_use_take_no_place(self, options):
         # More classes of a JDK are called Holder than are looked at for a suggestion.
-        for home in jdks.homes():
-            client = self.serve("--jvm", home, "--rpc-allow", "fixtures.**", allow=False)
-            self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
-            fetch(client)
-            self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
+        client = self.serve(*options, "--rpc-allow", "fixtures.**", allow=False)
+        self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
+        fetch(client)
+        self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
 
-    def test_what_is_suggested_does_not_depend_on_who_has_read_the_catalog(self):
-        for home in jdks.homes():
-            client = self.serve("--jvm", home)
-            names = ("fixtures.Holder", "java.util.Entry", "java.util.ArayList", "org.w3c.Builder")
-            before = [self.suggested(client, name) for name in names]
-            fetch(client)
-            self.assertEqual([self.suggested(client, name) for name in names], before)
-            self.assertIn("fixtures.Typed$Holder", before[0])
+    @on_each_jdk
+    def test_what_is_suggested_does_not_depend_on_who_has_read_the_catalog(self, options):
+        client = self.serve(*options)
+        names = ("fixtures.Holder", "java.util.Entry", "java.util.ArayList", "org.w3c.Builder")
+        before = [self.suggested(client, name) for name in names]
+        fetch(client)
+        self.assertEqual([self.suggested(client, name) for name in names], before)
+        self.assertIn("fixtures.Typed$Holder", before[0])

@@ -4,10 +4,9 @@ import base64
 import subprocess
 from pathlib import Path
 
-from support import jdks
 from support.clients import RpcError, WebSocketClient, ref, typed
 from support.peer import Peer
-from support.peer_case import PeerCase
+from support.peer_case import PeerCase, on_each_jdk
 
 PRESETS = ("deny-unsafe", "deny-jdk-internals", "deny-classloading", "deny-reflection", "deny-serialization",
            "deny-scripting", "deny-nonpublic", "deny-files")
@@ -297,21 +296,20 @@ class Presets(PeerCase):
             child.kill()
             child.wait()
 
-    def test_each_attack_is_denied(self):
-        self.assertTrue(jdks.homes())
-        for home in jdks.homes():
-            for presets in (PRESETS, WITHOUT_FILES, WITHOUT_INTERNALS):
-                with Peer("--jvm", home, "--rpc-policy-preset", ",".join(presets), allow=False) as peer:
-                    for name in ATTACKS:
-                        with self.subTest(home=home.name, presets=len(presets), attack=name):
-                            self.attack(peer, name)
-                    self.assertNotIn("Loud", peer.stdout())
+    @on_each_jdk
+    def test_each_attack_is_denied(self, options):
+        for presets in (PRESETS, WITHOUT_FILES, WITHOUT_INTERNALS):
+            with Peer(*options, "--rpc-policy-preset", ",".join(presets), allow=False) as peer:
+                for name in ATTACKS:
+                    with self.subTest(presets=len(presets), attack=name):
+                        self.attack(peer, name)
+                self.assertNotIn("Loud", peer.stdout())
 
-    def test_files_are_denied(self):
-        for home in jdks.homes():
-            for presets in ("deny-files", ",".join(PRESETS)):
-                with Peer("--jvm", home, "--rpc-policy-preset", presets, allow=False) as peer:
-                    self.attack_files(peer, (home.name, presets))
+    @on_each_jdk
+    def test_files_are_denied(self, options):
+        for presets in ("deny-files", ",".join(PRESETS)):
+            with Peer(*options, "--rpc-policy-preset", presets, allow=False) as peer:
+                self.attack_files(peer, presets)
 
     def attack_files(self, peer, of):
         marker = Path(peer.folder.name) / "marker"
