@@ -59,6 +59,9 @@ WITHOUT_JNI = {"test_allow.py", "test_descriptions.py", "test_docs_links.py", "t
                "test_unix_sockets.py"}
 
 
+# The conformance cases run under -Xcheck:jni on every JDK, integration tests on one: the default one has them under ASan.
+CHECKED_HOMES = jdks.homes()[-1:]
+
 # Long tests of code that one thread runs: under TSan they cost minutes, and it has nothing to see.
 ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|name_index|presets_.*|text_wide.*|value_read)$"
 
@@ -115,7 +118,7 @@ ALL_STEPS = [
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release",
        unittests("tests/integration", lambda name: name not in WITHOUT_JNI),
-       on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
+       on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in CHECKED_HOMES),
     ("mutate-callbacks", "changed answers to callbacks and changed chains for ten seconds, under ASan and UBSan", "dev",
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "10"]], on("dev")),
     ("python", "the Python package's own tests, on the wheel, where PyPI is reached", "release",
@@ -150,7 +153,7 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
     *((f"others-jni-{home.name}", "what the steps integration-jni leave out, under -Xcheck:jni", "release",
-       unittests("tests/integration", WITHOUT_JNI.__contains__),
+       unittests("tests/integration", WITHOUT_JNI.__contains__ if home in CHECKED_HOMES else lambda name: True),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"]], on("release")),
