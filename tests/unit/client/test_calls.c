@@ -185,6 +185,23 @@ UNIT_TEST(test_misbehaviour)
   }
 }
 
+UNIT_TEST(test_answers_over_message_max)
+{
+  static const struct misbehaviour cases[] = {
+      {BYTES("\x81\x41")},           /* 65 bytes in a frame */
+      {BYTES("\x01\x02{}\x80\x3f")}, /* 2 and 63 in two */
+  };
+  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct misbehaviour what = cases[i];
+    struct fake_peer *peer = fake_peer_start(misbehave, &what);
+    struct jp_client *client = fixture_open(peer, &config);
+    fixture_assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
 /* ---- frames of all kinds that are right ---- */
 
 static void answer_in_pieces(struct fake_connection *connection, void *context)
