@@ -93,6 +93,12 @@ class Get(Http):
                 response = self.check_error(self.get("/rpc/" + path), 405, 107)
                 self.assertEqual("POST", response.getheader("Allow"))
 
+    def test_what_a_request_may_do_is_its_own(self):
+        """The peer uses what it has made for one request for the next, too."""
+        for _ in range(6):
+            self.assertEqual(200, self.post({"version": "1.1", "method": "java.lang.Math.max", "params": [1, 2]})[0].status)
+            self.check_error(self.get("/rpc/control?method=gc"), 405, 107)
+
     def test_errors(self):
         for path, code in (("nothing", 105), ("system.nothing", 105), ("Get", 105), ("control", 102), ("control?Method=ping", 102),
                            ("control?method=ping&0=ping", 102), ("control?method=bogus", 105), ("get?type=a&type=b&field=c", 102),

@@ -144,3 +144,11 @@ class Connections(PeerCase):
             self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
         for connection in waiting:
             connection.close()
+
+    def test_one_too_many_is_turned_away_and_the_others_go_on(self):
+        self.start("--connections-max", "2")
+        clients = [self.connect(), self.connect()]
+        with self.assertRaises((OSError, EOFError, websockets.InvalidHandshake, websockets.ConnectionClosed)):
+            WebSocketClient(self.peer).control("ping")
+        for client in clients:
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")

@@ -65,6 +65,28 @@ class Sessions(SessionCase):
         self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
         self.assertEqual(client.call(LIST, "size", on=number), "0")
 
+    def test_a_connection_holds_its_named_session_before_its_first_request(self):
+        peer = self.start("--session-ttl", "300ms")
+        name = {"peer-id": str(uuid.uuid4())}
+        idle = self.connect(WebSocketClient, name)
+        with WebSocketClient(peer, name) as busy:
+            number = busy.new(LIST)
+        time.sleep(2)
+        self.assertEqual(idle.call(LIST, "size", on=number), "0")
+
+    def test_stats_count_objects_sessions_and_calls(self):
+        client = self.serve()
+
+        def stats():
+            told = json.loads(client.value("control", {"method": "stats"})["value"])
+            return told["objects"], told["sessions_of_this_address"], told["calls"]
+
+        self.assertEqual(stats(), (0, 0, 0))
+        client.call(LIST, "size", on=client.new(LIST))
+        self.assertEqual(stats(), (1, 1, 2))
+        client.control("delete_session")
+        self.assertEqual(stats(), (0, 0, 2))
+
     def test_a_result_goes_with_a_session_that_is_deleted_during_the_call(self):
         name = {"peer-id": str(uuid.uuid4())}
         with WebSocketClient(self.peer, name) as one, WebSocketClient(self.peer, name) as other, ThreadPoolExecutor(1) as pool:
