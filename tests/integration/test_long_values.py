@@ -109,3 +109,11 @@ class LongValues(PeerCase):
             self.assertIsInstance(text, str)
             same = self.call("fixtures.members.Texts", "isSample", i, typed(type_name, text))
             self.assertEqual(same, "true", f"{type_name}: {text}")
+
+    def test_a_long_id_is_told_once(self):
+        """In the error, and not again in each cause."""
+        params = {"type": "fixtures.Throwables", "method": "nested"}
+        for length, of_cause in ((254, "x" * 254), (255, None)):  # 256 and 257 characters with its quotes
+            request = {"jsonrpc": "2.0", "id": "x" * length, "method": "call", "params": params}
+            data = json.loads(self.client.exchange(json.dumps(request)))["error"]["data"]
+            self.assertEqual((data["request_id"], data["cause"]["request_id"]), ("x" * length, of_cause))
