@@ -776,17 +776,20 @@ static void run_listeners(void)
   enum { COUNT = 300 };
   struct jp_client *client = open_client(NULL);
   struct jp_ref *list = make_numbers(client, COUNT);
+  struct object objects[2]; /* called, and told events */
   for (int oneway = 0; oneway < 2; oneway++) {
-    struct object object;
+    struct object *object = &objects[oneway];
     struct jp_argument listener =
-        give(&object, client, listen_in_order, (struct jp_callback_config){.oneway = oneway == 1});
+        give(object, client, listen_in_order, (struct jp_callback_config){.oneway = oneway == 1});
     jp_answer_free(call(
         client, jp_build_instance_method_call("java.util.List", "forEach", jp_object(list), &listener, 1)));
-    CHECK(object.calls == COUNT, "%d", object.calls); /* also events are ahead of the answer */
-    jp_callback_release(object.callback);
+    CHECK(object->calls == COUNT, "%d", object->calls); /* also events are ahead of the answer */
+    jp_callback_release(object->callback);
   }
   jp_ref_release(list);
   jp_client_close(client);
+  for (int oneway = 0; oneway < 2; oneway++)
+    CHECK(objects[oneway].released == 1, "%d: %d", oneway, objects[oneway].released);
 }
 
 /* What the peer does not take it has read all the same. */
