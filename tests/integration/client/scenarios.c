@@ -776,7 +776,7 @@ static void run_listeners(void)
   enum { COUNT = 300 };
   struct jp_client *client = open_client(NULL);
   struct jp_ref *list = make_numbers(client, COUNT);
-  struct object objects[2]; /* called, and told events */
+  struct object objects[2]; /* one is called, the other gets events */
   for (int oneway = 0; oneway < 2; oneway++) {
     struct object *object = &objects[oneway];
     struct jp_argument listener =
