@@ -81,7 +81,7 @@ def on(preset, **more):
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
 # Not the bench nor the libraries that are installed: without them a first look waits for two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all")
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
 # name, what it is, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [
     INCLUDES,
