@@ -24,7 +24,8 @@ bool reference_ledger_start(JNIEnv *env);
 /* Begins a request on the calling thread, which is attached. ends_with_client: all that it makes and no cache keeps is
  * due to be gone when its client is. */
 void reference_ledger_begin(struct text request, bool ends_with_client);
-/* Ends it: local references that are left, frames but for one that is empty, and a pending exception are breaches. */
+/* Ends the request. Breaches are local references that are left, a frame that is left (except one empty frame), and a
+ * pending exception. */
 void reference_ledger_end(void);
 
 /*

@@ -323,7 +323,7 @@ static const struct {
     {"Main",
      " class=Main IO=a.Io.pool GUI=b.Gui.later FX=javafx.application.Platform.runLater",
      {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later", "JPEER_FX_THREAD", "1"}},
-    /* the environment, and what comes before it */
+    /* the environment: an option of the command line wins over its variable */
     {"--name from-line",
      " name=from-line jvm=-Xmx1g|-ea json=127.0.0.1:0 allow=com.example.** service compat",
      {"JPEER_JSON_RPC", "auto", "JPEER_JVM_OPTIONS", "-Xmx1g  -ea", "JPEER_COMPAT", "pal", "JPEER_NAME",

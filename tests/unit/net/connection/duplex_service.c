@@ -519,7 +519,8 @@ static void close_client(void *context, struct rpc_worker *worker, struct rpc_cl
   atomic_fetch_sub(&s->stub.clients, 1);
 }
 
-static struct rpc_codec codec; /* the stub's, but for two functions: a struct duplex_service is a stub */
+/* The codec of the stub, with two functions replaced: a struct duplex_service begins with a stub. */
+static struct rpc_codec codec;
 static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 
 static bool are_exiting(void *context, struct rpc_callbacks *callbacks)

@@ -12,8 +12,8 @@
 /* Longer than any thread is kept from its processor: a member that has just answered is not taken for one that is inside. */
 enum { BUSY_MS = 2000 };
 
-/* The same tests over WebSocket and over shared memory, but for those of frames and of the bound on what is read ahead,
- * which is the socket's: the rules are those of any connection, the ways of reading and writing are the transport's. */
+/* The same tests run over WebSocket and over shared memory, because the rules are those of any connection. Only the tests
+ * of frames, and of the bound on bytes that are read ahead, are for WebSocket alone: shared memory has neither. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif

@@ -8,7 +8,7 @@
 #define RING_REQUEST RING_REQUEST_OF("GET", "")
 
 void send_text(int fd, const char *text);
-/* What comes first on the socket, and the descriptor beside it, or -1. */
+/* Receives the head of the peer's response. Returns the descriptor that was sent with it, or -1. */
 int receive_head(int fd, char *head, size_t room);
 /* Asks for shared memory over c->fd and maps it; the caller unmaps it. */
 void begin_sharing(struct ring_end *c);

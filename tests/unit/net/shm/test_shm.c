@@ -142,7 +142,7 @@ SHM_TEST(a_client_that_does_not_read_waits_for_itself, open_plain)
     usleep(1000);
   }
   assert_true(sent < frames.len);
-  int other = duplex_connect_http(&f->server); /* others are served meanwhile */
+  int other = duplex_connect_http(&f->server); /* is served while the first does not read */
   send_text(
       other,
       "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\none");

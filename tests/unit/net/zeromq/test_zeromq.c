@@ -74,7 +74,7 @@ struct deaf {
   void *socket;
   size_t size; /* of its messages, each of which begins with its number */
   int sent;
-  int others; /* messages of others that were served meanwhile */
+  int others; /* messages of other clients that were served while it read nothing */
 };
 
 /* An address whose connections fill soon: the system's buffers would take thousands of answers. */
