@@ -1,9 +1,11 @@
 #include "classfile/catalog.h"
 
+#include "base/clock.h"
 #include "base/text_order.h"
 #include "classfile/builder.h"
 #include "classfile/excerpt.h"
 #include "classfile/jimage.h"
+#include "classfile/names.h"
 #include "classfile/scan.h"
 #include "classfile/string_pool.h"
 
@@ -12,7 +14,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { FEATURE_VERSION_UNKNOWN = 17 };
+enum {
+  FEATURE_VERSION_UNKNOWN = 17,
+  /* Names are kept for a second, and so long that finding them out takes a twentieth of the time at most. */
+  NAMES_AGE_MS = 1000,
+  NAMES_AGE_TIMES = 20
+};
 
 struct catalog {
   char *class_path;
@@ -25,6 +32,10 @@ struct catalog {
   /* guarded by the lock until they are loaded, then constant */
   struct builder *builder; /* owns the tables */
   struct catalog_tables tables;
+  pthread_mutex_t names_lock;
+  /* guarded by names_lock */
+  struct class_names *names; /* NULL: nobody has asked for names that are like another one */
+  int64_t names_good_until;  /* clock_now_ms */
 };
 
 enum jp_status catalog_create(const struct catalog_config *config, struct catalog **catalog,
@@ -34,6 +45,7 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
   if (created == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   pthread_mutex_init(&created->lock, NULL);
+  pthread_mutex_init(&created->names_lock, NULL);
   created->class_path = strdup(config->class_path == NULL ? "" : config->class_path);
   created->java_home = config->java_home == NULL ? NULL : strdup(config->java_home);
   if (created->class_path == NULL || (config->java_home != NULL && created->java_home == NULL)) {
@@ -63,6 +75,8 @@ void catalog_destroy(struct catalog *catalog)
     return;
   excerpts_destroy(catalog->excerpts);
   builder_destroy(catalog->builder);
+  class_names_destroy(catalog->names);
+  pthread_mutex_destroy(&catalog->names_lock);
   pthread_mutex_destroy(&catalog->lock);
   free(catalog->class_path);
   free(catalog->java_home);
@@ -149,6 +163,55 @@ enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit
   for (size_t i = 0; status == JP_OK && i < tables->class_count; i++)
     visit(context, catalog_text(tables, tables->classes[i].name));
   return status;
+}
+
+static enum jp_status read_names(struct catalog *catalog, struct class_names **names, struct jp_error *error)
+{
+  struct class_names *made = class_names_create();
+  enum jp_status status = made == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory")
+                                       : catalog_each_name(catalog, class_names_add, made, error);
+  if (status == JP_OK && !class_names_are_complete(made))
+    status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (status == JP_OK)
+    *names = made;
+  else
+    class_names_destroy(made);
+  return status;
+}
+
+/* The names, with a holder more. Where they are too old, the first who asks reads them again, and others wait. */
+static enum jp_status hold_names(struct catalog *catalog, struct class_names **names, struct jp_error *error)
+{
+  enum jp_status status = JP_OK;
+  pthread_mutex_lock(&catalog->names_lock);
+  int64_t start = clock_now_ms();
+  if (catalog->names == NULL || start >= catalog->names_good_until) {
+    struct class_names *read;
+    status = read_names(catalog, &read, error);
+    if (status == JP_OK) {
+      int64_t end = clock_now_ms();
+      int64_t long_enough = (end - start) * NAMES_AGE_TIMES;
+      class_names_destroy(catalog->names);
+      catalog->names = read;
+      catalog->names_good_until = end + (long_enough > NAMES_AGE_MS ? long_enough : NAMES_AGE_MS);
+    }
+  }
+  if (status == JP_OK)
+    *names = class_names_retain(catalog->names);
+  pthread_mutex_unlock(&catalog->names_lock);
+  return status;
+}
+
+enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
+                                      catalog_visitor *visit, void *context, struct jp_error *error)
+{
+  struct class_names *names;
+  enum jp_status status = hold_names(catalog, &names, error);
+  if (status != JP_OK)
+    return status;
+  class_names_each_like(names, like, visit, context);
+  class_names_destroy(names);
+  return JP_OK;
 }
 
 /* ---- */

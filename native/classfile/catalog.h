@@ -155,6 +155,22 @@ typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
+/* Which names are like another one: those with the same last part, which stands behind a dot or a $ or is the whole name,
+ * and those that come from it by few edits: a character changed, inserted, left out or exchanged with its neighbour, or
+ * the case of any. */
+struct catalog_likeness {
+  struct text name;
+  struct text last_part;
+  unsigned edits;
+};
+
+/* Gives the binary names that are like this one, and some that have more edits, as catalog_each_name does, but not under
+ * a lock. The names are kept: a class of less than a second ago may be missing, or one that has gone be there still. Where
+ * it takes long to find out the names (large folders on the class path), they may be older, by 20 times as long. */
+enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
+                                      catalog_visitor *visit, void *context,
+                                      struct jp_error *error) JP_MUST_CHECK;
+
 struct text catalog_text(const struct catalog_tables *tables, uint32_t id);
 /* The index of a class by its binary name with dots, or CATALOG_NONE. */
 uint32_t catalog_find(const struct catalog_tables *tables, struct text name);

@@ -158,7 +158,8 @@ static bool open_candidates(struct look *look, struct text wanted, struct text s
   candidates->wanted = wanted;
   candidates->simple = simple;
   candidates->limit = limit;
-  if (catalog_each_name(look->suggester->catalog, note_candidate, candidates, &error) != JP_OK)
+  const struct catalog_likeness like = {wanted, simple, limit};
+  if (catalog_each_name_like(look->suggester->catalog, &like, note_candidate, candidates, &error) != JP_OK)
     return false;
   struct text *names = candidates->names[0];
   size_t count = candidates->counts[0];

@@ -1,6 +1,7 @@
 #include "classfile/catalog.h"
 
 #include "base/log.h"
+#include "tests/unit/await.h"
 #include "tests/unit/classfile/jars.h"
 
 #include <pthread.h>
@@ -372,6 +373,95 @@ UNIT_TEST(classes_are_read_while_names_are_visited)
   assert_int_equal(catalog_each_name(opening.catalog, open_in_another_thread, &opening, &error), JP_OK);
   assert_int_equal(opening.opened, 1);
   catalog_destroy(opening.catalog);
+}
+
+/* ---- names that are like another one ---- */
+
+struct liked {
+  char names[512]; /* one behind the other, each with a blank */
+};
+
+static void note_liked(void *context, struct text name)
+{
+  struct liked *liked = context;
+  size_t length = strlen(liked->names);
+  snprintf(liked->names + length, sizeof liked->names - length, "%.*s ", TEXT_ARGS(name));
+}
+
+static bool is_liked(struct catalog *catalog, struct catalog_likeness like, const char *name)
+{
+  struct liked liked = {""};
+  struct jp_error error;
+  char expected[128];
+  snprintf(expected, sizeof expected, "%s ", name);
+  assert_int_equal(catalog_each_name_like(catalog, &like, note_liked, &liked, &error), JP_OK);
+  return strstr(liked.names, expected) != NULL;
+}
+
+UNIT_TEST(names_are_like_another_one_by_few_edits_or_their_last_part)
+{
+  static const struct {
+    const char *wanted;
+    const char *last_part;
+    unsigned edits;
+    const char *name;
+    bool is_like;
+  } cases[] = {
+      {"meta.fixtures.Shapes", "Shapes", 1, "meta.fixtures.Shapes", true},
+      {"META.Fixtures.sHAPES", "sHAPES", 1, "meta.fixtures.Shapes", true}, /* of the edits the case is none */
+      {"meta.fixtures.hapes", "hapes", 1, "meta.fixtures.Shapes", true},
+      {"meta.fixtures.Sqhapes", "Sqhapes", 1, "meta.fixtures.Shapes", true},
+      {"meta.fixtures.Shaqes", "Shaqes", 1, "meta.fixtures.Shapes", true},
+      {"meta.fixtures.Sahpes", "Sahpes", 1, "meta.fixtures.Shapes", true},
+      {"metaXfixturesXShbqes", "metaXfixturesXShbqes", 3, "meta.fixtures.Shapes", true},
+      {"meta.fixtures.Shxqzs", "Shxqzs", 1, "meta.fixtures.Shapes", false},
+      {"meta.fixtures.pes", "pes", 2, "meta.fixtures.Shapes", false},
+      {"a.b.Shapes", "Shapes", 1, "meta.fixtures.Shapes", true},
+      {"a.b.shapes", "shapes", 1, "meta.fixtures.Shapes", false},
+      {"a.b.hapes", "hapes", 1, "meta.fixtures.Shapes", false},
+      {"a.b.Inner", "Inner", 1, "meta.fixtures.Shapes$Inner", true},
+      {"a.b.Nested$Deeper", "Nested$Deeper", 1, "meta.fixtures.Shapes$Nested$Deeper", true},
+      {"NoPackage", "NoPackage", 1, "NoPackage", true},
+      {"a.NoPackage", "NoPackage", 0, "NoPackage", true},
+      {"", "", 3, "NoPackage", false},
+  };
+  struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
+  for (int is_loaded = 0; is_loaded < 2; is_loaded++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+      const struct catalog_likeness like = {text_of(cases[i].wanted), text_of(cases[i].last_part),
+                                            cases[i].edits};
+      if (is_liked(catalog, like, cases[i].name) != cases[i].is_like)
+        fail_msg("%s, %u edits", cases[i].wanted, cases[i].edits);
+    }
+    (void)load(catalog);
+  }
+  catalog_destroy(catalog);
+}
+
+/* Folders may be large: they are not walked for each name that is not found. A new class is not seen at once, or not at one
+ * of the turns, since this thread may be late, and it is seen later. */
+UNIT_TEST(names_are_kept_for_a_while)
+{
+  enum { TURNS = 10 };
+  const struct catalog_likeness like = {TEXT("A"), TEXT("A"), 1};
+  char folder[64];
+  files_open_scratch(folder);
+  struct catalog *catalog = open_catalog(folder, NULL);
+  assert_false(is_liked(catalog, like, "p0.A"));
+  bool was_kept = false;
+  for (int i = 0; i < TURNS && !was_kept; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "p%d", i);
+    files_make_folder(folder, name);
+    snprintf(name, sizeof name, "p%d/A.class", i);
+    files_write(folder, name, "", 0);
+    snprintf(name, sizeof name, "p%d.A", i);
+    was_kept = !is_liked(catalog, like, name);
+    AWAIT(is_liked(catalog, like, name));
+  }
+  assert_true(was_kept);
+  catalog_destroy(catalog);
+  files_drop_scratch(folder);
 }
 
 /* ---- threads ---- */
