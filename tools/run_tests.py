@@ -82,6 +82,10 @@ INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-inclu
 # Not the bench nor the libraries that are installed: without them a first look waits for two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
                " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
+# All but the bench, whose links at full optimisation take a minute and a half: the build of dev has it, and the step
+# "bench" of tools/test-release.
+RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/launch/all native/client/messages/all"
+                 " tests/model/all tests/ledger/all tests/integration/all")
 # name, what it is, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [
     INCLUDES,
@@ -98,16 +102,17 @@ FIRST_STEPS = [
 ALL_STEPS = [
     INCLUDES,
     ("format", "clang-format", None, [["tools/check-format"]], {}),
-    # This one runs all JVM tests under -Xcheck:jni, the next all of them under the sanitizers: "plain" is neither. The
-    # load generators, which nobody installs, run only here.
-    ("release", "units and corpora, optimised", "release", [ctest("release", "--label-exclude", "plain")], {}),
+    # This one runs all JVM tests under -Xcheck:jni, the next all of them under the sanitizers: "plain" is neither.
+    ("release", "units and corpora, optimised", RELEASE_BUILD,
+     [ctest("release", "--label-exclude", "plain|bench|bench-smoke|net")], {}),
     ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked|bench-smoke")],
      ASAN),
     ("tsan", "what runs without a JVM under TSan", "tsan",
      [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
-    *((f"conformance-ledger-{home.name}", "request and reply, under -Xcheck:jni and a count of all references", "release",
+    *((f"conformance-ledger-{home.name}", "request and reply, under -Xcheck:jni and a count of all references",
+       RELEASE_BUILD,
        [[PYTHON, "tests/conformance/run.py"]],
        on("release", JPEER_LEDGER="1", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     # Over one transport for each form of messages: the fast path knows no more of them.
@@ -116,14 +121,14 @@ ALL_STEPS = [
      [[PYTHON, "tests/conformance/run.py", "--transport", transport] for transport in ("websocket", "zeromq-binary")],
      on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
-    *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release",
+    *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", RELEASE_BUILD,
        unittests("tests/integration", lambda name: name not in WITHOUT_JNI),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in CHECKED_HOMES),
     ("mutate-callbacks", "changed answers to callbacks and changed chains for ten seconds, under ASan and UBSan", "dev",
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "10"]], on("dev")),
-    ("python", "the Python package's own tests, on the wheel, where PyPI is reached", "release",
+    ("python", "the Python package's own tests, on the wheel, where PyPI is reached", RELEASE_BUILD,
      [[PYTHON, "tests/release/wheel.py"]], {"JPEER_BUILD": "build/release"}),
-    ("clients", "clients that others wrote, where their registries are reached", "release",
+    ("clients", "clients that others wrote, where their registries are reached", RELEASE_BUILD,
      [[PYTHON, "tests/clients/run.py"]], on("release")),
     ("colfer", "Colfer's own codecs and a Java client of binary messages, where Maven reaches its registry", "dev",
      [[PYTHON, "tests/colfer/run.py"]], on("dev")),
@@ -152,6 +157,8 @@ RELEASE_STEPS = [
     ("colfer-long", "the step colfer with a million structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
+    ("bench", "load generators and benchmarks, and what they test, optimised", "release",
+     [ctest("release", "--label-regex", "bench|net")], {}),
     *((f"others-jni-{home.name}", "what the steps integration-jni leave out, under -Xcheck:jni", "release",
        unittests("tests/integration", WITHOUT_JNI.__contains__ if home in CHECKED_HOMES else lambda name: True),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
