@@ -1,41 +1,30 @@
 package client;
 
-import static client.Structs.constructor;
-import static client.Structs.field;
-import static client.Structs.fieldOf;
-import static client.Structs.method;
-import static client.Structs.named;
-import static client.Structs.ref;
-import static client.Structs.value;
+import static client.Client.ref;
+import static client.Client.value;
 
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Objects;
+import java.util.List;
 import java.util.Set;
-import jpeer.ControlMessage;
-import jpeer.ExecMessage;
-import jpeer.InstanceFieldPutDone;
+import jpeer.ColferStruct;
 import jpeer.Message;
-import jpeer.MetaMessage;
 import jpeer.Obj;
-import jpeer.RaisedThrowable;
-import jpeer.Reflectable;
-import jpeer.ReturnValue;
-import jpeer.StaticFieldPutDone;
-import jpeer.Throwable;
 
 /**
- * A check of each kind of message: usage: Checks ADDRESS. Each makes the whole reply that is expected and compares it,
- * so that every field is looked at, and none may be there that should not; what cannot be known before is taken from
- * the reply, and looked at by itself.
+ * A check of each kind of message: usage: Checks ADDRESS. Each compares the whole reply as a text, so that every field is
+ * looked at, and none may be there that should not; its two ids are looked at by themselves.
  */
 public final class Checks {
-  private static final int PUBLIC = Modifier.PUBLIC;
-  private static final int PUBLIC_STATIC = Modifier.PUBLIC | Modifier.STATIC;
   private static final String USER = "fixtures.User";
   private static final String FIELDS = "fixtures.Fields";
+  private static final String LIST = "java.util.ArrayList";
+  private static final String FRAMES = "\\[(\"fixtures\\.Throwables\\.\\w+\\(Throwables\\.java:\\d+\\)\")[^]]*]";
   private static final Set<String> SEEN_IDS = new HashSet<>();
 
   private final Client client;
@@ -69,147 +58,149 @@ public final class Checks {
     }
   }
 
-  static void equal(Object expected, Object actual, String what) {
-    that(Objects.equals(expected, actual), what + ": " + Structs.show(actual) + " is not " + Structs.show(expected));
+  /** A struct as a text: fields with their zero value are left out. */
+  private static String show(Object value) {
+    if (value instanceof ColferStruct) {
+      List<String> members = new ArrayList<>();
+      for (Field field : value.getClass().getFields()) {
+        String member = Modifier.isStatic(field.getModifiers()) ? "" : show(read(field, value));
+        if (!List.of("", "0", "false", "\"\"", "null", "[]").contains(member)) {
+          members.add(field.getName() + ": " + member);
+        }
+      }
+      return "{" + String.join(", ", members) + "}";
+    }
+    if (value != null && value.getClass().isArray()) {
+      List<String> elements = new ArrayList<>();
+      for (int i = 0; i < Array.getLength(value); i++) {
+        elements.add(show(Array.get(value, i)));
+      }
+      return elements.toString();
+    }
+    return value instanceof String ? "\"" + value + "\"" : String.valueOf(value);
   }
 
-  private static String newId(String id) {
-    that(id.matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "messageId: " + id + " is no UUID");
+  private static Object read(Field field, Object of) {
+    try {
+      return field.get(of);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** The reply has an id of its own, is to the last request, and says that. Stack traces count by their first frame. */
+  private void is(int type, String part, String expected, Message reply) {
+    String ids = "messageId: \"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\", responseToId: \"" + client.lastId + "\"";
+    String shown = show(reply).replaceAll(FRAMES, "[fixtures...]");
+    String id = shown.replaceFirst(".*?" + ids + ".*", "$1");
+    String wanted = "{messageType: " + type + ", " + part + ": {IDS, " + expected + "}}";
+    shown = shown.replaceFirst(ids, "IDS");
+    that(shown.equals(wanted), shown + " is not " + wanted);
     that(SEEN_IDS.add(id), "messageId: " + id + " came before");
-    return id;
   }
 
-  private void is(int type, ExecMessage expected, Message reply) {
-    that(reply.execMessage != null, "the reply has no execMessage: " + Structs.show(reply));
-    expected.withMessageId(newId(reply.execMessage.messageId)).withResponseToId(client.lastId);
-    equal(new Message().withMessageType((byte) type).withExecMessage(expected), reply, "the reply");
-  }
-
-  private void returns(Obj object, Reflectable from, Message reply) {
-    is(Client.RETURN_VALUE, new ExecMessage().withReturnValue(new ReturnValue().withObject(object).withFrom(from)),
-        reply);
+  private void returns(Obj object, String from, Message reply) {
+    is(11, "execMessage", "returnValue: {object: " + show(object) + ", from: {" + from + "}}", reply);
   }
 
   /** An object that comes as its ref, and with that text; gives the ref. */
-  private int returnsRef(String type, String text, Reflectable from, Message reply) {
-    Obj object = reply.execMessage == null || reply.execMessage.returnValue == null
-        ? null
-        : reply.execMessage.returnValue.object;
-    that(object != null && object.ref > 0, "no ref: " + Structs.show(reply));
-    returns(new Obj().withClazz(named(type)).withValue(text).withRef(object.ref), from, reply);
-    return object.ref;
+  private int returnsRef(String type, String text, String from, Message reply) {
+    that(reply.execMessage != null && reply.execMessage.returnValue != null, show(reply));
+    int ref = reply.execMessage.returnValue.object.ref;
+    that(ref > 0, "no ref: " + show(reply));
+    returns(value(type, text).withRef(ref), from, reply);
+    return ref;
   }
 
-  private void controls(int command, int status, String body, Message reply) {
-    ControlMessage expected = new ControlMessage()
-                                  .withMessageId(newId(reply.controlMessage.messageId))
-                                  .withResponseToId(client.lastId)
-                                  .withCommand((byte) command)
-                                  .withStatus((byte) status)
-                                  .withBody(body);
-    equal(
-        new Message().withMessageType((byte) Client.CONTROL_RESPONSE).withControlMessage(expected), reply, "the reply");
+  private int creates(String type, String text, Obj... args) {
+    return returnsRef(type, text, "constructor: {clazz: {name: \"" + type + "\"}}", client.create(type, args));
+  }
+
+  private static String member(String kind, String type, String name, int modifiers) {
+    return kind + ": {clazz: {name: \"" + type + "\"}, name: \"" + name + "\", modifiers: " + modifiers + "}";
+  }
+
+  private static String method(String type, String name) {
+    return member("method", type, name, Modifier.PUBLIC);
+  }
+
+  private static String staticMethod(String type, String name) {
+    return member("method", type, name, Modifier.PUBLIC | Modifier.STATIC);
   }
 
   public void objectsAndTheirMethods() {
-    int user = returnsRef(
-        USER, "", constructor(USER), client.create(USER, value("java.lang.String", "\"Alice\""), value("int", "30")));
-    returns(
-        value("java.lang.String", "\"Alice\""), method(USER, "getName", PUBLIC), client.callOn(user, USER, "getName"));
-    returns(
-        value("boolean", "true"), method(USER, "sameAs", PUBLIC), client.callOn(user, USER, "sameAs", ref(USER, user)));
-    int list = returnsRef(
-        "java.util.ArrayList", "[]", constructor("java.util.ArrayList"), client.create("java.util.ArrayList"));
-    returns(value("boolean", "true"), method("java.util.AbstractCollection", "containsAll", PUBLIC),
-        client.callOn(list, "java.util.ArrayList", "containsAll", ref(list)));
+    Obj name = value("java.lang.String", "\"Alice\"");
+    int user = creates(USER, "", name, value("int", "30"));
+    returns(name, method(USER, "getName"), client.callOn(user, USER, "getName"));
+    Obj same = ref(user).withClazz(Client.named(USER));
+    returns(value("boolean", "true"), method(USER, "sameAs"), client.callOn(user, USER, "sameAs", same));
+    int list = creates(LIST, "[]");
+    returns(value("boolean", "true"), method("java.util.AbstractCollection", "containsAll"),
+        client.callOn(list, LIST, "containsAll", ref(list)));
   }
 
   public void methodsOfClasses() {
     for (int i = 0; i < 500; i++) {
-      returns(value("int", String.valueOf(i + 1)), method("fixtures.Calculator", "add", PUBLIC_STATIC),
+      returns(value("int", String.valueOf(i + 1)), staticMethod("fixtures.Calculator", "add"),
           client.call("fixtures.Calculator", "add", value("int", String.valueOf(i)), value("int", "1")));
     }
-    ReturnValue nothing =
-        new ReturnValue().withIsVoid(true).withFrom(method("fixtures.Members", "staticNothing", PUBLIC_STATIC));
-    is(Client.RETURN_VALUE, new ExecMessage().withReturnValue(nothing),
-        client.call("fixtures.Members", "staticNothing"));
+    String nothing = "returnValue: {isVoid: true, from: {" + staticMethod("fixtures.Members", "staticNothing") + "}}";
+    is(11, "execMessage", nothing, client.call("fixtures.Members", "staticNothing"));
   }
 
   public void valuesThereAndBack() {
-    Reflectable echo = method("fixtures.Arguments", "echoString", PUBLIC_STATIC);
     for (String text : new String[] {"", "a \\\"b\\\" \\\\ c", "\u00e4\u20ac\ud83d\ude00", "a\\ud800b", "x".repeat(127),
              "y".repeat(128), "\u00e4".repeat(100_000)}) {
       Obj string = value("java.lang.String", "\"" + text + "\"");
-      returns(string, echo, client.call("fixtures.Arguments", "echoString", string));
+      returns(string, staticMethod("fixtures.Arguments", "echoString"),
+          client.call("fixtures.Arguments", "echoString", string));
     }
-    returnsRef("[I", "[1,-2,2147483647]", method("fixtures.Arguments", "echoInts", PUBLIC_STATIC),
+    returnsRef("[I", "[1,-2,2147483647]", staticMethod("fixtures.Arguments", "echoInts"),
         client.call("fixtures.Arguments", "echoInts", value("[I", "[1,-2,2147483647]")));
-    Obj nothing = new Obj().withClazz(named("java.lang.Integer")).withIsNull(true);
-    returns(nothing, method("fixtures.Arguments", "echoBoxedInt", PUBLIC_STATIC),
+    Obj nothing = new Obj().withClazz(Client.named("java.lang.Integer")).withIsNull(true);
+    returns(nothing, staticMethod("fixtures.Arguments", "echoBoxedInt"),
         client.call("fixtures.Arguments", "echoBoxedInt", nothing));
   }
 
   public void fields() {
-    int object = returnsRef(FIELDS, "", constructor(FIELDS), client.create(FIELDS));
-    Message reply = client.put(FIELDS, "aStatic", value("int", "5"));
-    is(Client.PUT_STATIC_DONE,
-        new ExecMessage().withStaticFieldPutDone(new StaticFieldPutDone()
-                                                     .withField(field(FIELDS, "aStatic", PUBLIC_STATIC))
-                                                     .withStaticFieldPutId(client.lastId)),
-        reply);
-    returns(value("int", "5"), fieldOf(FIELDS, "aStatic", PUBLIC_STATIC), client.get(FIELDS, "aStatic"));
-    reply = client.putOf(object, FIELDS, "aString", value("java.lang.String", "\"new\""));
-    is(Client.PUT_FIELD_DONE,
-        new ExecMessage().withInstanceFieldPutDone(new InstanceFieldPutDone()
-                                                       .withField(field(FIELDS, "aString", PUBLIC))
-                                                       .withInstanceFieldPutId(client.lastId)),
-        reply);
-    returns(value("java.lang.String", "\"new\""), fieldOf(FIELDS, "aString", PUBLIC),
-        client.getOf(object, FIELDS, "aString"));
+    String ofClass = member("field", FIELDS, "aStatic", Modifier.PUBLIC | Modifier.STATIC);
+    String ofObject = member("field", FIELDS, "aString", Modifier.PUBLIC);
+    Obj five = value("int", "5");
+    Obj text = value("java.lang.String", "\"new\"");
+    int object = creates(FIELDS, "");
+    Message put = client.put(FIELDS, "aStatic", five);
+    String done = ", staticFieldPutId: \"" + client.lastId + "\"}";
+    is(8, "execMessage", "staticFieldPutDone: {" + ofClass + done, put);
+    returns(five, ofClass, client.get(FIELDS, "aStatic"));
+    put = client.putOf(object, FIELDS, "aString", text);
+    done = ", instanceFieldPutId: \"" + client.lastId + "\"}";
+    is(9, "execMessage", "instanceFieldPutDone: {" + ofObject + done, put);
+    returns(text, ofObject, client.getOf(object, FIELDS, "aString"));
   }
 
   public void throwables() {
-    Message reply = client.call("fixtures.Throwables", "nested");
-    that(reply.execMessage != null && reply.execMessage.raisedThrowable != null, Structs.show(reply));
-    Throwable outer = reply.execMessage.raisedThrowable.throwable;
-    RaisedThrowable expected = new RaisedThrowable()
-                                   .withFrom(method("fixtures.Throwables", "nested", PUBLIC_STATIC))
-                                   .withModifiers(PUBLIC_STATIC)
-                                   .withThrowable(outer);
-    is(Client.THROWABLE, new ExecMessage().withRaisedThrowable(expected), reply);
-    String[][] told = {{"java.lang.UnsupportedOperationException", "outer"},
-        {"java.lang.IllegalArgumentException", "middle"}, {"java.lang.IllegalStateException", "inner"}};
-    Throwable throwable = outer;
-    for (String[] one : told) {
-      equal(one[0], throwable.Type, "the throwable");
-      equal(one[1], throwable.message, "its message");
-      that(throwable.stackTraceElements[0].matches("fixtures\\.Throwables\\.\\w+\\(Throwables\\.java:\\d+\\)"),
-          "frame 0 is " + throwable.stackTraceElements[0]);
-      throwable = throwable.cause;
-    }
-    equal(null, throwable, "the innermost cause");
+    String frames = "stackTraceElements: [fixtures...]";
+    is(10, "execMessage", "raisedThrowable: {from: {" + staticMethod("fixtures.Throwables", "nested") + "}, modifiers: 9, "
+        + "throwable: {Type: \"java.lang.UnsupportedOperationException\", message: \"outer\", " + frames + ", "
+        + "cause: {Type: \"java.lang.IllegalArgumentException\", message: \"middle\", " + frames + ", "
+        + "cause: {Type: \"java.lang.IllegalStateException\", message: \"inner\", " + frames + "}}}}",
+        client.call("fixtures.Throwables", "nested"));
   }
 
   public void controlMessages() {
-    int list = returnsRef(
-        "java.util.ArrayList", "[]", constructor("java.util.ArrayList"), client.create("java.util.ArrayList"));
-    controls(4, 1, "", client.control(4));
-    controls(1, 1, "", client.control(1, ref(list)));
-    controls(1, 6, "No such object: " + list, client.control(1, ref(list)));
-    controls(99, 4, "Unknown control command: 99", client.control(99));
+    int list = creates(LIST, "[]");
+    is(32, "controlMessage", "command: 4, status: 1", client.control(4));
+    is(32, "controlMessage", "command: 1, status: 1", client.control(1, ref(list)));
+    is(32, "controlMessage", "command: 1, status: 6, body: \"No such object: " + list + "\"",
+        client.control(1, ref(list)));
+    is(32, "controlMessage", "command: 99, status: 4, body: \"Unknown control command: 99\"", client.control(99));
   }
 
   public void metaMessages() {
     Obj named = value("[Ljava.lang.String;", "[\"fixtures.Calculator\"]");
     Message reply = client.meta(1, value("boolean", "false"), new Obj(), new Obj(), named);
     that(reply.metaMessage != null && reply.metaMessage.body.startsWith("[{\"className\":\"fixtures.Calculator\""),
-        Structs.show(reply));
-    MetaMessage expected = new MetaMessage()
-                               .withMessageId(newId(reply.metaMessage.messageId))
-                               .withResponseToId(client.lastId)
-                               .withService((byte) 1)
-                               .withStatus((byte) 1)
-                               .withBody(reply.metaMessage.body);
-    equal(new Message().withMessageType((byte) Client.META_RESPONSE).withMetaMessage(expected), reply, "the reply");
+        show(reply));
+    is(61, "metaMessage", "service: 1, status: 1, body: " + show(reply.metaMessage.body), reply);
   }
 }

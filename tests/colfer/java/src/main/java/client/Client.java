@@ -1,15 +1,16 @@
 package client;
 
-import static client.Structs.field;
-import static client.Structs.named;
-
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import java.util.function.UnaryOperator;
+import jpeer.Class;
 import jpeer.ClassMethodCall;
 import jpeer.ConstructorCall;
 import jpeer.Context;
 import jpeer.ControlMessage;
 import jpeer.ExecMessage;
+import jpeer.Field;
 import jpeer.InstanceFieldGet;
 import jpeer.InstanceFieldPut;
 import jpeer.InstanceMethodCall;
@@ -18,41 +19,57 @@ import jpeer.MetaMessage;
 import jpeer.Obj;
 import jpeer.StaticFieldGet;
 import jpeer.StaticFieldPut;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
 
-/** A Java client of the peer: one socket, and the session that its UUID names. */
+/** A Java client of the peer: one socket, and the session that its UUID names. A request is answered before the next. */
 final class Client implements AutoCloseable {
-  static final int CONSTRUCTOR = 1;
-  static final int INSTANCE_METHOD = 2;
-  static final int CLASS_METHOD = 3;
-  static final int GET_STATIC = 4;
-  static final int GET_FIELD = 5;
-  static final int PUT_STATIC = 6;
-  static final int PUT_FIELD = 7;
-  static final int PUT_STATIC_DONE = 8;
-  static final int PUT_FIELD_DONE = 9;
-  static final int THROWABLE = 10;
-  static final int RETURN_VALUE = 11;
-  static final int CONTROL_REQUEST = 31;
-  static final int CONTROL_RESPONSE = 32;
-  static final int META_REQUEST = 60;
-  static final int META_RESPONSE = 61;
+  private static final int ANSWER_MILLISECONDS = 60_000;
+  /** At times the handshake with libzmq stalls until this ends; JeroMQ then connects anew. Its default is 30 s. */
+  private static final int HANDSHAKE_MILLISECONDS = 2000;
+  private static final ZContext ZMQ_CONTEXT = new ZContext();
+  private static final Context CONTEXT = new Context()
+                                             .withSourceLocationFile("Client.java")
+                                             .withSourceLocationLine(1)
+                                             .withSourceLocationType("client.Client");
 
-  private final PeerSocket socket;
-  private final UUID uuid = UUID.randomUUID();
+  private final ZMQ.Socket socket = ZMQ_CONTEXT.createSocket(SocketType.REQ);
+  private final byte[] uuid;
   private int sent;
 
   /** The id of the last request, to which its reply has to be. */
   String lastId;
 
   Client(String address) {
-    this.socket = new PeerSocket(address, "ThinPeer-" + uuid.toString().substring(0, 8));
+    UUID random = UUID.randomUUID();
+    uuid = ByteBuffer.allocate(16)
+               .putLong(random.getMostSignificantBits())
+               .putLong(random.getLeastSignificantBits())
+               .array();
+    socket.setIdentity(("ThinPeer-" + random.toString().substring(0, 8)).getBytes(StandardCharsets.US_ASCII));
+    socket.setReceiveTimeOut(ANSWER_MILLISECONDS);
+    socket.setSendTimeOut(ANSWER_MILLISECONDS);
+    socket.setHandshakeIvl(HANDSHAKE_MILLISECONDS);
+    socket.setLinger(0);
+    socket.connect(address);
   }
 
-  private byte[] uuidBytes() {
-    return ByteBuffer.allocate(16)
-        .putLong(uuid.getMostSignificantBits())
-        .putLong(uuid.getLeastSignificantBits())
-        .array();
+  static Class named(String name) {
+    return new Class().withName(name);
+  }
+
+  /** A value with its type; the value is JSON text. */
+  static Obj value(String type, String json) {
+    return new Obj().withClazz(named(type)).withValue(json);
+  }
+
+  static Obj ref(int ref) {
+    return new Obj().withRef(ref);
+  }
+
+  private static Field field(String type, String name) {
+    return new Field().withClazz(named(type)).withName(name);
   }
 
   private String nextId() {
@@ -60,114 +77,79 @@ final class Client implements AutoCloseable {
     return lastId;
   }
 
-  /** Sends a request; gives its reply. */
-  Message exchange(Message request) {
-    byte[] bytes = socket.exchange(request.toBytes());
+  private Message exchange(Message request) {
+    Checks.that(socket.send(request.toBytes()), "the message was not sent");
+    byte[] answer = socket.recv();
+    Checks.that(answer != null, "no answer came");
+    Checks.that(!socket.hasReceiveMore(), "the answer has more than one part");
     Message reply = new Message();
-    Checks.equal(bytes.length, reply.unmarshal(bytes, 0, bytes.length), "the end of the message");
+    Checks.that(reply.unmarshal(answer, 0, answer.length) == answer.length, "bytes are behind the message");
     return reply;
   }
 
   /** An execution message with all that a client tells about itself. */
-  private ExecMessage exec() {
+  private Message send(int type, UnaryOperator<ExecMessage> call) {
     sent++;
-    return new ExecMessage()
-        .withPeerUuid(uuidBytes())
-        .withMessageId(nextId())
-        .withThreadName(Thread.currentThread().getName())
-        .withCurrentTime(System.currentTimeMillis())
-        .withDispatchSeq(sent)
-        .withBuilderSeq(sent);
-  }
-
-  private static Context context() {
-    return new Context()
-        .withSourceLocationFile("Client.java")
-        .withSourceLocationLine(1)
-        .withSourceLocationType("client.Client");
-  }
-
-  private Message send(int type, ExecMessage exec) {
-    return exchange(new Message().withMessageType((byte) type).withExecMessage(exec));
+    ExecMessage exec = new ExecMessage()
+                           .withPeerUuid(uuid)
+                           .withMessageId(nextId())
+                           .withThreadName(Thread.currentThread().getName())
+                           .withCurrentTime(System.currentTimeMillis())
+                           .withDispatchSeq(sent)
+                           .withBuilderSeq(sent);
+    return exchange(new Message().withMessageType((byte) type).withExecMessage(call.apply(exec)));
   }
 
   Message create(String type, Obj... args) {
-    return send(CONSTRUCTOR,
-        exec().withConstructorCall(new ConstructorCall().withClazz(named(type)).withArgs(args).withContext(context())));
-  }
-
-  Message call(String type, String method, Obj... args) {
-    return send(CLASS_METHOD,
-        exec().withClassMethodCall(
-            new ClassMethodCall().withClazz(named(type)).withName(method).withArgs(args).withContext(context())));
+    ConstructorCall call = new ConstructorCall().withClazz(named(type)).withArgs(args).withContext(CONTEXT);
+    return send(1, exec -> exec.withConstructorCall(call));
   }
 
   Message callOn(int ref, String type, String method, Obj... args) {
-    return send(INSTANCE_METHOD,
-        exec().withInstanceMethodCall(new InstanceMethodCall()
-                                          .withClazz(named(type))
-                                          .withName(method)
-                                          .withObjectRef(ref)
-                                          .withArgs(args)
-                                          .withContext(context())));
+    InstanceMethodCall call = new InstanceMethodCall().withClazz(named(type)).withName(method).withObjectRef(ref);
+    return send(2, exec -> exec.withInstanceMethodCall(call.withArgs(args).withContext(CONTEXT)));
+  }
+
+  Message call(String type, String method, Obj... args) {
+    ClassMethodCall call = new ClassMethodCall().withClazz(named(type)).withName(method);
+    return send(3, exec -> exec.withClassMethodCall(call.withArgs(args).withContext(CONTEXT)));
   }
 
   Message get(String type, String name) {
-    return send(GET_STATIC,
-        exec().withStaticFieldGet(
-            new StaticFieldGet().withClazz(named(type)).withField(field(type, name, 0)).withContext(context())));
+    StaticFieldGet get = new StaticFieldGet().withClazz(named(type)).withField(field(type, name));
+    return send(4, exec -> exec.withStaticFieldGet(get.withContext(CONTEXT)));
   }
 
   Message getOf(int ref, String type, String name) {
-    return send(GET_FIELD,
-        exec().withInstanceFieldGet(new InstanceFieldGet()
-                                        .withClazz(named(type))
-                                        .withObjectRef(ref)
-                                        .withField(field(type, name, 0))
-                                        .withContext(context())));
+    InstanceFieldGet get = new InstanceFieldGet().withClazz(named(type)).withField(field(type, name));
+    return send(5, exec -> exec.withInstanceFieldGet(get.withObjectRef(ref).withContext(CONTEXT)));
   }
 
   Message put(String type, String name, Obj value) {
-    return send(PUT_STATIC,
-        exec().withStaticFieldPut(new StaticFieldPut()
-                                      .withClazz(named(type))
-                                      .withField(field(type, name, 0))
-                                      .withValueObject(value)
-                                      .withContext(context())));
+    StaticFieldPut put = new StaticFieldPut().withClazz(named(type)).withField(field(type, name));
+    return send(6, exec -> exec.withStaticFieldPut(put.withValueObject(value).withContext(CONTEXT)));
   }
 
   Message putOf(int ref, String type, String name, Obj value) {
-    return send(PUT_FIELD,
-        exec().withInstanceFieldPut(new InstanceFieldPut()
-                                        .withClazz(named(type))
-                                        .withObjectRef(ref)
-                                        .withField(field(type, name, 0))
-                                        .withValueObject(value)
-                                        .withContext(context())));
+    InstanceFieldPut put = new InstanceFieldPut().withClazz(named(type)).withField(field(type, name));
+    return send(
+        7, exec -> exec.withInstanceFieldPut(put.withObjectRef(ref).withValueObject(value).withContext(CONTEXT)));
   }
 
   Message control(int command, Obj... params) {
-    return exchange(new Message()
-                        .withMessageType((byte) CONTROL_REQUEST)
-                        .withControlMessage(new ControlMessage()
-                                                .withFromPeer(uuidBytes())
-                                                .withMessageId(nextId())
-                                                .withCommand((byte) command)
-                                                .withParams(params)));
+    ControlMessage control = new ControlMessage().withFromPeer(uuid).withMessageId(nextId());
+    return exchange(new Message().withMessageType((byte) 31).withControlMessage(
+        control.withCommand((byte) command).withParams(params)));
   }
 
   Message meta(int service, Obj... params) {
-    return exchange(new Message()
-                        .withMessageType((byte) META_REQUEST)
-                        .withMetaMessage(new MetaMessage()
-                                             .withFromPeer(uuidBytes())
-                                             .withMessageId(nextId())
-                                             .withService((byte) service)
-                                             .withParams(params)));
+    MetaMessage meta = new MetaMessage().withFromPeer(uuid).withMessageId(nextId());
+    return exchange(new Message().withMessageType((byte) 60).withMetaMessage(
+        meta.withService((byte) service).withParams(params)));
   }
 
   @Override
   public void close() {
-    socket.close();
+    ZMQ_CONTEXT.destroySocket(socket);
   }
 }
