@@ -13,6 +13,33 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* All structs: STRUCT(name in the schema, name in C). */
+#define STRUCTS(STRUCT)                                                                                      \
+  STRUCT(Message, message)                                                                                   \
+  STRUCT(ExecMessage, exec_message)                                                                          \
+  STRUCT(ConstructorCall, constructor_call)                                                                  \
+  STRUCT(InstanceMethodCall, instance_method_call)                                                           \
+  STRUCT(ClassMethodCall, class_method_call)                                                                 \
+  STRUCT(ClInitCall, cl_init_call)                                                                           \
+  STRUCT(Context, context)                                                                                   \
+  STRUCT(StaticFieldGet, static_field_get)                                                                   \
+  STRUCT(StaticFieldPut, static_field_put)                                                                   \
+  STRUCT(InstanceFieldGet, instance_field_get)                                                               \
+  STRUCT(InstanceFieldPut, instance_field_put)                                                               \
+  STRUCT(StaticFieldPutDone, static_field_put_done)                                                          \
+  STRUCT(InstanceFieldPutDone, instance_field_put_done)                                                      \
+  STRUCT(RaisedThrowable, raised_throwable)                                                                  \
+  STRUCT(Throwable, throwable)                                                                               \
+  STRUCT(ReturnValue, return_value)                                                                          \
+  STRUCT(Reflectable, reflectable)                                                                           \
+  STRUCT(Constructor, constructor)                                                                           \
+  STRUCT(Method, method)                                                                                     \
+  STRUCT(Field, field)                                                                                       \
+  STRUCT(Class, class)                                                                                       \
+  STRUCT(Obj, obj)                                                                                           \
+  STRUCT(ControlMessage, control_message)                                                                    \
+  STRUCT(MetaMessage, meta_message)
+
 struct sample {
   char name[256]; /* as the schema has it: "ClassMethodCall" */
   /* Exactly size bytes of the heap, so that reading beyond them is found; the caller frees them. */

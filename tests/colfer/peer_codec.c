@@ -7,34 +7,15 @@
 
 #include <stdlib.h>
 
+#define colfer_cl_init_call_type colfer_clinit_call_type
+
 static const struct {
   const char *name; /* as the schema has it */
   const struct colfer_type *type;
 } rows[] = {
-    {"Message", &colfer_message_type},
-    {"ExecMessage", &colfer_exec_message_type},
-    {"ConstructorCall", &colfer_constructor_call_type},
-    {"InstanceMethodCall", &colfer_instance_method_call_type},
-    {"ClassMethodCall", &colfer_class_method_call_type},
-    {"ClInitCall", &colfer_clinit_call_type},
-    {"Context", &colfer_context_type},
-    {"StaticFieldGet", &colfer_static_field_get_type},
-    {"StaticFieldPut", &colfer_static_field_put_type},
-    {"InstanceFieldGet", &colfer_instance_field_get_type},
-    {"InstanceFieldPut", &colfer_instance_field_put_type},
-    {"StaticFieldPutDone", &colfer_static_field_put_done_type},
-    {"InstanceFieldPutDone", &colfer_instance_field_put_done_type},
-    {"RaisedThrowable", &colfer_raised_throwable_type},
-    {"Throwable", &colfer_throwable_type},
-    {"ReturnValue", &colfer_return_value_type},
-    {"Reflectable", &colfer_reflectable_type},
-    {"Constructor", &colfer_constructor_type},
-    {"Method", &colfer_method_type},
-    {"Field", &colfer_field_type},
-    {"Class", &colfer_class_type},
-    {"Obj", &colfer_obj_type},
-    {"ControlMessage", &colfer_control_message_type},
-    {"MetaMessage", &colfer_meta_message_type},
+#define ROW(in_schema, name) {#in_schema, &colfer_##name##_type},
+    STRUCTS(ROW)
+#undef ROW
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
