@@ -10,6 +10,7 @@ without a JVM that would take its time to start.
 import argparse
 import random
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from support.clients import ShmClient  # noqa: E402
 from support.peer import BUILD, Peer, environment  # noqa: E402
 
 CLIENT = BUILD / "bench/jpeer-bench-client"
-SURVIVOR = BUILD / "tests/support/shm_survivor"
+SURVIVOR = BUILD / "tests/integration/client/client_scenarios"
 RING = 65536
 AT_ONCE = 4
 CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: what ended must have been given back
@@ -34,7 +35,7 @@ LIFE_SECONDS = 0.02
 SETTLE_SECONDS = 60
 GROWTH_KIB = 4096  # a ring that is left counts 136
 WARM_KILLS = 200
-WARM_ROUNDS = 10  # of the survivor
+ROUNDS = 10  # of the survivor, between two looks at it
 
 
 def state_of(pid):
@@ -128,10 +129,10 @@ class Mortal(Floor):
 
 
 def judge_peers(kills, growth_kib, dice, folder):
-    """The client decides when it is over: each connection of its own is a round."""
-    survivor = subprocess.Popen([SURVIVOR, f"shm:{folder}/json", str(kills + WARM_ROUNDS)], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=environment())
-    killed = 0
+    """Each connection of the client is a round. After some of them it waits until it was looked at."""
+    survivor = subprocess.Popen([SURVIVOR, f"shm:{folder}/json", "survives"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    killed, states = 0, []
     while survivor.poll() is None:
         peer = Mortal(folder)
         if dice.random() < 0.9:
@@ -139,11 +140,14 @@ def judge_peers(kills, growth_kib, dice, folder):
         time.sleep(dice.uniform(0, LIFE_SECONDS))
         peer.kill()
         killed += 1
-    output, errors = survivor.communicate()
+        if select.select([survivor.stdout], [], [], 0)[0] and survivor.stdout.readline():
+            states.append(state_of(survivor.pid))
+            survivor.stdin.write("go on\n" if len(states) * ROUNDS < kills + ROUNDS else "end\n")
+            survivor.stdin.flush()
+    errors = survivor.communicate()[1]
     if survivor.returncode != 0:
         return [f"the client ended with {survivor.returncode}: {errors}"]
-    first, last = (tuple(map(int, line.split())) for line in output.splitlines())
-    return compare("the client", f"{killed:,} peers killed", first, last, growth_kib)
+    return compare("the client", f"{killed:,} peers killed", states[0], states[-1], growth_kib)
 
 
 # ---- the run ----

@@ -96,13 +96,14 @@ static struct jp_request sleep_call(const struct jp_argument *milliseconds)
   return jp_build_class_method_call("java.lang.Thread", "sleep", milliseconds, 1);
 }
 
-/* Tells the test that it may go on, and waits until it has. */
-static void take_turns(const char *what)
+/* Tells the test that it may go on, and waits until it has. False: it says that this is the end. */
+static bool take_turns(const char *what)
 {
   char line[16];
   printf("%s\n", what);
   fflush(stdout);
   CHECK(fgets(line, sizeof line, stdin) != NULL, "the test has gone");
+  return strcmp(line, "end\n") != 0;
 }
 
 /* ---- calls of each kind ---- */
@@ -397,6 +398,39 @@ static void run_stopped(void)
   jp_answer_free(call(client, jp_build_ping()));
   CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
   jp_client_close(client);
+}
+
+/* ---- a peer that is killed again and again: tests/release/shm_kills.py ---- */
+
+/* Until the connection ends. Short texts and such as fill a ring in turns. */
+static void call_until_closed(struct jp_client *client)
+{
+  static char text[200000];
+  enum jp_client_status status = JP_CLIENT_OK;
+  memset(text, 'x', sizeof text);
+  for (unsigned i = 0; status == JP_CLIENT_OK; i++) {
+    const struct jp_text part = {text, i % 2 == 0 ? 10 : sizeof text - i % 1000};
+    const struct jp_argument argument = jp_text_argument(part);
+    status =
+        try_call(client, jp_build_class_method_call("fixtures.Arguments", "echoString", &argument, 1), 20000);
+  }
+  CHECK(status != JP_CLIENT_TIMEOUT && status != JP_CLIENT_REMOTE, "%d", (int)status);
+}
+
+/* A connection is a round. */
+static void run_survives(void)
+{
+  enum { ROUNDS = 10 };
+  do {
+    for (int round = 0; round < ROUNDS; round++) {
+      struct jp_client *client = NULL;
+      for (int i = 0; i < POLLS_MAX && jp_client_open(url, NULL, &client, NULL) != JP_CLIENT_OK; i++)
+        usleep(1000); /* the peer may just be starting */
+      CHECK(client != NULL, "no peer comes");
+      call_until_closed(client);
+      jp_client_close(client);
+    }
+  } while (take_turns("rounds"));
 }
 
 /* ---- many threads, one connection ---- */
@@ -836,6 +870,7 @@ int main(int argc, char **argv)
       {"late", run_late},
       {"killed", run_killed},
       {"stopped", run_stopped},
+      {"survives", run_survives},
       {"threads", run_threads},
       {"reconnects", run_reconnects},
       {"restarts", run_restarts},
