@@ -54,10 +54,7 @@ static void read_file(struct text input)
 static void read_variable(struct text input)
 {
   const size_t size = input.len;
-  char *copy = malloc(size + 1);
-  require(copy != NULL);
-  memcpy(copy, input.data, size);
-  copy[size] = '\0';
+  char *copy = copy_with_end(input);
   char *rest = copy;
   char *word;
   struct jp_error error = {0};

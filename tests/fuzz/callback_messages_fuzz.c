@@ -10,28 +10,7 @@
 
 enum { DEPTH_MAX = 64, DIGITS_MAX = 1000 };
 
-struct counts {
-  size_t taken;
-  size_t found;
-};
-
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
-{
-  struct counts *counts = context;
-  (void)error;
-  require(id > 0);
-  counts->taken++;
-  return JP_OK;
-}
-
-static void count_callback(void *context, int64_t id)
-{
-  struct counts *counts = context;
-  require(id > 0);
-  counts->found++;
-}
-
-static void read_answer(struct text answer, struct counts *counts)
+static void read_answer(struct text answer, struct callback_counts *counts)
 {
   struct arena arena;
   arena_init(&arena);
@@ -58,11 +37,11 @@ static void require_number(void *context, uint64_t number, const char *reason)
 FUZZ_TARGET(message)
 {
   const struct rpc_callback_form *form = &rpc_jsonrpc_callbacks;
-  struct counts counts = {0};
+  struct callback_counts counts = {0};
   struct text answer;
   uint64_t number;
   size_t at = 0;
-  form->find_given(message, DEPTH_MAX, count_callback, &counts);
+  form->find_given(message, DEPTH_MAX, find_callback, &counts);
   switch (form->classify(message, DEPTH_MAX, &number)) {
   case RPC_MESSAGE_ANSWER:
     read_answer(message, &counts);

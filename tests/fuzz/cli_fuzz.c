@@ -33,12 +33,7 @@ static void hide_files(char *text)
 FUZZ_TARGET(input)
 {
   const size_t size = input.len;
-  char *copy = malloc(size + 1);
-  require(copy != NULL);
-  if (size > 0)
-    memcpy(copy, input.data, size);
-  copy[size] = '\0';
-
+  char *copy = copy_with_end(input);
   char *args[MAX_ARGS + 1] = {NULL};
   size_t count = 0;
   size_t line_end = SIZE_MAX;

@@ -23,6 +23,17 @@ static inline void require(bool condition)
     abort();
 }
 
+/* A copy with a NUL behind it, for who frees it. */
+static inline char *copy_with_end(struct text text)
+{
+  char *copy = malloc(text.len + 1);
+  require(copy != NULL);
+  if (text.len > 0)
+    memcpy(copy, text.data, text.len);
+  copy[text.len] = '\0';
+  return copy;
+}
+
 /* Takes the line off *rest that a line feed ends; false: there is none. */
 static inline bool take_line(struct text *rest, struct text *line)
 {

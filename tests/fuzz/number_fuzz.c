@@ -32,10 +32,7 @@ static void check_float(float value)
 
 static void check_number(const struct number *number)
 {
-  char *copy = malloc(number->literal.len + 1);
-  require(copy != NULL);
-  memcpy(copy, number->literal.data, number->literal.len);
-  copy[number->literal.len] = '\0';
+  char *copy = copy_with_end(number->literal);
   double value = decimal_to_double(number->literal);
   float single = decimal_to_float(number->literal);
   require_same(value, strtod(copy, NULL));

@@ -15,30 +15,13 @@ enum { DIGITS_MAX = 1000 };
 
 struct reading {
   struct arena arena;
-  size_t callbacks; /* taken of the request in hand */
-  size_t found;     /* in its params */
+  struct callback_counts callbacks; /* of the request in hand */
 };
-
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
-{
-  struct reading *reading = context;
-  (void)error;
-  require(id > 0);
-  reading->callbacks++;
-  return JP_OK;
-}
-
-static void count_callback(void *context, int64_t id)
-{
-  struct reading *reading = context;
-  require(id > 0);
-  reading->found++;
-}
 
 static enum jp_status read_request(struct reading *reading, const struct jsonrpc_request *request,
                                    struct operation *operation, struct outcome *outcome)
 {
-  const struct rpc_callback_taker taker = {.context = reading, .take = take_callback};
+  const struct rpc_callback_taker taker = {.context = &reading->callbacks, .take = take_callback};
   const struct rpc_params_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
   struct rpc_request_options options;
   enum jp_status status = rpc_request_options_read(request, &reading->arena, &options, outcome);
@@ -55,11 +38,11 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_answer answer = {.request_id = request->id};
-  reading->callbacks = reading->found = 0;
+  reading->callbacks = (struct callback_counts){0};
   if (request->has_params)
-    rpc_callbacks_scan(request->params, count_callback, reading);
+    rpc_callbacks_scan(request->params, find_callback, &reading->callbacks);
   enum jp_status status = read_request(reading, request, &operation, &outcome);
-  require(reading->callbacks <= reading->found);
+  require(reading->callbacks.taken <= reading->callbacks.found);
   if (status == JP_OK) {
     touch_operation(&operation);
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);

@@ -100,3 +100,17 @@ void touch_operation(const struct operation *operation)
   else if (operation->kind == OP_FETCH)
     check_fetch(operation);
 }
+
+enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  (void)error;
+  require(id > 0);
+  ((struct callback_counts *)context)->taken++;
+  return JP_OK;
+}
+
+void find_callback(void *context, int64_t id)
+{
+  require(id > 0);
+  ((struct callback_counts *)context)->found++;
+}
