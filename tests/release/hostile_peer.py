@@ -35,6 +35,7 @@ sys.path.insert(0, str(HERE.parent / "fuzz"))
 from mutate_requests import TEXTS, mutate, mutate_bytes  # noqa: E402
 from support.clients import WebSocketClient  # noqa: E402
 from support.peer import BUILD, Peer, complaints_in, environment  # noqa: E402
+from support.raw_websocket import BINARY, CLOSE, Reader  # noqa: E402
 
 GRACE_SECONDS = 60  # for what a program has begun
 MESSAGES_MAX = 200  # of a connection
@@ -214,14 +215,12 @@ def frames(rng, payload):
         yield frame(rng, payload, 1 if rng.random() < 0.98 else 2)
 
 
-class Served(threading.Thread):
+class Served(Reader):
     """A connection of the listener."""
 
     def __init__(self, connection, seed):
-        super().__init__(daemon=True)
-        self.connection = connection
+        super().__init__(connection)
         self.rng = random.Random(seed)
-        self.taken = b""
         self.earlier = []
 
     def run(self):
@@ -231,23 +230,6 @@ class Served(threading.Thread):
                 self.serve()
         except (OSError, ValueError, EOFError):
             pass  # the client has gone, or sent what this reader does not know
-
-    def read(self, count):
-        while len(self.taken) < count:
-            more = self.connection.recv(65536)
-            if not more:
-                raise EOFError
-            self.taken += more
-        read, self.taken = self.taken[:count], self.taken[count:]
-        return read
-
-    def read_head(self):
-        while b"\r\n\r\n" not in self.taken:
-            more = self.connection.recv(65536)
-            if not more:
-                raise EOFError
-            self.taken += more
-        return self.read(self.taken.index(b"\r\n\r\n") + 4)
 
     def send(self, data):
         """At once, in two parts, or only the first of these."""
@@ -261,7 +243,7 @@ class Served(threading.Thread):
 
     def serve(self):
         for _ in range(MESSAGES_MAX):
-            head = self.read_head()
+            head = self.until(b"\r\n\r\n")
             key = re.search(rb"(?i)sec-websocket-key: (\S+)", head)
             if head.startswith(b"GET") and b"jpeer-shm" in head:
                 self.send(self.response(400, b"none") if self.rng.random() < 0.5 else
@@ -272,7 +254,7 @@ class Served(threading.Thread):
                 return
             else:
                 length = re.search(rb"(?i)content-length: (\d+)", head)
-                body = self.read(int(length[1]) if length else 0)
+                body = self.exactly(int(length[1]) if length else 0)
                 for message in list(reply(self.rng, body, self.earlier))[:1] or [b""]:
                     self.send(self.response(200 if message else 204, message))
 
@@ -305,18 +287,12 @@ class Served(threading.Thread):
 
     def serve_frames(self):
         for _ in range(MESSAGES_MAX):
-            first, second = self.read(2)
-            length = second & 127
-            if length > 125:
-                length = int.from_bytes(self.read(2 if length == 126 else 8), "big")
-            mask = self.read(4)
-            payload = self.read(length)
-            if first & 15 == 8:
+            first, payload = self.frame(is_masked=True)
+            if first & 15 == CLOSE:
                 return
-            if first & 15 > 2:
+            if first & 15 > BINARY:
                 continue
-            whole = int.from_bytes(payload, "big") ^ int.from_bytes((mask * (length // 4 + 1))[:length], "big")
-            for message in reply(self.rng, whole.to_bytes(length, "big"), self.earlier):
+            for message in reply(self.rng, payload, self.earlier):
                 for sent in frames(self.rng, message):
                     self.send(mutate_bytes(sent, self.rng, TEXTS) if self.rng.random() < 0.01 else sent)
 
@@ -328,7 +304,8 @@ def listen(path, seeds):
 
     def accept():
         while True:
-            Served(listener.accept()[0], seeds.getrandbits(64)).start()
+            served = Served(listener.accept()[0], seeds.getrandbits(64))
+            threading.Thread(target=served.run, daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
 

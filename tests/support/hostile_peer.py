@@ -13,8 +13,9 @@ import base64
 import hashlib
 import json
 import socket
-import struct
 import threading
+
+from raw_websocket import BINARY, CLOSE, PING, PONG, TEXT, Reader, frame
 
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -49,67 +50,42 @@ def description(name, **changes):
             "constructors": [], "methods": [], "fields": [], **changes}
 
 
-class Connection:
+class Connection(Reader):
     """One client's."""
 
     def __init__(self, stream):
-        self._stream, self._rest, self._lock = stream, b"", threading.Lock()
+        super().__init__(stream)
+        self._lock = threading.Lock()
 
     def send(self, message):
         if isinstance(message, (dict, list)):
             message = json.dumps(message)
-        opcode, content = (2, message) if isinstance(message, bytes) else (1, message.encode("utf-8", "surrogatepass"))
-        self._write(opcode, content)
+        content = message if isinstance(message, bytes) else message.encode("utf-8", "surrogatepass")
+        self._write(BINARY if isinstance(message, bytes) else TEXT, content)
 
     def _write(self, opcode, content):
-        size = len(content)
-        head = bytes([0x80 | opcode, size]) if size < 126 else \
-            bytes([0x80 | opcode, 126]) + struct.pack(">H", size) if size < 65536 else \
-            bytes([0x80 | opcode, 127]) + struct.pack(">Q", size)
         with self._lock:
-            self._stream.sendall(head + content)
-
-    def _read(self, count):
-        while len(self._rest) < count:
-            part = self._stream.recv(1 << 20)
-            if not part:
-                raise EOFError
-            self._rest += part
-        taken, self._rest = self._rest[:count], self._rest[count:]
-        return taken
+            self.connection.sendall(frame(content, opcode, has_mask=False))
 
     def shake_hands(self):
-        while b"\r\n\r\n" not in self._rest:
-            part = self._stream.recv(65536)
-            if not part:
-                raise EOFError
-            self._rest += part
-        head, _, self._rest = self._rest.partition(b"\r\n\r\n")
-        fields = dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:])
-        key = next(line.split(": ", 1)[1] for line in head.decode().split("\r\n") if line.lower().startswith("sec-websocket-key"))
-        assert "websocket" in fields["upgrade"]
-        accept = base64.b64encode(hashlib.sha1((key + GUID).encode()).digest()).decode()
-        self._stream.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                              f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
+        head = self.until(b"\r\n\r\n").decode()
+        fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)
+        fields = {name.lower(): value for name, value in fields.items()}
+        assert fields["upgrade"].lower() == "websocket"
+        accept = base64.b64encode(hashlib.sha1((fields["sec-websocket-key"] + GUID).encode()).digest()).decode()
+        self.connection.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                 f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
 
     def messages(self):
         """Each message of the client, whole and decoded; those that are no JSON as bytes."""
         content = b""
         while True:
-            first, second = self._read(2)
-            size = second & 127
-            if size == 126:
-                size = struct.unpack(">H", self._read(2))[0]
-            elif size == 127:
-                size = struct.unpack(">Q", self._read(8))[0]
-            mask = self._read(4) if second & 128 else bytes(4)
-            part = self._read(size)
-            part = bytes(byte ^ mask[at & 3] for at, byte in enumerate(part))
+            first, part = self.frame(is_masked=True)
             opcode = first & 15
-            if opcode == 8:
+            if opcode == CLOSE:
                 return
-            if opcode == 9:
-                self._write(10, part)
+            if opcode == PING:
+                self._write(PONG, part)
                 continue
             content += part
             if first & 128:

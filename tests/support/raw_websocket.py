@@ -1,59 +1,88 @@
-"""A WebSocket over a Unix socket whose frames a test writes by hand: nothing is sent or read by itself."""
+"""WebSockets whose frames a test writes by hand: nothing is sent or read by itself."""
 
 import socket
 import struct
 
-TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 SECONDS = 60
+MASK = b"\x01\x02\x03\x04"
 
 
-def frame(payload, opcode=TEXT, length=None):
+def masked(payload, mask=MASK):
+    """Or unmasked."""
+    whole = (mask * (len(payload) // 4 + 1))[:len(payload)]
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(whole, "big")).to_bytes(len(payload), "big")
+
+
+def frame(payload=b"", opcode=TEXT, length=None, fin=True, has_mask=True, reserved=0):
     """A client's; `length` is the number of bytes that it says it has."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = len(payload) if length is None else length
-    head = bytes([0x80 | opcode])
-    head += bytes([0x80 | size]) if size < 126 else \
-        struct.pack(">BH", 0xfe, size) if size < 65536 else struct.pack(">BQ", 0xff, size)
-    return head + bytes(4) + payload
+    bit = 0x80 if has_mask else 0
+    head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
+    head += bytes([bit | size]) if size < 126 else \
+        struct.pack(">BH", bit | 126, size) if size < 65536 else struct.pack(">BQ", bit | 127, size)
+    return head + (MASK + masked(payload) if has_mask else payload)
 
 
-class RawWebSocket:
+class Reader:
+    """Takes from a socket what a test wants to see."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.bytes = b""
+
+    def more(self):
+        data = self.connection.recv(1 << 16)
+        self.bytes += data
+        return bool(data)
+
+    def exactly(self, count):
+        while len(self.bytes) < count:
+            if not self.more():
+                raise EOFError(f"the connection ended after {self.bytes[:1000]!r}")
+        taken, self.bytes = self.bytes[:count], self.bytes[count:]
+        return taken
+
+    def until(self, end):
+        while end not in self.bytes:
+            if not self.more():
+                raise EOFError(f"the connection ended after {self.bytes[:1000]!r}")
+        return self.exactly(self.bytes.index(end) + len(end))
+
+    def frame(self, is_masked):
+        """Opcode with FIN, payload. Clients mask, a server masks nothing."""
+        first, second = self.exactly(2)
+        assert (second & 0x80 != 0) == is_masked
+        size = second & 0x7F
+        if size >= 126:
+            size = int.from_bytes(self.exactly(2 if size == 126 else 8), "big")
+        mask = self.exactly(4) if is_masked else None
+        payload = self.exactly(size)
+        return first, masked(payload, mask) if is_masked else payload
+
+
+class RawWebSocket(Reader):
+    """Over a Unix socket."""
+
     name = "raw websocket"
 
     def __init__(self, peer):
         self.socket = socket.socket(socket.AF_UNIX)
+        super().__init__(self.socket)
         self.socket.settimeout(SECONDS)
         self.socket.connect(str(peer.socket_path("ws+unix")))
         self.socket.sendall(b"GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
-        self.bytes = b""
-        while b"\r\n\r\n" not in self.bytes:
-            self._more()
-        head, _, self.bytes = self.bytes.partition(b"\r\n\r\n")
+        head = self.until(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 101"), head
-
-    def _more(self):
-        data = self.socket.recv(1 << 16)
-        if data == b"":
-            raise EOFError
-        self.bytes += data
-
-    def _exactly(self, count):
-        while len(self.bytes) < count:
-            self._more()
-        taken, self.bytes = self.bytes[:count], self.bytes[count:]
-        return taken
 
     def send(self, payload, opcode=TEXT):
         self.socket.sendall(frame(payload, opcode))
 
     def receive_frame(self):
-        first, size = self._exactly(2)
-        if size == 126:
-            size, = struct.unpack(">H", self._exactly(2))
-        elif size == 127:
-            size, = struct.unpack(">Q", self._exactly(8))
-        return first & 15, self._exactly(size)
+        first, payload = self.frame(is_masked=False)
+        return first & 15, payload
 
     def receive(self):
         opcode, payload = self.receive_frame()

@@ -11,13 +11,14 @@ import time
 import unittest
 import unittest.mock
 
+from support import raw_websocket
+from support.raw_websocket import CLOSE, TEXT
+
 SECONDS = 60  # far more than anything here takes: a test that waits so long has failed
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
              "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
 COMPLAINTS = re.compile(r"Sanitizer|runtime error:")
-
-CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class Stub:
@@ -108,31 +109,7 @@ def post(body, **fields):
     return request("POST /rpc", {"Content-Type": "application/json", "Content-Length": len(body)}, body, **fields)
 
 
-class Reader:
-    """Takes from a socket what a test wants to see."""
-
-    def __init__(self, connection):
-        self.connection = connection
-        self.bytes = b""
-
-    def more(self):
-        data = self.connection.recv(65536)
-        self.bytes += data
-        return bool(data)
-
-    def exactly(self, count):
-        while len(self.bytes) < count:
-            if not self.more():
-                raise EOFError(f"the connection ended after {self.bytes!r}")
-        taken, self.bytes = self.bytes[:count], self.bytes[count:]
-        return taken
-
-    def until(self, end):
-        while end not in self.bytes:
-            if not self.more():
-                raise EOFError(f"the connection ended after {self.bytes!r}")
-        return self.exactly(self.bytes.index(end) + len(end))
-
+class Reader(raw_websocket.Reader):
     def response(self, has_body=True):
         """Status, fields in lower case, body."""
         head = self.until(b"\r\n\r\n").decode()
@@ -160,21 +137,8 @@ class Reader:
 # --- WebSocket, by hand ---
 
 
-def frame(opcode, payload=b"", fin=True, masked=True, reserved=0, length=None):
-    if isinstance(payload, str):
-        payload = payload.encode()
-    size = len(payload) if length is None else length
-    mask = b"\x01\x02\x03\x04" if masked else b""
-    bit = 0x80 if masked else 0
-    head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
-    if size < 126:
-        head += bytes([bit | size])
-    elif size < 65536:
-        head += struct.pack(">BH", bit | 126, size)
-    else:
-        head += struct.pack(">BQ", bit | 127, size)
-    data = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload)) if masked else payload
-    return head + mask + data
+def frame(opcode, payload=b"", **more):
+    return raw_websocket.frame(payload, opcode, **more)
 
 
 class WebSocket(Reader):
@@ -199,14 +163,7 @@ class WebSocket(Reader):
 
     def receive(self):
         """Opcode with FIN, payload."""
-        first, second = self.exactly(2)
-        assert second & 0x80 == 0, "a server masks nothing"
-        size = second
-        if size == 126:
-            size, = struct.unpack(">H", self.exactly(2))
-        elif size == 127:
-            size, = struct.unpack(">Q", self.exactly(8))
-        return first, self.exactly(size)
+        return self.frame(is_masked=False)
 
     def receive_text(self):
         first, payload = self.receive()

@@ -7,9 +7,10 @@ import socket
 import struct
 import time
 
-from stub import (CLOSE, HANDSHAKE, KEY, PONG, SECONDS, TEXT, Reader, StubTest, WebSocket, frame, post, request)
+from stub import HANDSHAKE, KEY, SECONDS, Reader, StubTest, WebSocket, frame, post, request
 from support import shm
 from support.peer import eventually
+from support.raw_websocket import CLOSE, PONG, TEXT
 
 COUNT = 12
 

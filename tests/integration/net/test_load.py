@@ -9,9 +9,9 @@ import unittest
 
 import zmq
 
-from stub import (CLOSE, CONTINUATION, PING, PONG, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post,
-                  request)
+from stub import SECONDS, Reader, Stub, StubTest, WebSocket, frame, post, request
 from support.peer import eventually
+from support.raw_websocket import CLOSE, CONTINUATION, PING, PONG, TEXT
 
 RESERVED = 2  # threads that serve control and metadata alone, beside the crew
 

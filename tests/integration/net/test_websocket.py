@@ -8,7 +8,8 @@ import time
 
 import websockets
 
-from stub import (BINARY, CLOSE, HANDSHAKE, PING, PONG, TEXT, Reader, StubTest, WebSocket, frame, post, request)
+from stub import HANDSHAKE, Reader, StubTest, WebSocket, frame, post, request
+from support.raw_websocket import BINARY, CLOSE, PING, PONG, TEXT
 
 ID = "11111111-2222-3333-4444-555555555555"
 
@@ -168,7 +169,7 @@ class Frames(StubTest):
 
     def test_what_ends_the_connection(self):
         for name, number, *frames in (
-                ("no mask", 1002, frame(TEXT, "a", masked=False)), ("a reserved bit", 1002, frame(TEXT, "a", reserved=4)),
+                ("no mask", 1002, frame(TEXT, "a", has_mask=False)), ("a reserved bit", 1002, frame(TEXT, "a", reserved=4)),
                 ("binary", 1003, frame(BINARY, "a")), ("an unknown opcode", 1002, frame(3, "a")),
                 ("a continuation of nothing", 1002, frame(0, "a")),
                 ("a message in a message", 1002, frame(TEXT, "a", fin=False), frame(TEXT, "b")),
