@@ -26,6 +26,7 @@
  */
 #include "base/log.h"
 #include "net/server.h"
+#include "tests/unit/net/stub_service.h"
 
 #include <openssl/crypto.h>
 #include <pthread.h>
@@ -37,66 +38,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static _Atomic int thread_count;
+enum { THREADS_MAX = 100000 };
+
+static struct stub stub; /* gives the threads */
 static _Atomic int opened_count;
 static _Atomic int closed_count;
 static _Atomic int inside_count;
 static _Atomic int release_count;
 static _Atomic bool is_over;
 
-struct rpc_worker {
-  _Atomic bool is_exiting;
-};
-
 struct rpc_client {
   enum op_channel channel;
   bool keeps;
   char peer_id[UUID_TEXT_LENGTH + 1];
 };
-
-/* --- threads --- */
-
-struct thread_start {
-  void (*run)(void *argument, struct rpc_worker *worker);
-  void *argument;
-};
-
-static void *thread_main(void *argument)
-{
-  struct thread_start start = *(struct thread_start *)argument;
-  free(argument);
-  struct rpc_worker worker = {false};
-  start.run(start.argument, &worker);
-  atomic_fetch_sub(&thread_count, 1);
-  return NULL;
-}
-
-static enum jp_status spawn(void *context, const char *name,
-                            void (*run)(void *argument, struct rpc_worker *worker), void *argument,
-                            struct jp_error *error)
-{
-  (void)context;
-  (void)name;
-  struct thread_start *start = malloc(sizeof *start);
-  if (start == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory");
-  *start = (struct thread_start){run, argument};
-  atomic_fetch_add(&thread_count, 1);
-  pthread_t id;
-  if (pthread_create(&id, NULL, thread_main, start) == 0) {
-    pthread_detach(id);
-    return JP_OK;
-  }
-  atomic_fetch_sub(&thread_count, 1);
-  free(start);
-  return jp_fail(error, JP_IO, "no thread");
-}
-
-static bool is_exiting(void *context, struct rpc_worker *worker)
-{
-  (void)context;
-  return atomic_load(&worker->is_exiting);
-}
 
 /* --- clients --- */
 
@@ -289,7 +244,7 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     return RPC_REPLY;
   }
   if (text_equal(message, TEXT("exit"))) {
-    atomic_store(&worker->is_exiting, true);
+    atomic_store(&((struct stub_worker *)(void *)worker)->is_exiting, true);
     atomic_fetch_add(&inside_count, 1);
     for (;;)
       pause();
@@ -301,7 +256,7 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   if (text_equal(message, TEXT("who")))
     describe_client(client, out);
   else if (text_equal(message, TEXT("threads")))
-    buffer_printf(out, "%d", atomic_load(&thread_count));
+    buffer_printf(out, "%d", atomic_load(&stub.threads));
   else
     buffer_append_text(out, message);
   return RPC_REPLY;
@@ -403,11 +358,6 @@ static int fail(const struct jp_error *error)
 
 int main(int argc, char **argv)
 {
-  static struct rpc_service service = {.spawn = spawn,
-                                       .is_exiting = is_exiting,
-                                       .client_open = client_open,
-                                       .client_close = client_close,
-                                       .codecs = own_codecs};
   /* Detached threads may still be ending when the process ends: at exit, OpenSSL would forget what it holds
      for them, and LeakSanitizer would find it. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
@@ -415,6 +365,11 @@ int main(int argc, char **argv)
   pthread_t release_taker;
   if (!start_taking_releases(&release_taker))
     return 1;
+  static struct rpc_service service;
+  stub_open(&stub, THREADS_MAX, &service);
+  service.codecs = own_codecs;
+  service.client_open = client_open;
+  service.client_close = client_close;
   struct net_config config;
   net_config_defaults(&config);
   config.json.count = 1;

@@ -52,8 +52,7 @@ static void stub_set_waits(void *context, struct rpc_worker *worker, const struc
 static bool stub_is_exiting(void *context, struct rpc_worker *worker)
 {
   (void)context;
-  (void)worker;
-  return false;
+  return atomic_load(&((struct stub_worker *)(void *)worker)->is_exiting);
 }
 
 static bool is_open(void *state)

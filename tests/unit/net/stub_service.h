@@ -14,6 +14,7 @@ enum { STUB_WAITING_MAX = 64 };
 /* What the stub's struct rpc_worker is. */
 struct stub_worker {
   struct rpc_waits waits;
+  _Atomic bool is_exiting; /* as in System.exit: it never comes back */
 };
 
 struct stub {
