@@ -273,6 +273,12 @@ void duplex_expect(int fd, const char *text)
   assert_string_equal(got, text);
 }
 
+void duplex_expect_texts(int fd, const char *const *texts)
+{
+  for (; *texts != NULL; texts++)
+    duplex_expect(fd, *texts);
+}
+
 unsigned duplex_expect_call(int fd)
 {
   char got[256];
@@ -295,11 +301,21 @@ unsigned duplex_spawn(int fd)
   return number;
 }
 
-void duplex_answer(int fd, unsigned number, const char *text)
+static void send_of(int fd, char kind, unsigned number, const char *text)
 {
   char message[100];
-  snprintf(message, sizeof message, "#%u %s", number, text);
+  snprintf(message, sizeof message, "%c%u %s", kind, number, text);
   duplex_send(fd, message);
+}
+
+void duplex_nest(int fd, unsigned number, const char *text)
+{
+  send_of(fd, '@', number, text);
+}
+
+void duplex_answer(int fd, unsigned number, const char *text)
+{
+  send_of(fd, '#', number, text);
 }
 
 void duplex_expect_end(int fd)

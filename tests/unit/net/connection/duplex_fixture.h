@@ -46,10 +46,14 @@ void duplex_send(int fd, const char *text);
 /* A frame that no client sends. */
 void duplex_send_nonsense(int fd);
 /* Several messages in one write; NULL-terminated. */
+#define DUPLEX_SEND_TOGETHER(fd, ...) duplex_send_together((fd), (const char *const[]){__VA_ARGS__, NULL})
 void duplex_send_together(int fd, const char *const *texts);
 /* The next message, into a buffer of the caller's; false: the connection has ended. */
 bool duplex_receive(int fd, char text[256]);
 void duplex_expect(int fd, const char *text);
+/* These one after the other. */
+#define DUPLEX_EXPECT(fd, ...) duplex_expect_texts((fd), (const char *const[]){__VA_ARGS__, NULL})
+void duplex_expect_texts(int fd, const char *const *texts);
 static inline void duplex_ask(int fd, const char *text, const char *answer)
 {
   duplex_send(fd, text);
@@ -57,6 +61,14 @@ static inline void duplex_ask(int fd, const char *text, const char *answer)
 }
 /* The next message is a call: its number. */
 unsigned duplex_expect_call(int fd);
+/* Asks for one on the thread that serves: its number. */
+static inline unsigned duplex_call(int fd)
+{
+  duplex_send(fd, "call 1");
+  return duplex_expect_call(fd);
+}
+/* A request that is nested in a call. */
+void duplex_nest(int fd, unsigned number, const char *text);
 /* Spawns a thread that calls: the number of its call, which may come before the answer. */
 unsigned duplex_spawn(int fd);
 void duplex_answer(int fd, unsigned number, const char *text);

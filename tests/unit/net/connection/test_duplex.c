@@ -65,36 +65,10 @@ static void wait_until(const _Atomic int *value, int wanted)
 /* 0: of the thread that serves; 1: of another one. */
 static unsigned begin_call(int fd, int kind)
 {
-  if (kind == 1)
-    return duplex_spawn(fd);
-  duplex_send(fd, "call 1");
-  return duplex_expect_call(fd);
+  return kind == 1 ? duplex_spawn(fd) : duplex_call(fd);
 }
 
 /* --- a call --- */
-
-DUPLEX_TEST(a_thread_of_the_application_is_answered_between_requests, one_thread)
-{
-  int fd = duplex_connect_open(f);
-  for (int i = 0; i < 50; i++) {
-    char text[20];
-    snprintf(text, sizeof text, "joined %d", i);
-    duplex_answer(fd, duplex_spawn(fd), text + 7);
-    duplex_ask(fd, "join", text);
-  }
-}
-
-/* The only member is inside the service: the watcher reads. */
-DUPLEX_TEST(it_is_answered_while_a_request_waits_for_it, one_thread)
-{
-  int fd = duplex_connect_open(f);
-  unsigned number = duplex_spawn(fd);
-  duplex_send(fd, "join");
-  wait_until(&f->s.inside_join, 1);
-  duplex_answer(fd, number, "it");
-  duplex_expect(fd, "joined it");
-}
-UNIT_TEST_ALSO(it_is_answered_while_a_request_waits_for_it, two_threads, close_fixture)
 
 /* What is in the buffers already brings no event. */
 DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
@@ -102,12 +76,8 @@ DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
   int fd = duplex_connect_open(f);
   char answer[40];
   snprintf(answer, sizeof answer, "#%u same", duplex_spawn(fd));
-  const char *const together[] = {"first", "join", "second", answer, "third", NULL};
-  duplex_send_together(fd, together);
-  duplex_expect(fd, "first");
-  duplex_expect(fd, "joined same");
-  duplex_expect(fd, "second");
-  duplex_expect(fd, "third");
+  DUPLEX_SEND_TOGETHER(fd, "first", "join", "second", answer, "third");
+  DUPLEX_EXPECT(fd, "first", "joined same", "second", "third");
 }
 UNIT_TEST_ALSO(an_answer_that_came_with_the_request_is_found, two_threads, close_fixture)
 
@@ -129,8 +99,7 @@ DUPLEX_TEST(an_answer_behind_a_request_without_a_member_is_found, one_thread)
 DUPLEX_TEST(requests_behind_one_that_waits_keep_their_order, some_threads)
 {
   int fd = duplex_connect(f);
-  duplex_send(fd, "call 1");
-  unsigned number = duplex_expect_call(fd);
+  unsigned number = duplex_call(fd);
   char text[20];
   for (int i = 0; i < 200; i++) {
     snprintf(text, sizeof text, "echo %d", i);
@@ -147,8 +116,7 @@ DUPLEX_TEST(requests_behind_one_that_waits_keep_their_order, some_threads)
 DUPLEX_TEST(requests_that_are_too_many_are_refused_at_once, some_threads)
 {
   int fd = duplex_connect(f);
-  duplex_send(fd, "call 1");
-  unsigned number = duplex_expect_call(fd);
+  unsigned number = duplex_call(fd);
   for (int i = 0; i < 1005; i++)
     duplex_send(fd, "echo");
   char text[256];
@@ -189,8 +157,7 @@ DUPLEX_TEST(the_service_hears_of_messages_that_are_refused, soon_busy)
   duplex_answer(fd, number, "x");
   duplex_expect(fd, "joined x");
   assert_int_equal(count_calls(f), 0);
-  duplex_send(other, "call 1");
-  duplex_answer(other, duplex_expect_call(other), "y");
+  duplex_answer(other, duplex_call(other), "y");
   duplex_expect(other, "got y");
   int last = duplex_connect(f);
   crew_refuse_all(f->crew);
@@ -202,16 +169,14 @@ DUPLEX_TEST(the_service_hears_of_messages_that_are_refused, soon_busy)
 DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
 {
   int fd = duplex_connect(f);
-  char text[40];
   unsigned numbers[20];
   duplex_send(fd, "call 1");
   for (int depth = 0; depth < 20; depth++) {
     numbers[depth] = duplex_expect_call(fd);
-    snprintf(text, sizeof text, "@%u echo", numbers[depth]);
-    duplex_ask(fd, text, "nested echo");
-    snprintf(text, sizeof text, "@%u call 1", numbers[depth]);
+    duplex_nest(fd, numbers[depth], "echo");
+    duplex_expect(fd, "nested echo");
     if (depth < 19)
-      duplex_send(fd, text);
+      duplex_nest(fd, numbers[depth], "call 1");
   }
   for (int depth = 19; depth >= 0; depth--) {
     duplex_answer(fd, numbers[depth], "up");
@@ -223,13 +188,11 @@ DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
 DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
 {
   int fd = duplex_connect(f);
-  duplex_send(fd, "call 1");
-  unsigned number = duplex_expect_call(fd);
+  unsigned number = duplex_call(fd);
   duplex_send(fd, "echo behind");
   duplex_ask(fd, "@999 echo", "no call 999");
   duplex_answer(fd, number, "up");
-  duplex_expect(fd, "got up");
-  duplex_expect(fd, "echo behind");
+  DUPLEX_EXPECT(fd, "got up", "echo behind");
   duplex_ask(fd, "@999 echo", "no call 999");
 }
 
@@ -237,11 +200,8 @@ DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
 DUPLEX_TEST(others_are_answered_while_a_nested_request_runs, one_thread)
 {
   int fd = duplex_connect_open(f);
-  char text[40];
-  duplex_send(fd, "call 1");
-  unsigned outer = duplex_expect_call(fd);
-  snprintf(text, sizeof text, "@%u spawn", outer);
-  duplex_send(fd, text);
+  unsigned outer = duplex_call(fd);
+  duplex_nest(fd, outer, "spawn");
   char got[256];
   unsigned inner = 0;
   for (int i = 0; i < 2; i++) { /* in any order */
@@ -249,8 +209,7 @@ DUPLEX_TEST(others_are_answered_while_a_nested_request_runs, one_thread)
     if (sscanf(got, "call %u", &inner) != 1)
       assert_string_equal(got, "nested spawned");
   }
-  snprintf(text, sizeof text, "@%u join", outer);
-  duplex_send(fd, text);
+  duplex_nest(fd, outer, "join");
   wait_until(&f->s.inside_join, 1);
   duplex_answer(fd, inner, "inner");
   duplex_expect(fd, "nested joined inner");
@@ -269,8 +228,7 @@ DUPLEX_TEST(a_late_second_or_wrong_answer_is_dropped, some_threads)
   duplex_expect(fd, "timeout");
   duplex_answer(fd, number, "late");
   duplex_answer(fd, number + 1000, "wrong");
-  duplex_send(fd, "call 1");
-  number = duplex_expect_call(fd);
+  number = duplex_call(fd);
   duplex_answer(fd, number, "right");
   duplex_answer(fd, number, "twice");
   duplex_expect(fd, "got right");
@@ -305,12 +263,10 @@ DUPLEX_TEST(a_close_frame_ends_calls_and_follows_the_answers, some_threads)
     skip();
   static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
   int fd = duplex_connect_open(f);
-  duplex_send(fd, "call 1");
-  duplex_expect_call(fd);
+  duplex_call(fd);
   duplex_send(fd, "echo");
   assert_int_equal(send(fd, close_frame, sizeof close_frame, 0), (ssize_t)sizeof close_frame);
-  duplex_expect(fd, "gone");
-  duplex_expect(fd, "echo");
+  DUPLEX_EXPECT(fd, "gone", "echo");
   char text[256];
   assert_false(duplex_receive(fd, text));
 }
@@ -318,8 +274,7 @@ DUPLEX_TEST(a_close_frame_ends_calls_and_follows_the_answers, some_threads)
 DUPLEX_TEST(a_frame_that_is_none_ends_calls, some_threads)
 {
   int fd = duplex_connect_open(f);
-  duplex_send(fd, "call 1");
-  duplex_expect_call(fd);
+  duplex_call(fd);
   duplex_send_nonsense(fd);
   duplex_expect(fd, "gone");
   duplex_expect_end(fd);
@@ -332,8 +287,7 @@ DUPLEX_TEST(a_ping_is_answered_meanwhile, some_threads)
     skip();
   static const unsigned char ping[] = {0x89, 0x80, 0, 0, 0, 0};
   int fd = duplex_connect_open(f);
-  duplex_send(fd, "call 1");
-  unsigned number = duplex_expect_call(fd);
+  unsigned number = duplex_call(fd);
   unsigned char pong[2];
   assert_int_equal(send(fd, ping, sizeof ping, 0), (ssize_t)sizeof ping);
   assert_int_equal(recv(fd, pong, sizeof pong, MSG_WAITALL), 2);
@@ -362,17 +316,11 @@ DUPLEX_TEST(a_name_is_told_beside_a_request_that_lasts, one_thread)
 {
   int fd = begin_block(f, "block");
   duplex_ask(fd, "name", "named");
-  const char *const together[] = {"first", "name", "second", "name", "open", NULL};
-  duplex_send_together(fd, together);
-  duplex_expect(fd, "named");
-  duplex_expect(fd, "named");
+  DUPLEX_SEND_TOGETHER(fd, "first", "name", "second", "name", "open");
+  DUPLEX_EXPECT(fd, "named", "named");
   stub_let_go(&f->s.stub);
-  duplex_expect(fd, "block");
-  duplex_expect(fd, "first");
-  duplex_expect(fd, "second");
-  duplex_expect(fd, "opened");
-  duplex_send(fd, "call 1");
-  duplex_answer(fd, duplex_expect_call(fd), "x");
+  DUPLEX_EXPECT(fd, "block", "first", "second", "opened");
+  duplex_answer(fd, duplex_call(fd), "x");
   duplex_expect(fd, "got x");
 }
 UNIT_TEST_ALSO(a_name_is_told_beside_a_request_that_lasts, two_threads, close_fixture)
@@ -381,13 +329,10 @@ UNIT_TEST_ALSO(a_name_is_told_beside_a_request_that_lasts, two_threads, close_fi
 DUPLEX_TEST(a_name_that_came_with_the_request_is_told, one_thread)
 {
   int fd = duplex_connect(f);
-  const char *const together[] = {"zero", "block", "first", "name", NULL};
-  duplex_send_together(fd, together);
-  duplex_expect(fd, "zero");
-  duplex_expect(fd, "named");
+  DUPLEX_SEND_TOGETHER(fd, "zero", "block", "first", "name");
+  DUPLEX_EXPECT(fd, "zero", "named");
   stub_let_go(&f->s.stub);
-  duplex_expect(fd, "block");
-  duplex_expect(fd, "first");
+  DUPLEX_EXPECT(fd, "block", "first");
 }
 
 enum { TOGETHER = 20 };
@@ -424,8 +369,7 @@ DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threa
     int fd = duplex_connect(f);
     if (reads) {
       atomic_store(&f->s.may_leave, false);
-      const char *const together[] = {"stay 0", "wait", "name", NULL};
-      duplex_send_together(fd, together);
+      DUPLEX_SEND_TOGETHER(fd, "stay 0", "wait", "name");
       duplex_expect(fd, "named");
       atomic_store(&f->s.may_leave, true);
       duplex_expect(fd, "left");
@@ -458,8 +402,7 @@ DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others, 
   duplex_send(fd, "wait and call");
   for (int i = 0; i < MANY; i += TOGETHER)
     send_numbers(fd, i);
-  duplex_expect(fd, "call");
-  duplex_expect(fd, "reads");
+  DUPLEX_EXPECT(fd, "call", "reads");
   expect_numbers(fd, MANY);
 }
 
@@ -473,14 +416,11 @@ DUPLEX_TEST(a_call_opens_while_input_is_read_ahead, one_thread)
   duplex_send(fd, "echo");
   atomic_store(&f->s.may_leave, true);
   unsigned number = duplex_expect_call(fd);
-  char nested[40];
-  snprintf(nested, sizeof nested, "@%u deep", number);
-  duplex_send(fd, nested);
+  duplex_nest(fd, number, "deep");
   duplex_expect(fd, "nested deep");
   duplex_ask(fd, "name", "named");
   duplex_answer(fd, number, "it");
-  duplex_expect(fd, "got it");
-  duplex_expect(fd, "echo");
+  DUPLEX_EXPECT(fd, "got it", "echo");
 }
 UNIT_TEST_ALSO(a_call_opens_while_input_is_read_ahead, two_threads, close_fixture)
 
@@ -524,8 +464,7 @@ DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
   static const unsigned char half_frame[] = {0x81, 0x85, 0, 0, 0, 0, 'h', 'a'};
   for (int i = 0; i < 3; i++) {
     int fd = begin_block(f, "block");
-    const char *const together[] = {"first", "name", NULL};
-    duplex_send_together(fd, together);
+    DUPLEX_SEND_TOGETHER(fd, "first", "name");
     if (i == 0)
       assert_int_equal(send(fd, close_frame, sizeof close_frame, 0), (ssize_t)sizeof close_frame);
     else if (i == 1)
@@ -535,8 +474,7 @@ DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
     duplex_expect(fd, "named");
     usleep(50000);
     stub_let_go(&f->s.stub);
-    duplex_expect(fd, "block");
-    duplex_expect(fd, "first");
+    DUPLEX_EXPECT(fd, "block", "first");
     duplex_expect_end(fd);
     reopen(f);
   }
@@ -556,8 +494,7 @@ DUPLEX_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go, some_threads)
 DUPLEX_TEST(a_request_that_lasts_ends_with_the_peer, some_threads)
 {
   int fd = begin_block(f, "block");
-  const char *const together[] = {"first", "name", NULL};
-  duplex_send_together(fd, together);
+  DUPLEX_SEND_TOGETHER(fd, "first", "name");
   duplex_expect(fd, "named");
   duplex_fixture_drain(f, 0);
   duplex_expect(fd, "the peer is shutting down");

@@ -65,12 +65,10 @@ static void answer_all(struct client *client)
 
 static void nest_in_each(struct client *client)
 {
-  char text[TEXT_MAX];
   ask_for_calls(client, CALLS);
   for (unsigned i = 0; i < CALLS; i++) {
     unsigned call = duplex_expect_call(client->fd);
-    snprintf(text, sizeof text, "@%u call 1", call);
-    duplex_send(client->fd, text);
+    duplex_nest(client->fd, call, "call 1");
     answer_as_oneself(client, duplex_expect_call(client->fd));
     expect_own_answer(client, "nested got");
     answer_as_oneself(client, call);
@@ -102,14 +100,18 @@ static void hear_events(struct client *client)
   }
 }
 
+static void vanish_read_ahead(struct client *client)
+{
+  DUPLEX_SEND_TOGETHER(client->fd, "nap", "name", "echo", "nap", "name", "last");
+}
+
 /* Requests that others read ahead; the names come before their answers. */
 static void be_read_ahead(struct client *client)
 {
-  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
   static const char *const in_order[] = {"nap", "echo", "nap", "last"};
   unsigned names = 0;
   unsigned others = 0;
-  duplex_send_together(client->fd, together);
+  vanish_read_ahead(client);
   while (names + others < 6) {
     char text[TEXT_MAX];
     assert_true(duplex_receive(client->fd, text));
@@ -118,12 +120,6 @@ static void be_read_ahead(struct client *client)
     else
       assert_string_equal(text, in_order[others++]);
   }
-}
-
-static void vanish_read_ahead(struct client *client)
-{
-  static const char *const together[] = {"nap", "name", "echo", "nap", "name", "last", NULL};
-  duplex_send_together(client->fd, together);
 }
 
 static void vanish_unanswering(struct client *client)
@@ -140,10 +136,7 @@ static void vanish_from_a_thread(struct client *client)
 
 static void vanish_from_a_nested_call(struct client *client)
 {
-  char text[TEXT_MAX];
-  ask_for_calls(client, 1);
-  snprintf(text, sizeof text, "@%u call 1", duplex_expect_call(client->fd));
-  duplex_send(client->fd, text);
+  duplex_nest(client->fd, duplex_call(client->fd), "call 1");
   duplex_expect_call(client->fd);
 }
 

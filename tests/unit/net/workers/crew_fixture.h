@@ -8,10 +8,14 @@
 #include "stub_service.h"
 #include "tests/unit/unit.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 struct fixture {
   struct stub stub;
   struct rpc_service service;
   struct crew *crew;
+  int pair[2]; /* sockets that are connected */
   _Atomic int ticks;
   _Atomic int64_t sleep_ms;
 };
@@ -19,6 +23,7 @@ struct fixture {
 static inline void fixture_init(struct fixture *f, int thread_limit)
 {
   stub_open(&f->stub, thread_limit + RPC_LANES - 1, &f->service);
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, f->pair), 0);
   atomic_init(&f->ticks, 0);
   atomic_init(&f->sleep_ms, INT64_MAX);
 }
@@ -47,6 +52,8 @@ static inline void fixture_close(struct fixture *f)
   stub_let_go(&f->stub);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   crew_destroy(f->crew);
+  close(f->pair[0]);
+  close(f->pair[1]);
   stub_close(&f->stub);
 }
 

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* Longer than any thread is kept from its processor: a member that was given work is not taken for one that is inside. */
 enum { BUSY_MS = 2000 };
@@ -57,7 +55,6 @@ UNIT_TEST(stop_does_not_wait_longer_than_told)
 /* One event of a watched descriptor is one turn, until it is watched again. */
 struct reader {
   struct crew_source source;
-  int fd;
   _Atomic int turns;
 };
 
@@ -67,32 +64,23 @@ static void reader_turn(struct crew_source *source, struct crew_member *member)
   atomic_fetch_add(&((struct reader *)(void *)source)->turns, 1);
 }
 
-static void wait_turns(struct reader *reader, int count)
-{
-  AWAIT(atomic_load(&reader->turns) >= count);
-}
-
 CREW_TEST(an_event_is_given_once, .threads = 4, .threads_max = 4)
 {
-  int fds[2];
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
-  assert_int_equal(crew_watch(f->crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  struct reader reader = {.source.turn = reader_turn};
+  assert_int_equal(crew_watch(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   for (int i = 1; i <= 20; i++) {
-    assert_int_equal(write(fds[1], "x", 1), 1);
-    wait_turns(&reader, i);
+    assert_int_equal(write(f->pair[1], "x", 1), 1);
+    AWAIT(atomic_load(&reader.turns) >= i);
     assert_int_equal(atomic_load(&reader.turns), i);
-    assert_int_equal(crew_watch_again(f->crew, &reader.source, fds[0], i % 2 ? EPOLLOUT : EPOLLIN, NULL),
+    assert_int_equal(crew_watch_again(f->crew, &reader.source, f->pair[0], i % 2 ? EPOLLOUT : EPOLLIN, NULL),
                      JP_OK);
-    wait_turns(&reader, i + 1);
+    AWAIT(atomic_load(&reader.turns) >= i + 1);
     reader.turns = i;
     char byte;
-    assert_int_equal(read(fds[0], &byte, 1), 1);
-    assert_int_equal(crew_watch_again(f->crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+    assert_int_equal(read(f->pair[0], &byte, 1), 1);
+    assert_int_equal(crew_watch_again(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   }
   fixture_close(f);
-  close(fds[0]);
-  close(fds[1]);
 }
 
 /* A source that goes on for ever, unless others wait. */
@@ -135,11 +123,6 @@ static void start_greedy(struct fixture *f, struct greedy *greedy)
   } while (atomic_load(&greedy->ended));
 }
 
-static void wait_ended(struct greedy *greedy)
-{
-  AWAIT(atomic_load(&greedy->ended));
-}
-
 CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 1)
 {
   struct greedy greedy;
@@ -147,11 +130,11 @@ CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 
   struct job job;
   submit(f, &job, "echo");
   wait_done(f, &job);
-  wait_ended(&greedy);
+  AWAIT(atomic_load(&greedy.ended));
 
   start_greedy(f, &greedy);
   crew_refuse_all(f->crew);
-  wait_ended(&greedy);
+  AWAIT(atomic_load(&greedy.ended));
   fixture_close(f);
 }
 
@@ -160,19 +143,15 @@ CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 
 CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
 {
   struct greedy greedy;
-  int fds[2];
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
+  struct reader reader = {.source.turn = reader_turn};
   start_greedy(f, &greedy);
-  assert_int_equal(write(fds[1], "x", 1), 1);
-  assert_int_equal(crew_watch(f->crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  assert_int_equal(write(f->pair[1], "x", 1), 1);
+  assert_int_equal(crew_watch(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   for (int events = 1; !atomic_load(&greedy.ended); events++) {
-    wait_turns(&reader, events);
-    assert_int_equal(crew_watch_again(f->crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+    AWAIT(atomic_load(&reader.turns) >= events);
+    assert_int_equal(crew_watch_again(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   }
   fixture_close(f);
-  close(fds[0]);
-  close(fds[1]);
 }
 
 /* A source that stays once it was answered, and submits itself again: the member that it leaves mostly takes
@@ -290,17 +269,13 @@ UNIT_TEST(what_is_submitted_wakes_the_watcher)
 
 CREW_TEST(an_event_wakes_the_watcher, SLEEPY(1, 2))
 {
-  int fds[2];
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
-  assert_int_equal(crew_watch(f->crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  struct reader reader = {.source.turn = reader_turn};
+  assert_int_equal(crew_watch(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   wait_asleep(f);
   int before = atomic_load(&f->ticks);
-  assert_int_equal(write(fds[1], "x", 1), 1);
+  assert_int_equal(write(f->pair[1], "x", 1), 1);
   AWAIT(atomic_load(&f->ticks) != before);
   fixture_close(f);
-  close(fds[0]);
-  close(fds[1]);
 }
 
 /* One of two is inside and nothing else happens: the watcher sleeps, and wakes for the end of the call. */
@@ -389,21 +364,11 @@ struct meanwhile_job {
   struct job job; /* first: a source is its job */
   int fd;
   bool is_at_end;
-  int begun;
-  int ended;
-  int taken;
 };
 
-static void meanwhile_begin(struct crew_source *source, struct crew_member *member)
+static void meanwhile_begins_or_ends(struct crew_source *source, struct crew_member *member)
 {
-  (void)member;
-  ((struct meanwhile_job *)(void *)source)->begun++;
-}
-
-static void meanwhile_end(struct crew_source *source, struct crew_member *member)
-{
-  (void)member;
-  ((struct meanwhile_job *)(void *)source)->ended++;
+  (void)source, (void)member;
 }
 
 static bool meanwhile_take(struct crew_source *source, struct crew_member *member)
@@ -413,9 +378,6 @@ static bool meanwhile_take(struct crew_source *source, struct crew_member *membe
   char byte;
   ssize_t got = job->is_at_end ? 0 : recv(job->fd, &byte, 1, MSG_DONTWAIT);
   job->is_at_end = job->is_at_end || got == 0;
-  job->taken += got == 1;
-  if (got == 1 && byte == '!')
-    stub_let_go(job->job.stub);
   return got == 1;
 }
 
@@ -427,35 +389,26 @@ static bool meanwhile_sleep(struct crew_source *source, int *fd, short *events)
   return true;
 }
 
-static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begin,
-                                                .end = meanwhile_end,
+static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begins_or_ends,
+                                                .end = meanwhile_begins_or_ends,
                                                 .take = meanwhile_take,
                                                 .look = meanwhile_take,
                                                 .sleep = meanwhile_sleep};
 
-static void submit_meanwhile(struct fixture *f, struct meanwhile_job *job, int fd)
-{
-  *job = (struct meanwhile_job){
-      .job = {.source = {.turn = job_turn, .meanwhile = &MEANWHILE}, .stub = &f->stub, .message = "wait"},
-      .fd = fd};
-  crew_submit(f->crew, &job->job.source);
-}
-
 /* The end of what it reads is not the end of its wait. */
 CREW_TEST(a_member_whose_source_has_ended_is_woken_by_others, .threads = 1, .threads_max = 1)
 {
-  int fds[2];
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-  struct meanwhile_job job;
-  submit_meanwhile(f, &job, fds[0]);
+  struct meanwhile_job job = {
+      .job = {.source = {.turn = job_turn, .meanwhile = &MEANWHILE}, .stub = &f->stub, .message = "wait"},
+      .fd = f->pair[0]};
+  crew_submit(f->crew, &job.job.source);
   stub_wait_inside(&f->stub, 1);
-  close(fds[1]);
+  shutdown(f->pair[1], SHUT_WR);
   usleep(10000);
   assert_false(job.job.done);
   stub_let_go(&f->stub);
   wait_done(f, &job.job);
   fixture_close(f);
-  close(fds[0]);
 }
 
 /* The wake may come before, in or after each step of the wait. */
