@@ -14,6 +14,8 @@ struct pair {
   struct ring_reader peer_in;
   struct ring_writer client_out;
   struct ring_reader client_in;
+  struct ring_side *client; /* words of the control page, as a hostile client writes them */
+  struct ring_side *peer;
 };
 
 static inline void pair_open(struct pair *pair, size_t ring_size)
@@ -25,6 +27,8 @@ static inline void pair_open(struct pair *pair, size_t ring_size)
   close(fd);
   ring_region_open_peer(&pair->peer_region, &pair->peer_out, &pair->peer_in);
   ring_region_open_client(&pair->client_region, &pair->client_out, &pair->client_in);
+  pair->client = &pair->client_region.control->client;
+  pair->peer = &pair->client_region.control->peer;
 }
 
 static inline void pair_close(struct pair *pair)
@@ -32,6 +36,18 @@ static inline void pair_close(struct pair *pair)
   ring_region_unmap(&pair->client_region);
   ring_region_unmap(&pair->peer_region);
 }
+
+/* A test of a pair with rings of this size. */
+#define PAIR_TEST(name, size)                                                                                \
+  static void name##_of(struct pair *pair);                                                                  \
+  UNIT_TEST(name)                                                                                            \
+  {                                                                                                          \
+    struct pair pair;                                                                                        \
+    pair_open(&pair, size);                                                                                  \
+    name##_of(&pair);                                                                                        \
+    pair_close(&pair);                                                                                       \
+  }                                                                                                          \
+  static void name##_of(struct pair *pair)
 
 /* Sends one JSON message that has room; returns what ring_writer_publish said. */
 static inline bool pair_send(struct ring_writer *writer, struct text payload)

@@ -30,31 +30,26 @@ UNIT_TEST(wraps_around)
 }
 
 /* A position that passes 2^64 is one like others. */
-UNIT_TEST(positions_may_pass_their_end)
+PAIR_TEST(positions_may_pass_their_end, RING_SIZE_MIN)
 {
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
   uint64_t begin = UINT64_MAX - 4095;
-  struct ring_side *client = pair.client_out.mine;
-  struct ring_side *peer = pair.peer_in.mine;
+  struct ring_side *client = pair->client_out.mine;
+  struct ring_side *peer = pair->peer_in.mine;
   client->written = begin;
   peer->taken = begin;
-  pair.client_out.position = pair.client_out.published = pair.client_out.taken = begin;
-  pair.client_out.home_look = begin;
-  pair.peer_in.position = pair.peer_in.published = pair.peer_in.written = begin;
+  pair->client_out.position = pair->client_out.published = pair->client_out.taken = begin;
+  pair->client_out.home_look = begin;
+  pair->peer_in.position = pair->peer_in.published = pair->peer_in.written = begin;
   for (int i = 0; i < 1000; i++) {
-    pair_send(&pair.client_out, TEXT("0123456789"));
-    pair_receive(&pair.peer_in, TEXT("0123456789"));
+    pair_send(&pair->client_out, TEXT("0123456789"));
+    pair_receive(&pair->peer_in, TEXT("0123456789"));
   }
-  assert_int_equal(pair.client_out.position, begin + 24000);
-  pair_close(&pair);
+  assert_int_equal(pair->client_out.position, begin + 24000);
 }
 
 /* A message of many times the ring's size, in pieces of all lengths; a frame behind it. */
-UNIT_TEST(carries_what_is_longer_than_the_ring)
+PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
 {
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
   size_t length = 100003;
   char *bytes = malloc(length);
   char *got = malloc(length);
@@ -64,74 +59,67 @@ UNIT_TEST(carries_what_is_longer_than_the_ring)
   buffer_init(&rest);
   unsigned pulls = 0;
   const struct ring_rope rope = {count_pull, &pulls};
-  assert_true(ring_reader_sleep(&pair.peer_in));
-  ring_write_frame(&pair.client_out, RING_JSON, (struct text){bytes, length}, &rope, &rest);
+  assert_true(ring_reader_sleep(&pair->peer_in));
+  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, length}, &rope, &rest);
   assert_int_equal(pulls, 1); /* before all of it was written */
-  ring_reader_wake(&pair.peer_in);
+  ring_reader_wake(&pair->peer_in);
   assert_int_equal(rest.len, ring_frame_size(length) - RING_SIZE_MIN);
   ring_append_frame(&rest, RING_JSON, TEXT("next"));
-  ring_writer_publish(&pair.client_out);
+  ring_writer_publish(&pair->client_out);
   uint32_t kind;
   size_t announced;
-  assert_int_equal(pair_next(&pair.peer_in, &kind, &announced), RING_FRAME);
+  assert_int_equal(pair_next(&pair->peer_in, &kind, &announced), RING_FRAME);
   assert_int_equal(announced, length);
   size_t sent = 0;
   size_t received = 0;
-  for (size_t step = 1; pair.peer_in.left > 0; step = step % 611 + 1) {
-    ring_reader_look(&pair.peer_in);
-    received += ring_read(&pair.peer_in, got + received, step);
-    ring_reader_publish(&pair.peer_in);
-    sent += ring_write(&pair.client_out, rest.data + sent, rest.len - sent);
-    ring_writer_publish(&pair.client_out);
+  for (size_t step = 1; pair->peer_in.left > 0; step = step % 611 + 1) {
+    ring_reader_look(&pair->peer_in);
+    received += ring_read(&pair->peer_in, got + received, step);
+    ring_reader_publish(&pair->peer_in);
+    sent += ring_write(&pair->client_out, rest.data + sent, rest.len - sent);
+    ring_writer_publish(&pair->client_out);
   }
   assert_int_equal(received, length);
   assert_memory_equal(got, bytes, length);
-  pair_receive(&pair.peer_in, TEXT("next"));
+  pair_receive(&pair->peer_in, TEXT("next"));
   assert_int_equal(sent, rest.len);
   buffer_fini(&rest);
   free(got);
   free(bytes);
-  pair_close(&pair);
 }
 
 /* --- home --- */
 
-UNIT_TEST(stays_at_home_with_small_messages)
+PAIR_TEST(stays_at_home_with_small_messages, 64 * RING_SIZE_STEP)
 {
-  struct pair pair;
-  pair_open(&pair, 64 * RING_SIZE_STEP);
   for (int i = 0; i < 10000; i++) {
-    pair_send(&pair.client_out, TEXT("{\"jsonrpc\":\"2.0\"}"));
-    assert_true(pair.client_out.offset <= RING_HOME);
-    pair_receive(&pair.peer_in, TEXT("{\"jsonrpc\":\"2.0\"}"));
+    pair_send(&pair->client_out, TEXT("{\"jsonrpc\":\"2.0\"}"));
+    assert_true(pair->client_out.offset <= RING_HOME);
+    pair_receive(&pair->peer_in, TEXT("{\"jsonrpc\":\"2.0\"}"));
   }
-  assert_false(ring_writer_has_roamed(&pair.client_out));
-  pair_close(&pair);
+  assert_false(ring_writer_has_roamed(&pair->client_out));
 }
 
 /* Twice what is in flight is enough, wherever it lies; more than that walks through the ring. */
-UNIT_TEST(stays_near_home_with_some_in_flight)
+PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
 {
-  struct pair pair;
-  pair_open(&pair, 64 * RING_SIZE_STEP);
   for (int i = 0; i < 600; i++)
-    pair_send(&pair.client_out, TEXT("0123456789"));
+    pair_send(&pair->client_out, TEXT("0123456789"));
   for (int i = 0; i < 10000; i++) {
-    pair_send(&pair.client_out, TEXT("0123456789"));
-    pair_receive(&pair.peer_in, TEXT("0123456789"));
-    assert_true(pair.client_out.offset < 5 * RING_HOME);
+    pair_send(&pair->client_out, TEXT("0123456789"));
+    pair_receive(&pair->peer_in, TEXT("0123456789"));
+    assert_true(pair->client_out.offset < 5 * RING_HOME);
   }
-  assert_true(ring_writer_has_roamed(&pair.client_out));
-  assert_false(ring_writer_give_back(&pair.client_out));
+  assert_true(ring_writer_has_roamed(&pair->client_out));
+  assert_false(ring_writer_give_back(&pair->client_out));
   for (int i = 0; i < 600; i++)
-    pair_receive(&pair.peer_in, TEXT("0123456789"));
+    pair_receive(&pair->peer_in, TEXT("0123456789"));
   for (int i = 0; i < 200; i++) {
-    pair_send(&pair.client_out, TEXT("0123456789"));
-    pair_receive(&pair.peer_in, TEXT("0123456789"));
+    pair_send(&pair->client_out, TEXT("0123456789"));
+    pair_receive(&pair->peer_in, TEXT("0123456789"));
   }
-  assert_true(pair.client_out.offset < RING_HOME);
-  assert_true(ring_writer_give_back(&pair.client_out));
-  pair_close(&pair);
+  assert_true(pair->client_out.offset < RING_HOME);
+  assert_true(ring_writer_give_back(&pair->client_out));
 }
 
 /* The system's count of pages, of the map of one region. */
@@ -147,123 +135,108 @@ static size_t count_pages(const struct ring_region *region)
   return count;
 }
 
-UNIT_TEST(gives_back_pages_only_of_an_empty_ring)
+PAIR_TEST(gives_back_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
 {
-  struct pair pair;
   size_t size = 128 * RING_SIZE_STEP;
-  pair_open(&pair, size);
   char *bytes = calloc(1, size);
   struct text large = {bytes, size - 64};
-  pair_send(&pair.peer_out, large);
-  assert_true(count_pages(&pair.peer_region) >= 128);
-  assert_false(ring_writer_give_back(&pair.peer_out));
-  pair_receive(&pair.client_in, large);
-  assert_true(ring_writer_has_roamed(&pair.peer_out));
-  assert_true(ring_writer_give_back(&pair.peer_out));
-  assert_false(ring_writer_has_roamed(&pair.peer_out));
-  assert_true(count_pages(&pair.peer_region) <= 3);
+  pair_send(&pair->peer_out, large);
+  assert_true(count_pages(&pair->peer_region) >= 128);
+  assert_false(ring_writer_give_back(&pair->peer_out));
+  pair_receive(&pair->client_in, large);
+  assert_true(ring_writer_has_roamed(&pair->peer_out));
+  assert_true(ring_writer_give_back(&pair->peer_out));
+  assert_false(ring_writer_has_roamed(&pair->peer_out));
+  assert_true(count_pages(&pair->peer_region) <= 3);
   for (int i = 0; i < 1000; i++) {
-    pair_send(&pair.peer_out, TEXT("and on"));
-    pair_receive(&pair.client_in, TEXT("and on"));
+    pair_send(&pair->peer_out, TEXT("and on"));
+    pair_receive(&pair->client_in, TEXT("and on"));
   }
-  pair_send(&pair.peer_out, large);
-  pair_receive(&pair.client_in, large);
+  pair_send(&pair->peer_out, large);
+  pair_receive(&pair->client_in, large);
   free(bytes);
-  pair_close(&pair);
 }
 
 /* A reader that looks for some bytes alone sees the rest as more, and does not sleep; a skip frame it sees as a whole. */
-UNIT_TEST(sees_no_more_than_it_looks_for)
+PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
 {
-  struct pair pair;
   uint32_t kind;
   size_t length;
-  pair_open(&pair, 16 * RING_SIZE_STEP);
   for (int i = 0; i < 3; i++)
-    pair_send(&pair.client_out, TEXT("12345678"));
-  assert_true(ring_reader_look_within(&pair.peer_in, 20));
-  assert_int_equal(ring_reader_available(&pair.peer_in), 20);
-  assert_false(ring_reader_look_within(&pair.peer_in, 20));
-  assert_true(ring_reader_has_more(&pair.peer_in));
-  assert_false(ring_reader_sleep(&pair.peer_in));
+    pair_send(&pair->client_out, TEXT("12345678"));
+  assert_true(ring_reader_look_within(&pair->peer_in, 20));
+  assert_int_equal(ring_reader_available(&pair->peer_in), 20);
+  assert_false(ring_reader_look_within(&pair->peer_in, 20));
+  assert_true(ring_reader_has_more(&pair->peer_in));
+  assert_false(ring_reader_sleep(&pair->peer_in));
   for (int i = 0; i < 3; i++)
-    pair_receive(&pair.peer_in, TEXT("12345678"));
-  assert_false(ring_reader_has_more(&pair.peer_in));
+    pair_receive(&pair->peer_in, TEXT("12345678"));
+  assert_false(ring_reader_has_more(&pair->peer_in));
 
   static const char bytes[RING_HOME];
-  pair_send(&pair.client_out, (struct text){bytes, sizeof bytes});
-  pair_receive(&pair.peer_in, (struct text){bytes, sizeof bytes});
-  pair_send(&pair.client_out, TEXT("home")); /* behind a skip frame */
-  assert_true(ring_reader_look_within(&pair.peer_in, 16));
-  assert_int_equal(ring_read_head(&pair.peer_in, &kind, &length), RING_SKIPPED);
-  pair_receive(&pair.peer_in, TEXT("home"));
-  assert_int_equal(pair.client_out.offset, 16);
-  pair_close(&pair);
+  pair_send(&pair->client_out, (struct text){bytes, sizeof bytes});
+  pair_receive(&pair->peer_in, (struct text){bytes, sizeof bytes});
+  pair_send(&pair->client_out, TEXT("home")); /* behind a skip frame */
+  assert_true(ring_reader_look_within(&pair->peer_in, 16));
+  assert_int_equal(ring_read_head(&pair->peer_in, &kind, &length), RING_SKIPPED);
+  pair_receive(&pair->peer_in, TEXT("home"));
+  assert_int_equal(pair->client_out.offset, 16);
 }
 
 /* --- bells --- */
 
-UNIT_TEST(rings_a_sleeper_once)
+PAIR_TEST(rings_a_sleeper_once, RING_SIZE_MIN)
 {
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
-  assert_false(pair_send(&pair.client_out, TEXT("a")));
-  ring_reader_look(&pair.peer_in);
-  assert_true(ring_reader_sleep(&pair.peer_in));
-  assert_true(pair_send(&pair.client_out, TEXT("b")));
-  assert_false(pair_send(&pair.client_out, TEXT("c")));
-  ring_reader_wake(&pair.peer_in);
-  assert_false(pair_send(&pair.client_out, TEXT("d")));
-  assert_false(ring_reader_sleep(&pair.peer_in)); /* three have come since it looked */
-  assert_int_equal(pair.client_out.other->sleeps, RING_AWAKE);
-  ring_reader_look(&pair.peer_in);
-  assert_true(ring_reader_sleep(&pair.peer_in));
-  assert_true(pair_send(&pair.client_out, TEXT("e")));
-  assert_false(ring_writer_publish(&pair.client_out));
-  pair_close(&pair);
+  assert_false(pair_send(&pair->client_out, TEXT("a")));
+  ring_reader_look(&pair->peer_in);
+  assert_true(ring_reader_sleep(&pair->peer_in));
+  assert_true(pair_send(&pair->client_out, TEXT("b")));
+  assert_false(pair_send(&pair->client_out, TEXT("c")));
+  ring_reader_wake(&pair->peer_in);
+  assert_false(pair_send(&pair->client_out, TEXT("d")));
+  assert_false(ring_reader_sleep(&pair->peer_in)); /* three have come since it looked */
+  assert_int_equal(pair->client_out.other->sleeps, RING_AWAKE);
+  ring_reader_look(&pair->peer_in);
+  assert_true(ring_reader_sleep(&pair->peer_in));
+  assert_true(pair_send(&pair->client_out, TEXT("e")));
+  assert_false(ring_writer_publish(&pair->client_out));
 }
 
-UNIT_TEST(rings_who_waits_for_room)
+PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
 {
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
-  assert_false(ring_writer_await_room(&pair.client_out));
+  assert_false(ring_writer_await_room(&pair->client_out));
   char bytes[2 * RING_SIZE_MIN] = {0};
   struct buffer rest;
   buffer_init(&rest);
   unsigned pulls = 0;
   const struct ring_rope rope = {count_pull, &pulls};
-  ring_write_frame(&pair.client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &rope, &rest);
+  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &rope, &rest);
   assert_int_equal(pulls, 0); /* a short one is shown by its writer */
-  ring_writer_publish(&pair.client_out);
-  assert_true(ring_writer_await_room(&pair.client_out));
+  ring_writer_publish(&pair->client_out);
+  assert_true(ring_writer_await_room(&pair->client_out));
   uint32_t kind;
   size_t length;
-  assert_int_equal(pair_next(&pair.peer_in, &kind, &length), RING_FRAME);
-  assert_int_equal(ring_read(&pair.peer_in, bytes, 100), 100);
-  assert_true(ring_reader_publish(&pair.peer_in));
-  assert_int_equal(ring_read(&pair.peer_in, bytes, 100), 100);
-  assert_false(ring_reader_publish(&pair.peer_in));
-  ring_writer_wake(&pair.client_out);
-  assert_int_equal(ring_write(&pair.client_out, rest.data, rest.len), 208);
-  ring_writer_publish(&pair.client_out);
-  assert_int_equal(ring_read(&pair.peer_in, bytes, 1), 1);
-  ring_reader_publish(&pair.peer_in);
-  assert_false(ring_writer_await_room(&pair.client_out)); /* a byte is free meanwhile */
-  assert_int_equal(pair.client_out.mine->wants_room, RING_AWAKE);
+  assert_int_equal(pair_next(&pair->peer_in, &kind, &length), RING_FRAME);
+  assert_int_equal(ring_read(&pair->peer_in, bytes, 100), 100);
+  assert_true(ring_reader_publish(&pair->peer_in));
+  assert_int_equal(ring_read(&pair->peer_in, bytes, 100), 100);
+  assert_false(ring_reader_publish(&pair->peer_in));
+  ring_writer_wake(&pair->client_out);
+  assert_int_equal(ring_write(&pair->client_out, rest.data, rest.len), 208);
+  ring_writer_publish(&pair->client_out);
+  assert_int_equal(ring_read(&pair->peer_in, bytes, 1), 1);
+  ring_reader_publish(&pair->peer_in);
+  assert_false(ring_writer_await_room(&pair->client_out)); /* a byte is free meanwhile */
+  assert_int_equal(pair->client_out.mine->wants_room, RING_AWAKE);
   buffer_fini(&rest);
-  pair_close(&pair);
 }
 
-UNIT_TEST(sleeps_have_numbers_that_are_never_awake)
+PAIR_TEST(sleeps_have_numbers_that_are_never_awake, RING_SIZE_MIN)
 {
-  struct pair pair;
-  pair_open(&pair, RING_SIZE_MIN);
-  pair.peer_in.sleeps = UINT32_MAX;
-  assert_true(ring_reader_sleep(&pair.peer_in));
-  assert_int_equal(pair.peer_in.mine->sleeps, 1);
-  assert_true(pair_send(&pair.client_out, TEXT("a")));
-  pair_close(&pair);
+  pair->peer_in.sleeps = UINT32_MAX;
+  assert_true(ring_reader_sleep(&pair->peer_in));
+  assert_int_equal(pair->peer_in.mine->sleeps, 1);
+  assert_true(pair_send(&pair->client_out, TEXT("a")));
 }
 
 /* As one that is appended whole, of each length of padding. */
@@ -298,35 +271,32 @@ static void ring_nobody(void *context)
 }
 
 /* Over what an earlier round has left in the ring, whose end each round passes. */
-UNIT_TEST(writes_the_same_frames_at_once)
+PAIR_TEST(writes_the_same_frames_at_once, RING_SIZE_MIN)
 {
   enum { ROUNDS = 200 };
   const struct ring_rope rope = {ring_nobody, NULL};
   char bytes[64];
-  struct pair pair;
   struct buffer whole;
   struct buffer rest;
   buffer_init(&rest);
-  pair_open(&pair, RING_SIZE_MIN);
-  memset(pair.client_out.bytes, 0xff, RING_SIZE_MIN);
+  memset(pair->client_out.bytes, 0xff, RING_SIZE_MIN);
   memset(bytes, 'x', sizeof bytes);
   for (int i = 0; i < ROUNDS; i++) {
     for (size_t length = 0; length <= sizeof bytes; length += 3) {
       struct text payload = {length > 0 ? bytes : NULL, length};
-      size_t at = pair.client_out.offset;
-      ring_write_frame(&pair.client_out, RING_JSON, payload, &rope, &rest);
+      size_t at = pair->client_out.offset;
+      ring_write_frame(&pair->client_out, RING_JSON, payload, &rope, &rest);
       buffer_init(&whole);
       ring_append_frame(&whole, RING_JSON, payload);
       for (size_t j = 0; j < whole.len; j++)
-        assert_int_equal(pair.client_out.bytes[(at + j) % RING_SIZE_MIN], whole.data[j]);
+        assert_int_equal(pair->client_out.bytes[(at + j) % RING_SIZE_MIN], whole.data[j]);
       buffer_fini(&whole);
-      assert_false(ring_writer_publish(&pair.client_out));
-      pair_receive(&pair.peer_in, payload);
-      assert_true(ring_writer_is_empty(&pair.client_out));
+      assert_false(ring_writer_publish(&pair->client_out));
+      pair_receive(&pair->peer_in, payload);
+      assert_true(ring_writer_is_empty(&pair->client_out));
     }
   }
   assert_int_equal(rest.len, 0);
-  pair_close(&pair);
 }
 
 UNIT_MAIN

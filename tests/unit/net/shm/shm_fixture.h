@@ -33,6 +33,14 @@ static inline int shm_fixture_open(void **state, struct duplex_options options)
   return 0;
 }
 
+/* The client shares memory already. */
+static inline int shm_fixture_share(void **state, struct duplex_options options)
+{
+  int failed = shm_fixture_open(state, options);
+  begin_sharing(&((struct fixture *)*state)->c);
+  return failed;
+}
+
 static inline int shm_fixture_close(void **state)
 {
   struct fixture *f = *state;

@@ -10,9 +10,14 @@ static int open_plain(void **state)
   return shm_fixture_open(state, (struct duplex_options){0});
 }
 
-static int open_small(void **state)
+static int share_plain(void **state)
 {
-  return shm_fixture_open(state, (struct duplex_options){.ring_size = RING_SIZE_MIN});
+  return shm_fixture_share(state, (struct duplex_options){0});
+}
+
+static int share_small(void **state)
+{
+  return shm_fixture_share(state, (struct duplex_options){.ring_size = RING_SIZE_MIN});
 }
 
 static int open_impatient(void **state)
@@ -20,13 +25,14 @@ static int open_impatient(void **state)
   return shm_fixture_open(state, (struct duplex_options){.body_timeout_ms = 3000});
 }
 
-static void expect_status(int fd, const char *request, const char *begin, const char *words)
+/* The end, and another connection. */
+static void expect_last(struct fixture *f, const char *reason)
 {
-  char head[1024];
-  send_text(fd, request);
-  assert_int_equal(receive_head(fd, head, sizeof head), -1);
-  if (strncmp(head, begin, strlen(begin)) != 0 || strstr(head, words) == NULL)
-    fail_msg("got \"%s\"", head);
+  expect_end(&f->c, reason);
+  close(f->c.fd);
+  ring_region_unmap(&f->c.region);
+  AWAIT(atomic_load(&f->server.pool.total) == 0);
+  f->c.fd = duplex_connect_http(&f->server);
 }
 
 /* --- the request --- */
@@ -55,7 +61,11 @@ SHM_TEST(requests_that_are_none_are_refused, open_plain)
        "HTTP/1.1 404 ", ""},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    expect_status(f->c.fd, cases[i].request, cases[i].begin, cases[i].words);
+    char head[1024];
+    send_text(f->c.fd, cases[i].request);
+    assert_int_equal(receive_head(f->c.fd, head, sizeof head), -1);
+    if (strncmp(head, cases[i].begin, strlen(cases[i].begin)) != 0 || strstr(head, cases[i].words) == NULL)
+      fail_msg("case %zu: got \"%s\"", i, head);
     close(f->c.fd);
     f->c.fd = duplex_connect_http(&f->server);
   }
@@ -64,11 +74,10 @@ SHM_TEST(requests_that_are_none_are_refused, open_plain)
 
 /* --- messages --- */
 
-SHM_TEST(messages_of_all_lengths_come_back, open_plain)
+SHM_TEST(messages_of_all_lengths_come_back, share_plain)
 {
   static const size_t lengths[] = {0,    1,    7,     8,     9,      4087,   4088,
                                    4089, 5000, 16368, 16376, 100000, 300000, MESSAGE_MAX - 1};
-  begin_sharing(&f->c);
   char *bytes = malloc(MESSAGE_MAX);
   for (size_t i = 0; i < MESSAGE_MAX; i++)
     bytes[i] = (char)('a' + i * 31 % 23);
@@ -79,32 +88,10 @@ SHM_TEST(messages_of_all_lengths_come_back, open_plain)
   }
   free(bytes);
 }
-UNIT_TEST_ALSO(messages_of_all_lengths_come_back, open_small, shm_fixture_close)
+UNIT_TEST_ALSO(messages_of_all_lengths_come_back, share_small, shm_fixture_close)
 
-SHM_TEST(many_in_flight_keep_their_order, open_plain)
+SHM_TEST(streams_come_in_parts, share_plain)
 {
-  enum { ROUNDS = 200, IN_FLIGHT = 40 };
-  begin_sharing(&f->c);
-  char text[32];
-  for (int round = 0; round < ROUNDS; round++) {
-    struct buffer frames = {0};
-    for (int i = 0; i < IN_FLIGHT; i++) {
-      snprintf(text, sizeof text, "%d", round * IN_FLIGHT + i);
-      ring_append_frame(&frames, RING_JSON, text_of(text));
-    }
-    send_frames(&f->c, &frames);
-    for (int i = 0; i < IN_FLIGHT; i++) {
-      snprintf(text, sizeof text, "%d", round * IN_FLIGHT + i);
-      expect_answer(&f->c, text_of(text));
-    }
-    buffer_fini(&frames);
-  }
-}
-UNIT_TEST_ALSO(many_in_flight_keep_their_order, open_small, shm_fixture_close)
-
-SHM_TEST(streams_come_in_parts, open_plain)
-{
-  begin_sharing(&f->c);
   send_message(&f->c, TEXT("stream"));
   send_message(&f->c, TEXT("next"));
   expect_frame(&f->c, RING_JSON_PART, TEXT("<"));
@@ -114,9 +101,8 @@ SHM_TEST(streams_come_in_parts, open_plain)
   expect_answer(&f->c, TEXT("next"));
 }
 
-SHM_TEST(a_stream_that_breaks_ends_the_connection, open_plain)
+SHM_TEST(a_stream_that_breaks_ends_the_connection, share_plain)
 {
-  begin_sharing(&f->c);
   send_message(&f->c, TEXT("broken stream"));
   expect_frame(&f->c, RING_JSON_PART, TEXT("<"));
   expect_end(&f->c, "the answer could not be finished");
@@ -125,12 +111,11 @@ SHM_TEST(a_stream_that_breaks_ends_the_connection, open_plain)
 /* --- waiting --- */
 
 /* More answers than the ring and the buffer behind it take: the rest waits for the client. */
-SHM_TEST(a_client_that_does_not_read_waits_for_itself, open_plain)
+SHM_TEST(a_client_that_does_not_read_waits_for_itself, share_plain)
 {
   enum { MESSAGES = 300, LENGTH = 10000 };
   static char bytes[LENGTH];
   memset(bytes, 'x', sizeof bytes);
-  begin_sharing(&f->c);
   struct buffer frames = {0};
   for (int i = 0; i < MESSAGES; i++)
     ring_append_frame(&frames, RING_JSON, (struct text){bytes, LENGTH});
@@ -194,10 +179,9 @@ static void send_until_blocked(struct fixture *f)
 }
 
 /* A bell, or the end, that nobody took from the socket would bring the connection back at once, again and again. */
-SHM_TEST(who_does_not_read_is_heard_all_the_same, open_plain)
+SHM_TEST(who_does_not_read_is_heard_all_the_same, share_plain)
 {
   int left = 1;
-  begin_sharing(&f->c);
   send_until_blocked(f);
   ring_end_notify(&f->c);
   AWAIT(ioctl(f->c.fd, SIOCOUTQ, &left) != 0 || left == 0);
@@ -207,56 +191,34 @@ SHM_TEST(who_does_not_read_is_heard_all_the_same, open_plain)
   AWAIT(atomic_load(&f->server.pool.total) == 0);
 }
 
-static void expect_no_patience(struct fixture *f, size_t shown)
+/* Of its head, or of what comes behind it. */
+SHM_TEST(a_part_of_a_message_is_not_waited_for_long, open_impatient)
 {
-  begin_sharing(&f->c);
+  static const size_t shown[] = {3, 16};
   struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, TEXT("a message of some length"));
-  assert_int_equal(ring_write(&f->c.out, frame.data, shown), shown);
-  ring_end_publish(&f->c);
-  expect_end(&f->c, "the message took too long");
+  for (size_t i = 0; i < COUNT_OF(shown); i++) {
+    begin_sharing(&f->c);
+    assert_int_equal(ring_write(&f->c.out, frame.data, shown[i]), shown[i]);
+    ring_end_publish(&f->c);
+    expect_last(f, "the message took too long");
+  }
   buffer_fini(&frame);
 }
 
-UNIT_TEST_WITH(half_a_message_is_not_waited_for_long, open_impatient, shm_fixture_close)
+SHM_TEST(the_end_of_the_server_is_told, share_plain)
 {
-  expect_no_patience(*state, 16);
-}
-
-UNIT_TEST_WITH(less_than_a_head_is_not_waited_for_long, open_impatient, shm_fixture_close)
-{
-  expect_no_patience(*state, 3);
-}
-
-SHM_TEST(the_end_of_the_server_is_told, open_plain)
-{
-  begin_sharing(&f->c);
   expect_echo(&f->c, TEXT("one"));
   crew_refuse_all(f->server.crew);
   connection_table_drain(&f->server.table, clock_now_ms() + 1000);
   expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
-SHM_TEST(a_call_that_does_not_return_is_answered_at_the_end, open_plain)
-{
-  begin_sharing(&f->c);
-  send_message(&f->c, TEXT("block"));
-  stub_wait_inside(&f->server.s.stub, 1);
-  crew_refuse_all(f->server.crew);
-  connection_table_drain(&f->server.table, clock_now_ms() + 50);
-  expect_answer(&f->c, TEXT(CREW_SHUTTING_DOWN));
-  expect_end(&f->c, CREW_SHUTTING_DOWN);
-  close(f->c.fd);
-  f->c.fd = -1;
-  stub_let_go(&f->server.s.stub);
-  AWAIT(atomic_load(&f->server.s.stub.clients) == 0);
-}
-
 /* --- what a client may do wrong, or not at all --- */
 
-static int open_short_of_input(void **state)
+static int share_little_input(void **state)
 {
-  return shm_fixture_open(state, (struct duplex_options){.input_max = 64 * 1024});
+  return shm_fixture_share(state, (struct duplex_options){.input_max = 64 * 1024});
 }
 
 static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_t written)
@@ -265,16 +227,6 @@ static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_
   memcpy(f->c.out.bytes + f->c.out.offset, &head, sizeof head);
   f->c.region.control->client.written = written;
   ring_end_notify(&f->c);
-}
-
-/* The end, and another connection. */
-static void expect_last(struct fixture *f, const char *reason)
-{
-  expect_end(&f->c, reason);
-  close(f->c.fd);
-  ring_region_unmap(&f->c.region);
-  AWAIT(atomic_load(&f->server.pool.total) == 0);
-  f->c.fd = duplex_connect_http(&f->server);
 }
 
 SHM_TEST(wrong_frames_end_the_connection, open_plain)
@@ -317,9 +269,8 @@ SHM_TEST(positions_that_change_in_a_message_end_the_connection, open_plain)
 }
 
 /* The answers cannot be sent; there is no way to say why. */
-SHM_TEST(a_taken_position_that_is_none_drops_the_connection, open_plain)
+SHM_TEST(a_taken_position_that_is_none_drops_the_connection, share_plain)
 {
-  begin_sharing(&f->c);
   f->c.region.control->client.taken = 12345;
   struct buffer frames = {0};
   for (int i = 0; i < 2000; i++)
@@ -339,10 +290,9 @@ SHM_TEST(a_taken_position_that_is_none_drops_the_connection, open_plain)
 }
 
 /* All input together is bounded, and a message that grows beyond that is cut. */
-SHM_TEST(too_much_input_is_cut, open_short_of_input)
+SHM_TEST(too_much_input_is_cut, share_little_input)
 {
   static char bytes[300000];
-  begin_sharing(&f->c);
   struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, sizeof bytes});
   size_t sent = 0;

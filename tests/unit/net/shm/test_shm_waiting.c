@@ -8,7 +8,7 @@
 
 static int open_large(void **state)
 {
-  int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
+  int failed = shm_fixture_share(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
   ((struct fixture *)*state)->server.pool.rest_ms = 30;
   return failed;
 }
@@ -67,7 +67,6 @@ SHM_TEST(nobody_is_forgotten, open_large)
     pthread_join(others[i].thread, NULL);
     leave(&others[i]);
   }
-  begin_sharing(&f->c);
 }
 
 /* One after the other, more than a member looks at. */
@@ -88,14 +87,12 @@ SHM_TEST(many_take_turns, open_large)
   }
   for (unsigned i = 0; i < MANY; i++)
     leave(&others[i]);
-  begin_sharing(&f->c);
 }
 
 /* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
 SHM_TEST(a_slow_call_delays_nobody, open_large)
 {
   struct other slow = {.seed = 0};
-  begin_sharing(&f->c);
   connect_other(&slow, f);
   for (int i = 0; i < 100; i++) {
     expect_echo(&f->c, TEXT("one"));
@@ -115,7 +112,6 @@ SHM_TEST(a_slow_call_delays_nobody, open_large)
 SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 {
   struct buffer frames = {0};
-  begin_sharing(&f->c);
   for (int i = 0; i < 3; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("first"));
   ring_append_frame(&frames, RING_JSON, TEXT("block"));
@@ -133,7 +129,6 @@ SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 SHM_TEST(a_flood_delays_nobody, open_large)
 {
   struct other busy = {.seed = 0};
-  begin_sharing(&f->c);
   connect_other(&busy, f);
   struct buffer frames = {0};
   for (int i = 0; i < 100; i++)
@@ -164,7 +159,6 @@ SHM_TEST(an_idle_connection_gives_memory_back, open_large)
 {
   static char bytes[200000];
   memset(bytes, 'x', sizeof bytes);
-  begin_sharing(&f->c);
   for (int round = 0; round < 3; round++) {
     expect_echo(&f->c, (struct text){bytes, sizeof bytes});
     AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
