@@ -58,21 +58,13 @@ class Clients(StubTest):
         self.assertEqual(b"http " + ID.encode(), self.connection.getresponse().read())
 
     def test_methods(self):
-        for method, status in [("GET", 405), ("PUT", 405), ("DELETE", 405), ("PATCH", 405)]:
-            response, _ = self.exchange(None, method)
-            self.assertEqual((status, "POST, OPTIONS"), (response.status, response.headers["Allow"]))
-        response, answer = self.exchange(None, "OPTIONS")
-        self.assertEqual((204, b"", "POST, OPTIONS"), (response.status, answer, response.headers["Allow"]))
-        self.assertIsNone(response.headers["Access-Control-Allow-Origin"])
-        response, answer = self.exchange(None, "HEAD")
-        self.assertEqual((405, b""), (response.status, answer))
-        for path, allow in [("*", "GET, HEAD, POST, OPTIONS"), ("/rpc/get", "GET, HEAD, OPTIONS"),
-                            ("/openrpc.json", "GET, HEAD, OPTIONS")]:
-            response, answer = self.exchange(None, "OPTIONS", path)
-            self.assertEqual((204, b"", allow), (response.status, answer, response.headers["Allow"]))
-        for method, path in [("DELETE", "/rpc/get"), ("POST", "/openrpc.json"), ("PUT", "/help")]:
-            response, _ = self.exchange(None, method, path)
-            self.assertEqual((405, "GET, HEAD, OPTIONS"), (response.status, response.headers["Allow"]))
+        for method, path, status, allow in (("GET", "/rpc", 405, "POST, OPTIONS"), ("OPTIONS", "/rpc", 204, "POST, OPTIONS"),
+                                            ("HEAD", "/rpc", 405, "POST, OPTIONS"),
+                                            ("PUT", "/help", 405, "GET, HEAD, OPTIONS")):
+            response, answer = self.exchange(None, method, path)
+            self.assertEqual((status, allow), (response.status, response.headers["Allow"]))
+            self.assertIsNone(response.headers["Access-Control-Allow-Origin"])
+            self.assertTrue(answer == b"" or method in ("GET", "PUT"))
         self.assertEqual(b"after", self.exchange(b"after")[1])
 
     def test_head_is_get_without_its_body(self):
@@ -84,9 +76,6 @@ class Clients(StubTest):
                 self.assertEqual(str(len(answers[0][1])), dict(fields)["Content-Length"])
                 self.assertEqual(b"", answers[1][1])
         self.assertEqual(b"after", self.exchange(b"after")[1])
-
-    def test_404(self):
-        self.assertEqual(404, self.exchange(None, "GET", "/favicon.ico")[0].status)
 
     def curl(self, *arguments, body=None):
         done = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "60", *arguments,
@@ -130,15 +119,6 @@ class ByHand(StubTest):
         self.send(post(b"stream 200000") + post(b"next"))
         self.assertEqual(200002, len(self.reader.response()[2]))
         self.assertEqual(b"next", self.reader.response()[2])
-
-    def test_trailer_fields(self):
-        chunks = b"2\r\nab\r\n0\r\nExpires: never\r\nContent-Length: 1\r\npeer-id: x\r\n\r\n"
-        self.send(request("POST /", {**JSON, "Transfer-Encoding": "chunked", "Trailer": "Expires"}, chunks) * 2)
-        for _ in range(2):
-            self.assertEqual((200, b"ab"), self.reader.response()[::2])
-        self.send(request("POST /", {**JSON, "Transfer-Encoding": "chunked"}, b"0\r\n" + b"X: aaaa\r\n" * 1000))
-        self.assertEqual(431, self.reader.response()[0])
-        self.assertTrue(self.reader.at_end())
 
     def test_continue(self):
         head, body = post(b"body", Expect="100-continue").split(b"\r\n\r\n")
@@ -185,24 +165,15 @@ class ByHand(StubTest):
         head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         cases = [
             ("two lengths", 400, head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
-            ("length and chunked", 400, head + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-            ("a folded line", 400, head + b"X: a\r\n b\r\n\r\n"),
-            ("a bare CR", 400, head + b"X: a\rb\r\n\r\n"),
-            ("NUL", 400, head + b"X: a\0b\r\n\r\n"),
-            ("two hosts", 400, head + b"Host: b\r\n\r\n"),
-            ("no host", 400, b"POST / HTTP/1.1\r\n\r\n"),
             ("a wrong chunk", 400, head + b"Transfer-Encoding: chunked\r\n\r\nx\r\n"),
             ("no length", 411, head + b"Connection: close\r\n\r\n"),
             ("too long", 413, head + b"Content-Length: 1001\r\n\r\n" + b"x" * 1001),
             ("too long in chunks", 413, head + b"Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + b"x" * 1001),
             ("another type", 415, head.replace(b"json", b"xml") + b"Content-Length: 1\r\n\r\nx"),
             ("a head that is too long", 431, head + b"X: " + b"x" * 2000 + b"\r\n\r\n"),
-            ("an endless head", 431, b"x" * 3000),
-            ("TLS", 400, b"\x16\x03\x01\x00\xa5\x01\x00\x00\r\n\r\n"),
             ("an unknown method", 501, b"BREW / HTTP/1.1\r\nHost: a\r\n\r\n"),
             ("HTTP/2", 505, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
             ("a page of another origin", 403, head + b"Origin: http://evil.test\r\nContent-Length: 1\r\n\r\nx"),
-            ("another name", 403, b"POST / HTTP/1.1\r\nHost: evil.test\r\nContent-Length: 1\r\n\r\nx"),
         ]
         for name, status, data in cases:
             with self.subTest(name), self.stub.connect() as connection:

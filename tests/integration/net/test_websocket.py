@@ -95,37 +95,11 @@ class Library(StubTest):
 
 
 class Handshakes(StubTest):
-    def answer(self, line="GET /rpc", drop=(), **changes):
-        fields = {name: value for name, value in HANDSHAKE.items() if name not in drop}
-        with self.stub.connect() as connection:
-            connection.sendall(request(line, fields, **changes))
-            return Reader(connection).response()
-
-    def test_wrong_ones(self):
-        cases = [
-            ("another version", 426, {"Sec_WebSocket_Version": "12"}),
-            ("no version", 400, {"drop": ["Sec-WebSocket-Version"]}),
-            ("no key", 400, {"drop": ["Sec-WebSocket-Key"]}),
-            ("a short key", 400, {"Sec_WebSocket_Key": "abcd"}),
-            ("no Connection", 400, {"drop": ["Connection"]}),
-            ("no Upgrade", 405, {"drop": ["Upgrade"]}),
-            ("another path", 404, {"line": "GET /chat"}),
-            ("another method", 405, {"line": "PUT /rpc"}),
-            ("no Host", 400, {"drop": ["Host"], "Host": ""}),
-            ("a wrong peer-id", 400, {"peer_id": "me"}),
-            ("another name", 403, {"Host": "evil.test"}),
-        ]
-        for name, status, arguments in cases:
-            with self.subTest(name):
-                if name == "no Host":
-                    with self.stub.connect() as connection:
-                        connection.sendall(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n")
-                        self.assertEqual(status, Reader(connection).response()[0])
-                    continue
-                self.assertEqual(status, self.answer(**arguments)[0])
-
     def test_426_names_the_version(self):
-        fields = self.answer(Sec_WebSocket_Version="8")[1]
+        with self.stub.connect() as connection:
+            connection.sendall(request("GET /rpc", HANDSHAKE, Sec_WebSocket_Version="8"))
+            status, fields, _ = Reader(connection).response()
+        self.assertEqual(426, status)
         self.assertEqual(("13", "websocket", "Upgrade"),
                          tuple(fields[name] for name in ("sec-websocket-version", "upgrade", "connection")))
 
@@ -161,29 +135,15 @@ class Frames(StubTest):
         self.assertEqual("slow ä", self.socket.receive_text())
         self.assertEqual((0x80 | PONG, b"p"), self.socket.receive())
 
-    def test_control_frames_between_fragments(self):
-        self.socket.send(frame(TEXT, "a", fin=False), frame(PING, "1"))
-        self.assertEqual((0x80 | PONG, b"1"), self.socket.receive())
-        self.socket.send(frame(PONG, "unasked"), frame(0, "b"))
-        self.assertEqual("ab", self.socket.receive_text())
-
     def test_what_ends_the_connection(self):
         for name, number, *frames in (
-                ("no mask", 1002, frame(TEXT, "a", has_mask=False)), ("a reserved bit", 1002, frame(TEXT, "a", reserved=4)),
-                ("binary", 1003, frame(BINARY, "a")), ("an unknown opcode", 1002, frame(3, "a")),
-                ("a continuation of nothing", 1002, frame(0, "a")),
+                ("no mask", 1002, frame(TEXT, "a", has_mask=False)), ("binary", 1003, frame(BINARY, "a")),
                 ("a message in a message", 1002, frame(TEXT, "a", fin=False), frame(TEXT, "b")),
-                ("a ping that is too long", 1002, frame(PING, "x" * 126)),
-                ("a ping in fragments", 1002, frame(PING, "x", fin=False)),
-                ("no UTF-8", 1007, frame(TEXT, b"\xff")),
                 ("no UTF-8, before the message is whole", 1007, frame(TEXT, b"ab\xff", fin=False)),
                 ("too big, before the message is whole", 1009, frame(TEXT, b"x", length=100001)),
                 ("too big in fragments", 1009, frame(TEXT, b"x" * 60000, fin=False), frame(0, b"x" * 40001, fin=False)),
-                ("a close without a code", None, frame(CLOSE)),
-                *((f"close code {one}", one, frame(CLOSE, code(one) + b"bye"))
-                  for one in (1000, 1001, 1003, 1007, 1011, 3000, 4999)),
-                *((f"close code {one}, which may not be sent", 1002, frame(CLOSE, code(one)))
-                  for one in (0, 999, 1004, 1005, 1006, 1015, 2000, 5000, 65535))):
+                ("a close without a code", None, frame(CLOSE)), ("a close", 4999, frame(CLOSE, code(4999) + b"bye")),
+                ("a close with a code that may not be sent", 1002, frame(CLOSE, code(1005)))):
             with self.subTest(name), contextlib.closing(WebSocket(self.stub)) as one:
                 one.send(*frames)
                 self.assertEqual(number, one.receive_close())
