@@ -178,9 +178,7 @@ static void parse(const char *bytes, size_t length, size_t piece, struct outcome
   http_parser_init(&parser);
   while (!outcome->is_whole && outcome->status == 0 && seen < length) {
     seen = seen + piece < length ? seen + piece : length;
-    char *copy = malloc(seen - at + 1); /* what lies beyond must not be read */
-    assert_non_null(copy);
-    memcpy(copy, bytes + at, seen - at);
+    char *copy = unit_exact_copy(bytes + at, seen - at); /* what lies beyond must not be read */
     struct text input = {copy, seen - at};
     size_t used = 0;
     enum http_progress progress = HTTP_DONE;
@@ -201,7 +199,7 @@ static void parse(const char *bytes, size_t length, size_t piece, struct outcome
       outcome->status = parser.status;
       assert_non_null(parser.reason);
     }
-    free(copy);
+    test_free(copy);
   }
   outcome->used = at;
 }
