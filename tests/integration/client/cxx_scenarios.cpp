@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <poll.h>
 #include <thread>
@@ -640,43 +641,34 @@ void answers_later(jpeer::client &java)
     each.join();
 }
 
+/* A function of a thread of Java's own runs in process(). */
+void process_call(jpeer::client &java, const std::function<void(const jpeer::incoming &)> &function)
+{
+  bool has_run = false;
+  jpeer::callback runnable = java.callback(
+      [&](const jpeer::incoming &call) {
+        function(call);
+        has_run = true;
+        return jpeer::value();
+      },
+      {"java.lang.Runnable"});
+  java.create("java.lang.Thread", runnable).call("start");
+  pollfd ready = {java.descriptor(), POLLIN, 0};
+  while (!has_run && poll(&ready, 1, 30000) == 1)
+    java.process();
+  CHECK(has_run);
+}
+
 /* A call that is open when its client ends. */
 void answers_too_late(const std::string &url)
 {
   std::optional<jpeer::open_call> open;
   std::optional<jpeer::client> java(url);
-  jpeer::object thread = java->create("java.lang.Thread", java->callback(
-                                                              [&](const jpeer::incoming &call) {
-                                                                open = call.later();
-                                                                return jpeer::value();
-                                                              },
-                                                              {"java.lang.Runnable"}));
-  thread.call("start");
-  pollfd ready = {java->descriptor(), POLLIN, 0};
-  while (!open && poll(&ready, 1, 30000) == 1)
-    java->process();
-  CHECK(open && !open->id().empty());
+  process_call(*java, [&](const jpeer::incoming &call) { open = call.later(); });
+  CHECK(!open->id().empty());
   java.reset();
   CHECK(thrown_by([&] { open->give(jpeer::value()); }).status() == JP_CLIENT_CLOSED);
   CHECK(is_refused([&] { open->give(jpeer::value()); }));
-}
-
-/* A function of a thread of Java's own runs in process(). */
-void processes(const std::string &url)
-{
-  jpeer::client java(url);
-  bool has_run = false;
-  jpeer::object thread = java.create("java.lang.Thread", java.callback(
-                                                             [&](const jpeer::incoming &) {
-                                                               has_run = true;
-                                                               return jpeer::value();
-                                                             },
-                                                             {"java.lang.Runnable"}));
-  thread.call("start");
-  pollfd ready = {java.descriptor(), POLLIN, 0};
-  while (!has_run && poll(&ready, 1, 30000) == 1)
-    java.process();
-  CHECK(has_run);
 }
 
 void threads(jpeer::client &java)
@@ -760,7 +752,6 @@ static void play_all(const std::string &url)
   ends_while_a_thread_waits(url, true);
   answers_too_late(url);
   timeouts(url);
-  processes(url);
 }
 
 int main(int count, char **words)

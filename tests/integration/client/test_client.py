@@ -18,6 +18,10 @@ SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
 DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
 SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
+# Those that the program plays alone (scenarios.c).
+SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-session", "late", "threads", "reconnects")),
+             *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside")),
+             ("binary", ZMQ_SCHEMES), ("threads", ZMQ_SCHEMES, "binary"))
 
 
 def url_of(peer, scheme):
@@ -67,49 +71,11 @@ class Client(unittest.TestCase):
     def urls(self, schemes=SCHEMES):
         return [url_of(self.peer, scheme) for scheme in schemes]
 
-    def each_url(self, name, *options, schemes=SCHEMES):
-        for url in self.urls(schemes):
-            with self.subTest(url=url):
-                Scenario(url, name, *options).end()
-
-    def test_calls_of_each_kind(self):
-        self.each_url("kinds")
-
-    def test_binary_messages(self):
-        self.each_url("binary", schemes=ZMQ_SCHEMES)
-
-    def test_a_hundred_threads_with_binary_messages(self):
-        self.each_url("threads", "binary", schemes=ZMQ_SCHEMES)
-
-    def test_java_calls_a_comparator(self):
-        self.each_url("comparator", schemes=DUPLEX_SCHEMES)
-
-    def test_listeners_hear_in_order(self):
-        self.each_url("listeners", schemes=DUPLEX_SCHEMES)
-
-    def test_what_the_peer_refuses_it_lets_go_of(self):
-        self.each_url("refused", schemes=DUPLEX_SCHEMES)
-
-    def test_refs_go_with_the_next_messages(self):
-        self.each_url("refs")
-
-    def test_very_many_releases_go_on_their_own(self):
-        self.each_url("overdue")
-
-    def test_a_shared_session_loses_what_its_client_held(self):
-        self.each_url("shared-session")
-
-    def test_a_session_is_shared_while_its_call_lasts(self):
-        self.each_url("shared-beside", schemes=DUPLEX_SCHEMES)
-
-    def test_a_late_answer_leaves_nothing_behind(self):
-        self.each_url("late")
-
-    def test_a_hundred_threads_share_a_connection(self):
-        self.each_url("threads")
-
-    def test_a_broken_connection_is_opened_again_for_the_same_session(self):
-        self.each_url("reconnects")
+    def test_scenarios(self):
+        for name, schemes, *options in SCENARIOS:
+            for url in self.urls(schemes):
+                with self.subTest(name, url=url):
+                    Scenario(url, name, *options).end()
 
     def test_a_stopped_peer(self):
         for url in self.urls():

@@ -33,26 +33,16 @@ class Launch(unittest.TestCase):
     def test_serves_and_stops(self):
         self.assertNotIn("is gone", self.run_scenario("serves"))
 
-    def test_hands_on_output(self):
-        self.run_scenario("output")
-
-    def test_leaves_the_policy_to_options(self):
-        self.run_scenario("policy")
+    def test_scenarios(self):
+        for name in ("output", "policy", "exits", "kills", "fails"):
+            with self.subTest(name):
+                self.run_scenario(name)
 
     def test_leaves_the_policy_to_the_environment(self):
         self.environment["JPEER_RPC_ALLOW"] = "java.lang.Math"
         done = subprocess.run([PROGRAM, BINARY, "serves"], env=self.environment, capture_output=True, text=True,
                               timeout=SECONDS, check=False)
         self.assertIn("get_property(peer, NULL) == JP_CLIENT_OK", done.stderr)
-
-    def test_tells_how_the_peer_ended(self):
-        self.run_scenario("exits")
-
-    def test_kills_a_peer_that_does_not_end(self):
-        self.run_scenario("kills")
-
-    def test_says_why_there_is_no_peer(self):
-        self.run_scenario("fails")
 
     def test_removes_the_lock_of_a_peer_that_ended_while_it_bound_its_socket(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-launch-") as folder:
