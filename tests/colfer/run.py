@@ -3,8 +3,8 @@
 Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. Where it cannot
 fetch what it needs, all is skipped, and a line says why.
 
-interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop/Law.java
-says what has to hold.
+interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop.py says what has
+to hold.
 
 client: a check of each kind of message by a Java client with the generated codec and a REQ socket of JeroMQ.
 
@@ -21,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import interop  # noqa: E402
 from support import jdks, maven  # noqa: E402
 from support.peer import BUILD, Peer, environment  # noqa: E402
 
@@ -61,8 +62,9 @@ def build():
 
 
 def run_interop(project, arguments):
-    return run_java(project, "interop.Interop", BUILD / "tests/colfer/peer_codec", compile_generated_codec(project),
-                    arguments.seed, arguments.structs)
+    java = [jdks.homes()[0] / "bin/java", "-cp", project / "target/classes", "interop.GeneratedCodec"]
+    return interop.run([[BUILD / "tests/colfer/peer_codec"], java, [compile_generated_codec(project)]], arguments.seed,
+                       arguments.structs)
 
 
 def run_client(project):
