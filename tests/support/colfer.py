@@ -6,56 +6,26 @@ refuse, is Malformed. That is a zero value that is told, a longer form of a numb
 text that is not UTF-8, and bytes behind the end.
 """
 
+import re
+from pathlib import Path
+
 END = 0x7F
 FIXED = 0x80  # in a header: the number follows with all its bytes
 SIZE_MAX = 16 * 1024 * 1024
 LIST_MAX = 64 * 1024
-
-# The fields of each struct in the order of their indexes.
-SCHEMA = """
-Message: messageType uint8, execMessage ExecMessage, controlMessage ControlMessage, metaMessage MetaMessage
-ExecMessage: peerUuid binary, messageId text, threadName text, currentTime uint64, dispatchSeq uint32,
-    builderSeq uint32, responseToId text, constructorCall ConstructorCall, instanceMethodCall InstanceMethodCall,
-    classMethodCall ClassMethodCall, clinitCall ClInitCall, staticFieldGet StaticFieldGet,
-    staticFieldPut StaticFieldPut, instanceFieldGet InstanceFieldGet, instanceFieldPut InstanceFieldPut,
-    staticFieldPutDone StaticFieldPutDone, instanceFieldPutDone InstanceFieldPutDone,
-    raisedThrowable RaisedThrowable, returnValue ReturnValue, declaredExceptions []text, threadAffinity text,
-    entryPoint bool
-ConstructorCall: clazz Class, modifiers uint32, args []Obj, context Context
-InstanceMethodCall: clazz Class, name text, objectRef uint32, modifiers uint32, args []Obj, context Context
-ClassMethodCall: clazz Class, name text, modifiers uint32, args []Obj, context Context
-ClInitCall: clazz Class, modifiers uint32, context Context
-Context: sourceLocationFile text, sourceLocationLine uint32, sourceLocationType text
-StaticFieldGet: clazz Class, field Field, context Context
-StaticFieldPut: clazz Class, field Field, valueObject Obj, valueObjectRef uint32, context Context
-InstanceFieldGet: clazz Class, objectRef uint32, field Field, context Context
-InstanceFieldPut: clazz Class, objectRef uint32, field Field, valueObject Obj, valueObjectRef uint32, context Context
-StaticFieldPutDone: field Field, staticFieldPutId text
-InstanceFieldPutDone: field Field, instanceFieldPutId text
-RaisedThrowable: inInitializer bool, from Reflectable, modifiers uint32, throwable Throwable
-Throwable: type text, message text, stackTraceElements []text, cause Throwable
-ReturnValue: isVoid bool, object Obj, from Reflectable
-Reflectable: constructor Constructor, method Method, field Field
-Constructor: clazz Class
-Method: clazz Class, name text, modifiers uint32
-Field: clazz Class, name text, modifiers uint32
-Class: name text
-Obj: value text, clazz Class, ref uint32, isNull bool
-ControlMessage: fromPeer binary, messageId text, responseToId text, command uint8, params []Obj, status uint8, body text
-MetaMessage: fromPeer binary, messageId text, responseToId text, service uint8, params []Obj, status uint8, body text
-"""
+SCHEMA = Path(__file__).resolve().parent.parent / "colfer/jpeer.colf"
 
 
 def read_schema(text):
-    """The (name, type) of each field, by struct."""
-    structs = {}
-    for line in text.replace("\n    ", " ").strip().splitlines():
-        name, _, fields = line.partition(": ")
-        structs[name] = [tuple(field.split()) for field in fields.split(",")]
-    return structs
+    """The (name, type) of each field in the order of their indexes, by struct; intercept messages are not served. A name may
+    have a capital there, which some language needs."""
+    structs = {name: [(field[0].lower() + field[1:], kind) for field, kind in re.findall(r"^\t(\w+) +(\S+)", fields, re.M)]
+               for name, fields in re.findall(r"^type (\w+) struct {\n(.*?)^}", text, re.M | re.S)}
+    del structs["InterceptMessage"]
+    return {name: [field for field in fields if field[1] != "InterceptMessage"] for name, fields in structs.items()}
 
 
-STRUCTS = read_schema(SCHEMA)
+STRUCTS = read_schema(SCHEMA.read_text(encoding="utf-8"))
 # Each kind of number: its bytes, and the first value that is written with all of them.
 NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
 
