@@ -1,34 +1,207 @@
 /* Requests and identities, and answers on their way out: to a client that does not read, and behind or before a slow call. */
+#include "base/clock.h"
+#include "net/zeromq/zeromq.h"
+#include "net/zeromq/zeromq_state.h"
+#include "stub_service.h"
 #include "tests/unit/await.h"
-#include "zeromq_fixture.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
+enum {
+  MESSAGE_MAX = 1000,
+  PENDING_MAX = 50,
+  LARGE_ANSWER = 64 * 1024,
+  INPUT_MAX_TOTAL = 16 * 1024 * 1024,
+  CLIENTS_MAX = 8,
+  SEND_BUFFER_MAX = 30000,
+  LARGE_MAX = 1024 * 1024,
+  RECEIVE_TIMEOUT_MS = 60000,
+  TICK_MS = 10,
+  RARE_TICK_MS = 1000
+};
+
+struct zeromq_fixture {
+  struct stub stub;
+  struct rpc_service service;
+  struct crew *crew;
+  struct zeromq *zeromq;
+  char address[ZEROMQ_ADDRESS_MAX];
+  void *context; /* the clients' */
+  void *clients[CLIENTS_MAX];
+  struct input_budget input;
+  _Atomic bool tick_is_rare; /* a second apart */
+  _Atomic bool never_ticks;
+  int64_t last_tick_ms; /* the watcher's */
+};
+
+/* --- a socket with a crew over the stub service, and clients of it --- */
+
+static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
+{
+  (void)watcher;
+  struct zeromq_fixture *f = context;
+  if (atomic_load(&f->never_ticks))
+    return now_ms + TICK_MS;
+  if (atomic_load(&f->tick_is_rare) && now_ms - f->last_tick_ms < RARE_TICK_MS)
+    return now_ms + TICK_MS;
+  f->last_tick_ms = now_ms;
+  (void)zeromq_tick(f->zeromq, now_ms);
+  return now_ms + TICK_MS;
+}
+
+static int open_with_limits(void **state, size_t message_max, size_t send_buffer_max)
+{
+  struct zeromq_fixture *f = calloc(1, sizeof *f);
+  stub_open(&f->stub, 100, &f->service);
+  struct jp_error error;
+  f->input.max = INPUT_MAX_TOTAL;
+  struct zeromq_config config = {.message_max = message_max,
+                                 .input = &f->input,
+                                 .pending_max = PENDING_MAX,
+                                 .send_buffer_max = send_buffer_max,
+                                 .handshake_ms = 1000};
+  assert_int_equal(zeromq_create(&config, &f->zeromq, &error), JP_OK);
+  assert_int_equal(zeromq_listen(f->zeromq, NULL, 0, f->address, &error), JP_OK);
+  struct crew_config crew = {.threads = 2,
+                             .threads_max = 20,
+                             .linger_ms = 100,
+                             .busy_timeout_ms = 60000,
+                             .tick = tick,
+                             .context = f,
+                             .tick_ms = TICK_MS};
+  assert_int_equal(crew_create(&crew, &f->crew, &error), JP_OK);
+  assert_int_equal(zeromq_start(f->zeromq, f->crew, &error), JP_OK);
+  assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
+  f->context = zmq_ctx_new();
+  *state = f;
+  return 0;
+}
+
+static int open_fixture(void **state)
+{
+  return open_with_limits(state, MESSAGE_MAX, SEND_BUFFER_MAX);
+}
+
+/* Takes large messages, and holds few bytes for a client that does not read them. */
+static int open_narrow_fixture(void **state)
+{
+  return open_with_limits(state, LARGE_MAX, SEND_BUFFER_MAX);
+}
+
+/* Takes large messages, and holds some of them. */
+static int open_wide_fixture(void **state)
+{
+  return open_with_limits(state, LARGE_MAX, LARGE_MAX);
+}
+
+/* A context waits for its sockets when it ends. */
+static void close_clients(struct zeromq_fixture *f)
+{
+  for (int i = 0; i < CLIENTS_MAX; i++) {
+    if (f->clients[i] != NULL)
+      zmq_close(f->clients[i]);
+  }
+}
+
+static void close_client(struct zeromq_fixture *f, void *socket)
+{
+  for (int i = 0; i < CLIENTS_MAX; i++) {
+    if (f->clients[i] == socket)
+      f->clients[i] = NULL;
+  }
+  zmq_close(socket);
+}
+
+/* A socket of the clients' context; what a failed test leaves open is closed with the fixture. */
+static void *open_client(struct zeromq_fixture *f, int type)
+{
+  for (int i = 0; i < CLIENTS_MAX; i++) {
+    if (f->clients[i] == NULL)
+      return f->clients[i] = zmq_socket(f->context, type);
+  }
+  fail_msg("more than %d clients", CLIENTS_MAX);
+  return NULL;
+}
+
+static int close_fixture(void **state)
+{
+  struct zeromq_fixture *f = *state;
+  close_clients(f);
+  stub_let_go(&f->stub);
+  assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
+  zeromq_close(f->zeromq, 0);
+  zeromq_destroy(f->zeromq);
+  crew_destroy(f->crew);
+  stub_close(&f->stub);
+  assert_int_equal(atomic_load(&f->stub.clients), 0);
+  zmq_ctx_term(f->context);
+  free(f);
+  return 0;
+}
+
+/* The same, connected. */
+static void *connect_client(struct zeromq_fixture *f, int type)
+{
+  void *socket = open_client(f, type);
+  int timeout = RECEIVE_TIMEOUT_MS;
+  int linger = 0;
+  int unbounded = 0;
+  zmq_setsockopt(socket, ZMQ_RCVTIMEO, &timeout, sizeof timeout);
+  zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+  zmq_setsockopt(socket, ZMQ_SNDHWM, &unbounded, sizeof unbounded);
+  assert_int_equal(zmq_connect(socket, f->address), 0);
+  return socket;
+}
+
+static void send_text(void *socket, const char *text, int flags)
+{
+  assert_int_equal(zmq_send(socket, text, strlen(text), flags), (int)strlen(text));
+}
+
+/* Receives this one frame, and no more. */
+static void expect_text(void *socket, const char *wanted)
+{
+  static char answer[32 * 1024];
+  int length = zmq_recv(socket, answer, sizeof answer - 1, 0);
+  assert_true(length >= 0);
+  answer[length] = '\0';
+  assert_string_equal(answer, wanted);
+  int more;
+  size_t size = sizeof more;
+  zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size);
+  assert_false(more);
+}
+
+static void ask(void *socket, const char *text, const char *wanted)
+{
+  send_text(socket, text, 0);
+  expect_text(socket, wanted);
+}
+
+#define ZEROMQ_TEST(name, open) UNIT_TEST_OF(name, struct zeromq_fixture *f, open, close_fixture)
+
+/* --- requests --- */
+
 ZEROMQ_TEST(every_request_of_a_req_client_is_answered, open_fixture)
 {
   void *req = connect_client(f, ZMQ_REQ);
-  send_text(req, "note", 0);
-  expect_text(req, "");
-  send_text(req, "", 0);
-  expect_text(req, "unreadable: The message is empty");
+  ask(req, "note", "");
+  ask(req, "", "unreadable: The message is empty");
   send_text(req, "one", ZMQ_SNDMORE);
-  send_text(req, "two", 0);
-  expect_text(req, "invalid: The payload has more than one frame: a message is one");
+  ask(req, "two", "invalid: The payload has more than one frame: a message is one");
   send_text(req, "!one", ZMQ_SNDMORE);
   send_text(req, "two", ZMQ_SNDMORE);
-  send_text(req, "", 0);
-  expect_text(req, "other invalid: The payload has more than one frame: a message is one");
+  ask(req, "", "other invalid: The payload has more than one frame: a message is one");
   send_text(req, "", ZMQ_SNDMORE);
-  send_text(req, "!two", 0);
-  expect_text(req, "invalid: The payload has more than one frame: a message is one");
+  ask(req, "!two", "invalid: The payload has more than one frame: a message is one");
   char large[MESSAGE_MAX + 2];
   memset(large, 'x', sizeof large);
   large[sizeof large - 1] = '\0';
   send_text(req, large, 0);
   expect_text(req, "invalid: The message passes the limit message-max of 1000 bytes");
-  send_text(req, "ping", 0);
-  expect_text(req, "ping");
+  ask(req, "ping", "ping");
   close_client(f, req);
 }
 
@@ -181,8 +354,7 @@ static void serve_another(struct deaf *deaf)
   enum { CALLS = 20 };
   void *other = connect_client(deaf->f, ZMQ_REQ);
   for (int i = 0; i < CALLS; i++) {
-    send_text(other, "other", 0);
-    expect_text(other, "other");
+    ask(other, "other", "other");
   }
   deaf->others += CALLS;
   close_client(deaf->f, other);
@@ -264,8 +436,7 @@ UNIT_TEST_WITH(a_client_goes_on_whose_held_answers_were_dropped, open_narrow_fix
 /* So that few answers fill the pipe of a client that is connected. */
 static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
 {
-  send_text(client, "connected", 0);
-  expect_text(client, "connected");
+  ask(client, "connected", "connected");
   pthread_mutex_lock(&f->zeromq->lock);
   assert_int_equal(zmq_setsockopt(f->zeromq->socket, ZMQ_SNDHWM, &mark, sizeof mark), 0);
   pthread_mutex_unlock(&f->zeromq->lock);
@@ -296,8 +467,7 @@ ZEROMQ_TEST(answers_do_not_wait_for_a_slow_call_behind_them, open_fixture)
   void *client = connect_client(f, ZMQ_DEALER);
   send_text(client, "one", 0);
   send_text(client, "two", 0);
-  send_text(client, "block", 0);
-  expect_text(client, "one");
+  ask(client, "block", "one");
   expect_text(client, "two");
   stub_let_go(&f->stub);
   expect_text(client, "block");
@@ -311,8 +481,7 @@ UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_enough, open_fixture, clos
   struct zeromq_fixture *f = *state;
   atomic_store(&f->never_ticks, true);
   void *client = connect_client(f, ZMQ_DEALER);
-  send_text(client, "connected", 0);
-  expect_text(client, "connected");
+  ask(client, "connected", "connected");
   pthread_mutex_lock(&f->zeromq->lock);
   for (int i = 0; i < MESSAGES; i++)
     send_text(client, "quick", 0);

@@ -88,7 +88,7 @@ final class Client implements AutoCloseable {
   }
 
   /** An execution message with all that a client tells about itself. */
-  private Message send(int type, UnaryOperator<ExecMessage> call) {
+  private ExecMessage send(int type, UnaryOperator<ExecMessage> call) {
     sent++;
     ExecMessage exec = new ExecMessage()
                            .withPeerUuid(uuid)
@@ -97,55 +97,57 @@ final class Client implements AutoCloseable {
                            .withCurrentTime(System.currentTimeMillis())
                            .withDispatchSeq(sent)
                            .withBuilderSeq(sent);
-    return exchange(new Message().withMessageType((byte) type).withExecMessage(call.apply(exec)));
+    ExecMessage reply = exchange(new Message().withMessageType((byte) type).withExecMessage(call.apply(exec))).execMessage;
+    Checks.equal(lastId, reply.responseToId);
+    return reply;
   }
 
-  Message create(String type, Obj... args) {
+  ExecMessage create(String type, Obj... args) {
     ConstructorCall call = new ConstructorCall().withClazz(named(type)).withArgs(args).withContext(CONTEXT);
     return send(1, exec -> exec.withConstructorCall(call));
   }
 
-  Message callOn(int ref, String type, String method, Obj... args) {
+  ExecMessage callOn(int ref, String type, String method, Obj... args) {
     InstanceMethodCall call = new InstanceMethodCall().withClazz(named(type)).withName(method).withObjectRef(ref);
     return send(2, exec -> exec.withInstanceMethodCall(call.withArgs(args).withContext(CONTEXT)));
   }
 
-  Message call(String type, String method, Obj... args) {
+  ExecMessage call(String type, String method, Obj... args) {
     ClassMethodCall call = new ClassMethodCall().withClazz(named(type)).withName(method);
     return send(3, exec -> exec.withClassMethodCall(call.withArgs(args).withContext(CONTEXT)));
   }
 
-  Message get(String type, String name) {
+  ExecMessage get(String type, String name) {
     StaticFieldGet get = new StaticFieldGet().withClazz(named(type)).withField(field(type, name));
     return send(4, exec -> exec.withStaticFieldGet(get.withContext(CONTEXT)));
   }
 
-  Message getOf(int ref, String type, String name) {
+  ExecMessage getOf(int ref, String type, String name) {
     InstanceFieldGet get = new InstanceFieldGet().withClazz(named(type)).withField(field(type, name));
     return send(5, exec -> exec.withInstanceFieldGet(get.withObjectRef(ref).withContext(CONTEXT)));
   }
 
-  Message put(String type, String name, Obj value) {
+  ExecMessage put(String type, String name, Obj value) {
     StaticFieldPut put = new StaticFieldPut().withClazz(named(type)).withField(field(type, name));
     return send(6, exec -> exec.withStaticFieldPut(put.withValueObject(value).withContext(CONTEXT)));
   }
 
-  Message putOf(int ref, String type, String name, Obj value) {
+  ExecMessage putOf(int ref, String type, String name, Obj value) {
     InstanceFieldPut put = new InstanceFieldPut().withClazz(named(type)).withField(field(type, name));
     return send(
         7, exec -> exec.withInstanceFieldPut(put.withObjectRef(ref).withValueObject(value).withContext(CONTEXT)));
   }
 
-  Message control(int command, Obj... params) {
+  ControlMessage control(int command, Obj... params) {
     ControlMessage control = new ControlMessage().withFromPeer(uuid).withMessageId(nextId());
-    return exchange(new Message().withMessageType((byte) 31).withControlMessage(
-        control.withCommand((byte) command).withParams(params)));
+    control.withCommand((byte) command).withParams(params);
+    return exchange(new Message().withMessageType((byte) 31).withControlMessage(control)).controlMessage;
   }
 
-  Message meta(int service, Obj... params) {
+  MetaMessage meta(int service, Obj... params) {
     MetaMessage meta = new MetaMessage().withFromPeer(uuid).withMessageId(nextId());
-    return exchange(new Message().withMessageType((byte) 60).withMetaMessage(
-        meta.withService((byte) service).withParams(params)));
+    meta.withService((byte) service).withParams(params);
+    return exchange(new Message().withMessageType((byte) 60).withMetaMessage(meta)).metaMessage;
   }
 
   @Override
