@@ -142,10 +142,10 @@ def frame(opcode, payload=b"", **more):
 
 
 class WebSocket(Reader):
-    """A connection after its handshake."""
+    """A connection after its handshake; `connection`: in place of one to the port."""
 
-    def __init__(self, stub, **fields):
-        super().__init__(stub.connect())
+    def __init__(self, stub, connection=None, **fields):
+        super().__init__(connection or stub.connect())
         try:
             self.connection.sendall(request("GET /rpc", HANDSHAKE, **fields))
             status, fields, _ = self.response(has_body=False)

@@ -7,10 +7,10 @@ import socket
 import struct
 import time
 
-from stub import HANDSHAKE, KEY, SECONDS, Reader, StubTest, WebSocket, frame, post, request
+from stub import SECONDS, Reader, StubTest, WebSocket, frame, post
 from support import shm
 from support.peer import eventually
-from support.raw_websocket import CLOSE, PONG, TEXT
+from support.raw_websocket import CLOSE, PONG
 
 COUNT = 12
 
@@ -47,11 +47,8 @@ class LeftTest(StubTest):
         return connection
 
     def call_by_websocket(self, is_local, *texts):
-        reader = Reader(self.connect(is_local))
-        fields = {**HANDSHAKE, "Sec-WebSocket-Key": KEY}
-        reader.connection.sendall(request("GET /rpc", fields))
-        self.assertEqual(101, reader.response(has_body=False)[0])
-        reader.connection.sendall(b"".join(frame(TEXT, text) for text in texts))
+        reader = WebSocket(self.stub, self.connect(is_local))
+        reader.send_text(*texts)
         return reader
 
     def call_by_http(self, is_local, *texts):
@@ -134,40 +131,32 @@ class Leaving(LeftTest):
 class Staying(LeftTest):
     """Whoever has ended its own side alone is answered, and what a client has sent before it left is served."""
 
+    def end_own_side(self, reader, told):
+        """told: what a client gets meanwhile, by which the server finds out whether it is there."""
+        self.await_inside(1)
+        reader.connection.shutdown(socket.SHUT_WR)
+        self.assertEqual(told, reader.exactly(len(told)))
+        time.sleep(1.5)  # would be looked after again, and more than once
+        self.stub.release()
+
     def test_a_client_that_still_reads_is_answered(self):
-        for is_local in (False, True):
+        for is_local, told in ((False, bytes([0x80 | PONG, 0])), (True, b"")):
             reader = self.call_by_websocket(is_local, "hold x")
-            self.await_inside(1)
-            reader.connection.shutdown(socket.SHUT_WR)
-            if not is_local:
-                self.assertEqual(bytes([0x80 | PONG, 0]), reader.exactly(2))
-            time.sleep(1.5)  # would be looked after again, and more than once
-            self.stub.release()
+            self.end_own_side(reader, told)
             self.assertEqual(b"\x81\x01x", reader.exactly(3))
             reader.connection.close()
 
     def test_a_client_of_http_that_still_reads_is_answered(self):
-        for is_local in (False, True):
+        for is_local, told in ((False, b"HTTP/1.1 100 Continue\r\n\r\n"), (True, b"")):
             reader = self.call_by_http(is_local, "hold x")
-            self.await_inside(1)
-            reader.connection.shutdown(socket.SHUT_WR)
-            if not is_local:
-                self.assertEqual(b"HTTP/1.1 100 Continue\r\n\r\n", reader.until(b"\r\n\r\n"))
-            time.sleep(1.5)
-            self.stub.release()
-            status, _, body = reader.response()
-            self.assertEqual((200, b"x"), (status, body))
+            self.end_own_side(reader, told)
+            self.assertEqual((200, b"x"), reader.response()[::2])
             reader.connection.close()
 
     def test_a_client_of_http_1_0_is_told_nothing_else(self):
-        body = b"hold x"
         reader = Reader(self.stub.connect())
-        reader.connection.sendall(b"POST /rpc HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-                                  % (len(body), body))
-        self.await_inside(1)
-        reader.connection.shutdown(socket.SHUT_WR)
-        time.sleep(2)
-        self.stub.release()
+        reader.connection.sendall(post(b"hold x").replace(b"HTTP/1.1", b"HTTP/1.0"))
+        self.end_own_side(reader, b"")
         self.assertEqual(200, reader.response()[0])
         reader.connection.close()
 
