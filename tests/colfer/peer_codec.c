@@ -18,25 +18,9 @@ static const struct {
 #undef ROW
 };
 
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
-
-struct codec {
-  struct arena arena;
-  struct buffer out;
-};
-
-/* Memory of a struct's size exactly, so that a table with a wrong offset is found. */
-static void *allocate_value(const struct colfer_type *type)
-{
-  void *value = malloc(type->size);
-  if (value == NULL)
-    abort();
-  return value;
-}
-
 static const struct colfer_type *find_type(const char *name)
 {
-  for (size_t i = 0; i < ROW_COUNT; i++) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(name, rows[i].name) == 0)
       return rows[i].type;
   }
@@ -44,47 +28,40 @@ static const struct colfer_type *find_type(const char *name)
   exit(1);
 }
 
-static void serve(struct codec *codec, const struct sample *sample)
+static void serve(const struct sample *sample, struct arena *arena, struct buffer *out)
 {
   const struct colfer_type *type = find_type(sample->name);
   struct text bytes = {(const char *)sample->bytes, sample->size};
-  void *value = allocate_value(type);
+  void *value = malloc(type->size); /* exactly, so that a table with a wrong offset is found */
   struct jp_error error;
-  if (colfer_decode(type, bytes, &codec->arena, value, &error) == JP_OK) {
-    colfer_encode(type, value, &codec->out);
-    frames_write_verdict(stdout, true, codec->out.data, codec->out.len);
+  if (value == NULL)
+    abort();
+  if (colfer_decode(type, bytes, arena, value, &error) == JP_OK) {
+    colfer_encode(type, value, out);
+    frames_write_verdict(stdout, true, out->data, out->len);
   } else {
     frames_write_verdict(stdout, false, error.text, strlen(error.text));
   }
   free(value);
 }
 
-static void reset_codec(struct codec *codec)
-{
-  if (codec->out.failed)
-    abort();
-  arena_reset(&codec->arena);
-  buffer_clear(&codec->out);
-}
-
-static void serve_samples(struct codec *codec)
-{
-  struct sample sample;
-  while (frames_read_sample(stdin, &sample)) {
-    serve(codec, &sample);
-    fflush(stdout);
-    free(sample.bytes);
-    reset_codec(codec);
-  }
-}
-
 int main(void)
 {
-  struct codec codec;
-  arena_init(&codec.arena);
-  buffer_init(&codec.out);
-  serve_samples(&codec);
-  arena_fini(&codec.arena);
-  buffer_fini(&codec.out);
+  struct arena arena;
+  struct buffer out;
+  struct sample sample;
+  arena_init(&arena);
+  buffer_init(&out);
+  while (frames_read_sample(stdin, &sample)) {
+    serve(&sample, &arena, &out);
+    fflush(stdout);
+    free(sample.bytes);
+    if (out.failed)
+      abort();
+    arena_reset(&arena);
+    buffer_clear(&out);
+  }
+  arena_fini(&arena);
+  buffer_fini(&out);
   return ferror(stdout) || fflush(stdout) != 0;
 }

@@ -45,4 +45,10 @@ static inline bool take_line(struct text *rest, struct text *line)
   return true;
 }
 
+/* No name of a class has an empty segment, and what is said about patterns for every name leaves those out. */
+static inline bool has_empty_segment(struct text t)
+{
+  return t.len == 0 || t.data[0] == '.' || t.data[t.len - 1] == '.' || memmem(t.data, t.len, "..", 2) != NULL;
+}
+
 #endif

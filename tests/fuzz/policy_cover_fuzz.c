@@ -6,11 +6,6 @@
 
 #include "tests/fuzz/fuzz.h"
 
-static bool has_empty_segment(struct text t)
-{
-  return t.len == 0 || t.data[0] == '.' || t.data[t.len - 1] == '.' || memmem(t.data, t.len, "..", 2) != NULL;
-}
-
 static void check(const struct policy_pattern *general, const struct policy_pattern *specific,
                   struct text name)
 {

@@ -53,12 +53,6 @@ static bool plain_match(struct text pattern, struct text name)
   return plain_glob(segment, name_segment) && plain_match(pattern_rest, name_rest);
 }
 
-/* No name of a class has one, and what is said about patterns for every name leaves them out. */
-static bool has_empty_segment(struct text t)
-{
-  return t.len == 0 || t.data[0] == '.' || t.data[t.len - 1] == '.' || memmem(t.data, t.len, "..", 2) != NULL;
-}
-
 static bool is_short_ascii(struct text t)
 {
   for (size_t i = 0; i < t.len; i++)

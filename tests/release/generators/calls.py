@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,3 +73,10 @@ def of_the_peer(params_of):
 
 
 ABSENT = {"$": "absent"}
+
+
+def run_tool(command, folder):
+    """What it said; it has to succeed."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
+    return done.stdout

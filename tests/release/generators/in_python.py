@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from calls import run_tool
+
 # jsonrpc2-pyclient is what the generated clients use; it does not say that it needs websockets.
 PACKAGES = ("openrpcclientgenerator==0.51.7", "jsonrpc2-pyclient==5.2.3", "websockets==12.0")
 PROGRAM = Path(__file__).with_name("python_calls.py")
@@ -23,12 +25,6 @@ def fetch(cache):
                        timeout=300)
         mark.write_text(" ".join(PACKAGES))
     return folder
-
-
-def run_tool(command, folder):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
-    return done.stdout
 
 
 def without_words(document):

@@ -4,8 +4,9 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 from urllib.parse import urlsplit
+
+from calls import run_tool
 
 GENERATOR = "@open-rpc/generator@1.22.3"
 # The packages of a generated package.json, except for TypeScript: it names 4.2.4, which cannot read the types of Node that
@@ -99,12 +100,6 @@ def install(folder, packages):
             shutil.rmtree(modules, ignore_errors=True)
             raise
     return modules
-
-
-def run_tool(command, folder):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
-    return done.stdout
 
 
 def fetch(cache):

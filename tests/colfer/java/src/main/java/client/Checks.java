@@ -13,8 +13,8 @@ import jpeer.Obj;
 import jpeer.Throwable;
 
 /**
- * A check of each kind of message: usage: Checks ADDRESS. They are of this client, its socket and the generated codec: what
- * else a reply has to tell, tests/integration/test_binary.py and the conformance cases say.
+ * A check of each kind of message: usage: Checks ADDRESS. They are of this client, its socket and the generated codec:
+ * what else a reply has to tell, tests/integration/test_binary.py and the conformance cases say.
  */
 public final class Checks {
   private static final String LIST = "java.util.ArrayList";
@@ -84,7 +84,8 @@ public final class Checks {
     for (String text : new String[] {"", "a \\\"b\\\" \\\\ c", "\u00e4\u20ac\ud83d\ude00", "a\\ud800b", "x".repeat(127),
              "y".repeat(128), "\u00e4".repeat(100_000)}) {
       String json = "\"" + text + "\"";
-      returns("java.lang.String", json, client.call("fixtures.Arguments", "echoString", value("java.lang.String", json)));
+      Obj string = value("java.lang.String", json);
+      returns("java.lang.String", json, client.call("fixtures.Arguments", "echoString", string));
     }
     Obj nothing = new Obj().withClazz(Client.named("java.lang.Integer")).withIsNull(true);
     equal(nothing, client.call("fixtures.Arguments", "echoBoxedInt", nothing).returnValue.object);

@@ -23,7 +23,7 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/** A Java client of the peer: one socket, and the session that its UUID names. A request is answered before the next. */
+/** A Java client of the peer: one socket, which has one request at a time, and the session that its UUID names. */
 final class Client implements AutoCloseable {
   private static final int ANSWER_MILLISECONDS = 60_000;
   /** At times the handshake with libzmq stalls until this ends; JeroMQ then connects anew. Its default is 30 s. */
@@ -97,7 +97,8 @@ final class Client implements AutoCloseable {
                            .withCurrentTime(System.currentTimeMillis())
                            .withDispatchSeq(sent)
                            .withBuilderSeq(sent);
-    ExecMessage reply = exchange(new Message().withMessageType((byte) type).withExecMessage(call.apply(exec))).execMessage;
+    Message request = new Message().withMessageType((byte) type).withExecMessage(call.apply(exec));
+    ExecMessage reply = exchange(request).execMessage;
     Checks.equal(lastId, reply.responseToId);
     return reply;
   }
