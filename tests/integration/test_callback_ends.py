@@ -196,6 +196,17 @@ class Collected(EndCase):
         client.await_released(7)
         self.assert_stops()
 
+    def test_who_keeps_the_handler_keeps_the_proxy(self):
+        client = self.serve()
+        handler = client.call("java.lang.reflect.Proxy", "getInvocationHandler",
+                              client.give(number=7, type="java.util.Comparator"))
+        for _ in range(3):
+            client.control("gc")
+        self.assertEqual(client.released[7], 0)
+        client.control("delete_object", ref(handler))
+        client.await_released(7)
+        self.assert_stops()
+
     def test_the_same_id_again_and_again(self):
         """While its release travels: each argument is accounted for once, and each is a callback that works."""
         client = self.serve()

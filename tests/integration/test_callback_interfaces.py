@@ -4,7 +4,8 @@ import itertools
 
 from support.callback_client import CallbackClient
 from support.clients import RpcError, typed
-from support.peer_case import CALLING, CallbackCase, allow
+from support.peer import eventually
+from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
 # Of their own methods none have the same signature and another type.
@@ -29,6 +30,25 @@ class Interfaces(CallbackCase):
                                    options={"loader": loader})
         self.assertEqual(said, "both")
 
+    def loader_of(self, *interfaces):
+        """The name of the loader of a proxy's class."""
+        proxy = self.client.call("java.util.Objects", "requireNonNull", self.client.give(interfaces=list(interfaces)))
+        loader = self.client.call("java.lang.Class", "getClassLoader", on=self.client.call("java.lang.Object", "getClass", on=proxy))
+        return loader and self.client.call("java.lang.ClassLoader", "getName", on=loader)
+
+    def test_a_proxy_lives_in_the_loader_of_its_interface(self):
+        """In one that sees all; and nothing that the peer keeps of them keeps a loader."""
+        for name in ("one", "two"):
+            loader = self.client.call("fixtures.Loading", "own", name)
+            self.client.call("fixtures.Loading$Own", "defineInterface", f"made.{name.title()}", on=loader)
+        for interfaces, wanted in ((["java.lang.Runnable"], None), (["fixtures.Callbacks$Greeter"], "app"),
+                                   (["made.One"], "one"), (["java.lang.Runnable", "made.One"], "one"),
+                                   (["made.Two", "fixtures.Callbacks$Greeter"], "two")):
+            self.assertEqual(self.loader_of(*interfaces), wanted)
+        self.assert_fails(-32602, "no class loader of these interfaces sees all of them", self.loader_of, "made.One", "made.Two")
+        self.client.control("delete_session")
+        self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
+
     def test_of_other_modules(self):
         """Of one that is loaded by the platform's loader, and of a package that its module does not export."""
         held = self.client.new("java.util.ArrayList")
@@ -52,6 +72,13 @@ class Policies(CallbackCase):
     def assert_implementing_denied(self, client, method, argument, denied):
         self.assert_denied(client.call, CALLBACKS, method, argument, text=denied)
 
+    def may_give(self, client):
+        try:
+            return client.call(CALLING, "here", client.give(lambda call: "allowed", 7)) == "allowed"
+        except RpcError as error:
+            self.assertEqual(error.code, DENIED)
+            return False
+
     def test_what_may_be_implemented(self):
         client = self.serve_with(self.RULES)
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "allowed")), "allowed")
@@ -62,6 +89,23 @@ class Policies(CallbackCase):
         self.assert_implementing_denied(client, "closed", client.give(type="com.example.Absent"), "com.example.Absent")
         for number in client.sent:
             client.await_released(number)
+
+    def test_a_method_is_judged_by_the_interface_that_was_given(self):
+        """Not by that alone which declares it."""
+        members, static = "fixtures.members.Callbacks", allow("fixtures.**", members="STATIC_METHOD")
+        client = self.serve_with(static + allow(members + "$Lengths", members="CALLBACK"))
+        self.assertEqual(client.call(members, "length", client.give(lambda call: 4)), "4")
+        client = self.serve_with(static + allow("java.util.function.Function", members="CALLBACK"))
+        self.assert_denied(client.call, members, "length", client.give(), text=members + "$Lengths.apply")
+
+    def test_a_new_policy_is_asked_again(self):
+        static, callback = allow("fixtures.*", members="STATIC_METHOD"), allow("java.util.concurrent.Callable", members="CALLBACK")
+        client = self.serve_with(static + callback)
+        client.call(CALLING, "keep", "f", client.give(number=7))
+        for rules, is_allowed in ((static, False), (static + callback, True), (static, False)):
+            self.put_policy(rules)
+            eventually(lambda: self.may_give(client) == is_allowed)
+            self.assertEqual(self.may_give(client), is_allowed)
 
     def test_what_may_be_thrown(self):
         """What is denied is told like what is not there."""

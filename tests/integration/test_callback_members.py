@@ -179,7 +179,8 @@ class Members(CallbackCase):
             self.assert_row("object", [self.give(type=type_name)], wanted)
         for names, why in ((["java.lang.Runnable"] * 2, "repeated interface: java.lang.Runnable"),
                            (["java.lang.Runnable", "java.lang.String"], "java.lang.String is no interface"),
-                           (["java.lang.Runnable", "no.such.Thing"], "no.such.Thing")):
+                           (["java.lang.Runnable", "no.such.Thing"], "no.such.Thing"),
+                           (["java.util.stream.Sink", CALLBACKS + "$Secret"], "non-public interfaces in different packages")):
             self.assertIn(why, self.refusal("both", self.give(interfaces=names)))
         self.assertIn("is sealed", self.refusal("closed", self.give()))
         self.assertEqual(self.calls, [])
@@ -193,6 +194,16 @@ class Members(CallbackCase):
         self.assertEqual(self.call("list", [1, self.give(type="java.util.Comparator"), "x"]), "1 comparator x ")
         self.assertEqual(self.call("list", [1, self.give(interfaces=["java.util.Comparator"])]), "1 comparator ")
         self.assertIn("a callback is seen", self.refusal("list", [self.give()]))
+
+
+    def test_a_result_may_call_back_while_it_is_read(self):
+        """And what the client is asked may ask it again."""
+        def function(call):
+            self.assertEqual(self.call("use", self.give(lambda inner: typed("int", 12))), "12")
+            return typed("int", 2)
+        lazy = self.call("lazy", self.give(function))
+        told = self.client.request("java.util.Objects.requireNonNull", [ref(lazy)])
+        self.assertEqual(told["result"], [2, 2])
 
 
 class FullSession(CallbackCase):

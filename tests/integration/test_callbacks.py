@@ -172,6 +172,16 @@ class Threads(CallbackCase):
         late.answer("late")
         self.assert_serves()
 
+    def test_a_thread_that_is_interrupted_begins_no_call(self):
+        """An event waits for nothing, and is sent."""
+        told = self.call("whenInterrupted", self.client.give(oneway=True), self.client.give())
+        self.assertEqual(told, "CallbackException: the thread is interrupted, interrupted")
+        self.assertEqual(([event.args for event in self.client.events], self.client.held), ([["heard"]], []))
+
+    def test_a_nested_request_leaves_the_context_class_loader(self):
+        self.call("withLoader", self.client.give(lambda call: self.call("local")))
+        self.assertEqual(self.call("outcome"), "local true")
+
     def test_an_interrupt_by_a_nested_request(self):
         def function(call):
             self.call("interruptCaller")
@@ -215,14 +225,16 @@ class VirtualThreads(CallbackCase):
                "-Djdk.virtualThreadScheduler.maxPoolSize=2")
 
     def test_waits_leave_their_carriers(self):
-        self.call("onVirtualThreads", self.client.give(), 8)
-        held = self.client.await_calls(8)
-        with WebSocketClient(self.peer) as other:
-            self.assertEqual(other.call(CALLING, "runsTrivial"), "true")
-        self.assertEqual(self.call("runsTrivial"), "true")
-        for number, call in enumerate(held):
-            call.answer(f"answer {number}")
-        self.assertEqual({self.call("outcome") for _ in held}, {f"answer {number} false" for number in range(8)})
+        """Those inside of a default method, too."""
+        for method, greeting in (("onVirtualThreads", ""), ("greetOnVirtualThreads", "hello ")):
+            self.call(method, self.client.give(), 8)
+            held = self.client.await_calls(8)
+            with WebSocketClient(self.peer) as other:
+                self.assertEqual(other.call(CALLING, "runsTrivial"), "true")
+            self.assertEqual(self.call("runsTrivial"), "true")
+            for number, call in enumerate(held):
+                call.answer(f"answer {number}")
+            self.assertEqual({self.call("outcome") for _ in held}, {f"{greeting}answer {number} false" for number in range(8)})
 
     def test_nested_requests_and_recursion(self):
         def function(call):
@@ -300,15 +312,16 @@ class Order(CallbackCase):
 
 
 class Backpressure(CallbackCase):
-    options = ("--callback-timeout", "300", "--send-buffer-max", "1M")
+    options = ("--callback-timeout", "3000", "--send-buffer-max", "1M")
 
-    def test_events_wait_for_room_until_the_timeout(self):
-        """This client reads nothing before the call has thrown. What was sent comes then, and nothing else."""
-        begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000)
+    def test_room_is_waited_for_until_the_timeout(self):
+        """This client reads nothing before an event has thrown. What was sent comes then, and a call that waits for room."""
+        last = self.client.give(lambda call: "asked")
+        begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000, last)
         with WebSocketClient(self.peer) as other:
             count, _, why = other.call(CALLING, "outcome").partition(" ")
-        self.assertIn("there was no room for the event within 300 ms (callback-timeout)", why)
-        self.assertIsNone(self.client.end(begun))
+        self.assertIn("there was no room for the event within 3000 ms (callback-timeout)", why)
+        self.assertEqual(self.client.end(begun), "asked")
         self.assertEqual(len(self.client.events), int(count))
         self.assert_serves()
 
@@ -454,11 +467,13 @@ class Origins(CallbackCase):
     def test_wrong_forms(self):
         error = self.failure(self.call, "here", self.client.give(self.note, origin="yes"))
         self.assertEqual((error.code, error.detail), (-32602, "argument 0: 'origin' must be a boolean"))
-        given = self.asked()
-        self.call("keep", "g", given)
-        error = self.failure(self.call, "here", self.client.give(self.note, number=given["ref"]["callback"]))
-        self.assertEqual(error.code, -32602)
-        self.assertIn("with another oneway, borrow, origin or overrides", error.detail)
+        number = self.asked()["ref"]["callback"]
+        self.call("keep", "g", self.asked(number=number))
+        for other in ({}, *({"origin": True, **more} for more in ({"oneway": True}, {"borrow": True}, {"overrides": ["x"]}))):
+            with self.subTest(other):
+                self.assert_fails(-32602, "with another oneway, borrow, origin or overrides", self.call, "here",
+                                  self.client.give(self.note, number=number, **other))
+        self.assertEqual(self.call("here", self.asked(number=number, arity=0)), "noted")
         self.call("drop", "g")
 
 

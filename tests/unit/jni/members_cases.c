@@ -142,7 +142,6 @@ static void run(struct members_session *session, const struct operation *operati
       .stored = &session->stored,
       .answer_max = session->answer_max,
       .result = &result,
-      .callbacks = session->callbacks,
   };
   session->stored.count = 0;
   struct jvm_target target;
@@ -171,12 +170,6 @@ static uint32_t find_ref(const struct outcome *outcome)
   return outcome->ref;
 }
 
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
-{
-  (void)context, (void)id, (void)error;
-  return JP_OK;
-}
-
 struct text members_run(struct members_session *session, const char *method, const char *params,
                         uint32_t *ref)
 {
@@ -191,9 +184,7 @@ struct text members_run(struct members_session *session, const char *method, con
   struct operation operation;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session->thread), JP_OK);
-  const struct rpc_callback_taker taker = {.take = take_callback};
-  const struct rpc_params_rules rules = {.digits_max = session->limits.number_digits_max,
-                                         .callbacks = session->callbacks == NULL ? NULL : &taker};
+  const struct rpc_params_rules rules = {.digits_max = session->limits.number_digits_max};
   enum jp_status status = rpc_params_decode(&request, &rules, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   operation.loader = session->loader;

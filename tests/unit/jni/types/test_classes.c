@@ -3,6 +3,7 @@
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
+#include "jni/proxies/kinds.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -184,6 +185,28 @@ UNIT_TEST(unknown_ids_have_no_class)
   assert_null(jvm_class_by_id(session.thread, 0));
   assert_null(jvm_class_by_id(session.thread, 1000000));
   assert_null(jvm_class_by_id(session.thread, UINT32_MAX));
+}
+
+/* No name finds it: only Java itself can come by one. */
+UNIT_TEST(no_proxy_implements_a_hidden_interface)
+{
+  JNIEnv *env = session.thread->env;
+  assert_int_equal((*env)->PushLocalFrame(env, 16), 0);
+  jclass callbacks = (*env)->FindClass(env, "fixtures/members/Callbacks");
+  jmethodID hide = (*env)->GetStaticMethodID(env, callbacks, "hide", "()Ljava/lang/Class;");
+  assert_false((*env)->ExceptionCheck(env));
+  jobject hidden = (*env)->CallStaticObjectMethod(env, callbacks, hide);
+  assert_false((*env)->ExceptionCheck(env));
+  struct jvm_class *interface = jvm_class_of(session.thread, hidden);
+  struct callback_kind *kind = NULL;
+  jobject object;
+  struct jp_error error;
+  assert_non_null(interface);
+  assert_int_equal(callback_kind_find(session.thread, &interface, 1, (struct callback_overrides){.count = 0},
+                                      &kind, &object, &error),
+                   JP_INVALID);
+  assert_non_null(strstr(error.text, "is a hidden interface, which no proxy can implement"));
+  (*env)->PopLocalFrame(env, NULL);
 }
 
 JVM_MAIN(members_open, members_close)
