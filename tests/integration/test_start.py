@@ -131,10 +131,10 @@ class Application(PeerCase):
     """main, and the ends that it can come to."""
 
     def test_main_gets_its_arguments_and_is_served_meanwhile(self):
-        peer = self.start(application=(MAIN, "wait", "two words", "ü"))
+        peer = self.start(application=(MAIN, "wait", "two words", "ü", "😀", ""))
         with WebSocketClient(peer) as client:
             self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
-        peer.await_stdout("main wait,two words,ü\n")
+        peer.await_stdout("main wait,two words,ü,😀,\n")
         self.assertEqual(peer.stop(), 0)
 
     def run_application(self, *arguments):
@@ -213,9 +213,36 @@ class Stopping(PeerCase):
         client, other = WebSocketClient(peer), WebSocketClient(peer)
         start_blocked_call(client, method="sleep", args="[1500]")  # so long there is time to see it run
         await_running(other, 1)
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            peer.send_signal(number)
+        self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
+        self.assertEqual(peer.wait(), 0)
+
+    def test_a_running_call_gets_its_answer_after_the_last_thread_has_ended(self):
+        """A signal during that time changes nothing."""
+        peer = self.start("--grace", "30s", application=(MAIN, "keep-alive"))
+        client, other = WebSocketClient(peer), WebSocketClient(peer)
+        start_blocked_call(client, method="sleep", args="[1500]")
+        await_running(other, 1)
+        other.call("fixtures.Spawner", "stop")
+        with self.assertRaises(websockets.ConnectionClosed):
+            other.receive()
         peer.send_signal(signal.SIGTERM)
         self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
         self.assertEqual(peer.wait(), 0)
+
+    def test_signals_are_caught_and_not_blocked(self):
+        """One that was ignored stays so, as with nohup."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            peer = self.start()
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        status = Path(f"/proc/{peer.pid}/status").read_text(encoding="ascii")
+        of = {name: int(re.search(rf"{name}:\s+(\w+)", status)[1], 16) for name in ("SigBlk", "SigIgn", "SigCgt")}
+        for number, wanted in ((signal.SIGTERM, "SigCgt"), (signal.SIGINT, "SigCgt"), (signal.SIGQUIT, "SigCgt"),
+                               (signal.SIGHUP, "SigIgn"), (signal.SIGPIPE, "SigCgt")):
+            self.assertEqual([name for name in of if of[name] >> (number - 1) & 1], [wanted], number.name)
 
     def test_a_call_that_outlives_the_grace_time_gets_an_error(self):
         peer = self.start("--grace", "200")
