@@ -67,6 +67,14 @@ class Depth(PeerCase):
                 self.assertIn("ref", answer["result"]["value"])
 
 
+class Memory(PeerCase):
+    def test_java_that_runs_out_of_memory_tells_so(self):
+        client = self.serve("-Xmx64m")
+        error = self.failure(client.call, "fixtures.HostileThrowables", "exhaust")
+        self.assertEqual(error.throwable, "java.lang.OutOfMemoryError")
+        self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+
+
 class Arguments(PeerCase):
     def test_as_many_as_the_limit_says(self):
         self.start()

@@ -100,6 +100,15 @@ class LongValues(PeerCase):
                  'mmm"...: java.time.DayOfWeek has no such constant')):
             self.assertIn(told, self.refusal(method, **params))
 
+    def test_long_messages_and_causes_without_end_are_cut(self):
+        thrown = {name: self.failure(self.call, "fixtures.HostileThrowables", "throwNew", name)
+                  for name in ("LongMessage", "EndlessCauses")}
+        self.assertEqual(thrown["LongMessage"].detail, "x" * 65536 + "...")
+        causes, cause = 0, thrown["EndlessCauses"].data["cause"]
+        while cause is not None:
+            causes, cause = causes + 1, cause["cause"]
+        self.assertEqual(causes, 31)
+
     def test_an_argument_takes_the_text_of_a_result(self):
         samples = int(self.call("fixtures.members.Texts", "count"))
         self.assertGreater(samples, 50)
