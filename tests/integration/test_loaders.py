@@ -149,6 +149,15 @@ class Redeployment(PeerCase):
         self.failure(client.call, BEAN, "loaderName")
 
     @on_each_jdk
+    def test_of_two_classes_the_one_whose_loader_is_left_counts(self, options):
+        client = self.serve(*options)
+        self.deploy(client, 1)
+        client.call(LOADING, "setLoaderOfMain", ref(client.call(LOADING, "own", "two")))
+        client.control("delete_session")
+        self.assertEqual(client.call(LOADING, "alive"), "1")
+        self.assertEqual(client.call(BEAN, "loaderName"), "two")
+
+    @on_each_jdk
     def test_the_peer_does_not_grow(self, options):
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
@@ -184,6 +193,13 @@ class Blocked(PeerCase):
         other.call(LOADING, "release")
         waiting.join()
         self.assertEqual(told, ["blocking"])
+
+    @on_each_jdk
+    def test_a_loader_may_load_others_meanwhile(self, options):
+        client = self.serve(*options)
+        client.call(LOADING, "setLoaderOfMain", ref(client.call(LOADING, "busy", 3000)))
+        self.assertEqual(client.call(BEAN, "loaderName"), "busy")
+        self.assertIsNotNone(client.new("busy.Other2999[]", 1))
 
     @on_each_jdk
     def test_nor_does_one_that_takes_long(self, options):

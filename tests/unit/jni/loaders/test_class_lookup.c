@@ -1,4 +1,5 @@
-/* Which class a name means, with loaders that the application makes. */
+/* What a thread looks for, and what it has found before. tests/integration/test_loaders.py and tests/conformance/loaders
+ * have which class a name means. */
 #include "tests/unit/await.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
@@ -12,10 +13,6 @@
 
 #define LOADING "'type':'fixtures.Loading'"
 #define BEAN    "'type':'beyond.Bean'"
-#define NO_BEAN "-32601 java.lang.ClassNotFoundException: beyond.Bean"
-#define TWO_BEANS                                                                                            \
-  "-32601 java.lang.ClassNotFoundException: beyond.Bean: 2 class loaders have a class of this name; name "   \
-  "one of them in options.loader [one, two]"
 
 #define MAKE_OWN(name)                                                                                       \
   {                                                                                                          \
@@ -47,64 +44,6 @@ static int let_all_go(void **state)
   return 0;
 }
 
-/* loadClass and defineClass link nothing. */
-UNIT_TEST_WITH(a_class_counts_before_it_is_linked, NULL, let_all_go)
-{
-  CHECK_EACH(MAKE_OWN("one"),
-             {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
-             {"new", "{'type':'some.Empty2[]','args':[1]}", "[Lsome.Empty2; ref", NULL},
-             {"new", "{'type':'some.Empty3'}", "-32601 java.lang.ClassNotFoundException: some.Empty3", NULL});
-}
-
-UNIT_TEST_WITH(a_class_that_is_unloaded_is_not_found_again, NULL, let_all_go)
-{
-  for (int i = 0; i < 3; i++) {
-    CHECK_EACH(LOADER_NAME(NO_BEAN), MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
-               {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL});
-    let_all_go(state);
-  }
-  CHECK_EACH({"call", "{" BEAN ",'method':'add','args':[5,3]}", NO_BEAN, NULL});
-}
-
-UNIT_TEST_WITH(a_redeployed_class_is_the_new_one, NULL, let_all_go)
-{
-  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"), MAKE_OWN("two"),
-             MAKE_BEAN("two"), LOADER_NAME(TWO_BEANS));
-  /* Of the loaders "two" alone is held. */
-  CHECK_EACH({"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$two}]}", "void", NULL});
-  jvm_objects_clear(session.thread, session.objects);
-  CHECK_EACH({"call", "{" LOADING ",'method':'alive'}", "int 1", NULL}, LOADER_NAME("java.lang.String two"));
-}
-
-/* Many loaders of one class, of which nearly all are gone: what is noted of them is, too. */
-UNIT_TEST_WITH(what_was_noted_of_dead_loaders_is_forgotten, NULL, let_all_go)
-{
-  for (int i = 0; i < 10; i++)
-    CHECK_EACH(
-        {"call", "{" LOADING ",'method':'redeploy','args':['some.Deployed',1000]}", "void", NULL},
-        {"call", "{" LOADING ",'method':'alive'}", "int 0", NULL},
-        {"new", "{'type':'some.Deployed'}", "-32601 java.lang.ClassNotFoundException: some.Deployed", NULL});
-  CHECK_EACH(
-      MAKE_OWN("one"),
-      {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Deployed',1]}", "void", NULL},
-      {"new", "{'type':'some.Deployed0[]','args':[1]}", "[Lsome.Deployed0; ref", NULL});
-}
-
-#define MAKE_HOSTILE(call)                                                                                   \
-  {                                                                                                          \
-    "call", "{" LOADING "," call "}", "fixtures.Loading$" HOSTILE " ref", "hostile"                          \
-  }
-
-UNIT_TEST_WITH(a_loader_may_load_others_meanwhile, NULL, let_all_go)
-{
-#define HOSTILE "4"
-  CHECK_EACH(MAKE_HOSTILE("'method':'busy','args':[3000]"),
-             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL},
-             LOADER_NAME("java.lang.String busy"),
-             {"new", "{'type':'busy.Other2999[]','args':[1]}", "[Lbusy.Other2999; ref", NULL});
-#undef HOSTILE
-}
-
 /* Asks main's loader on another thread. */
 struct visitor {
   sem_t done;
@@ -129,13 +68,11 @@ UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
   struct visitor visitor = {.got = ""};
   struct jp_error error;
   sem_init(&visitor.done, 0, 0);
-#define HOSTILE "5"
   CHECK_EACH(MAKE_OWN("one"),
              {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
              {"new", "{'type':'some.Empty1[]','args':[1]}", "[Lsome.Empty1; ref", NULL},
-             MAKE_HOSTILE("'method':'blocking'"),
+             {"call", "{" LOADING ",'method':'blocking'}", "fixtures.Loading$5 ref", "hostile"},
              {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL});
-#undef HOSTILE
   assert_int_equal(jvm_spawn(the_jvm, "visitor", ask_blocking_loader, &visitor, &error), JP_OK);
   uint32_t ref;
   AWAIT(text_equal(members_run(&session, "call", "{" LOADING ",'method':'waiting'}", &ref), TEXT("int 1")));
