@@ -2,10 +2,8 @@
 #include "policy/lint.h"
 #include "policy/policy.h"
 
+#include "tests/unit/cases.h"
 #include "tests/unit/temporary_file.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
 
 static struct text lint(const char *yaml, size_t length, struct buffer *out, char *path)
 {
@@ -28,146 +26,32 @@ static struct text lint(const char *yaml, size_t length, struct buffer *out, cha
   return buffer_text(out);
 }
 
-#define ALLOW(keys) "{" keys ", action: ALLOW}"
-#define DENY(keys)  "{" keys ", action: DENY}"
-
-struct expected {
-  const char *rules[4];
-  int line;            /* of the only warning, 1 for the first rule; 0: there is none */
-  const char *warning; /* how it begins */
-};
-
-static const struct expected cases[] = {
-    /* The traps of docs/policy.md. */
-    {{ALLOW("class: com.example**")}, 1, "'com.example**': two stars inside a segment mean one"},
-    {{ALLOW("class: com.ex**.Order")}, 1, "'com.ex**.Order': two stars inside a segment"},
-    {{ALLOW("class: com.example.**")}, 0, NULL},
-    {{ALLOW("class: '**.example.**'")}, 0, NULL},
-    {{ALLOW("class: com.example.Order, method: 'get**'")},
-     0,
-     NULL}, /* a member has one segment in any case */
-    {{ALLOW("pattern: com.example.**")},
-     1,
-     "a pattern is split at its last dot into class and member, so that this matches the members of a class "
-     "'com.example': for a package write class: 'com.example.**'"},
-    {{ALLOW("pattern: com.example.*")}, 1, "a pattern is split"},
-    {{ALLOW("pattern: com.example.**.*")}, 0, NULL},
-    {{ALLOW("pattern: com.example.Order.*")}, 0, NULL},
-    {{ALLOW("pattern: com.example.Order.**")}, 0, NULL},
-    {{ALLOW("pattern: com.example.add")}, 0, NULL},
-
-    /* Names. */
-    {{ALLOW("class: com.example")}, 1, "matches the class 'com.example' alone"},
-    {{ALLOW("class: Order")}, 0, NULL},
-    {{ALLOW("class: com.example.Order")}, 0, NULL},
-    {{ALLOW("class: com.example.order$1")}, 0, NULL},
-    {{ALLOW("class: com.example.ord*")}, 0, NULL},
-    {{ALLOW("class: java.util.Map.Entry")},
-     1,
-     "'java.util.Map.Entry' names no nested class: if 'java.util.Map' is a class, write "
-     "'java.util.Map$Entry'"},
-    {{ALLOW("pattern: java.util.Map.Entry.getKey")}, 1, "'java.util.Map.Entry' names no nested class"},
-    {{ALLOW("class: java.util.Map$Entry")}, 0, NULL},
-    {{ALLOW("pattern: com.example.Order.Line")}, 0, NULL}, /* it may be a field */
-    {{ALLOW("class: com.example.Order.getName")},
-     1,
-     "matches a class 'com.example.Order.getName': if 'getName' is a"},
-    {{ALLOW("class: com.example.Order, method: 'add(int)'")}, 1, "has parentheses"},
-    {{ALLOW("pattern: 'com.example.Order.add()'")}, 1, "has parentheses"},
-    {{ALLOW("pattern: 'com.example.Order.add(java.lang.String)'")}, 1, "has parentheses"},
-    {{ALLOW("class: com.example.Order, method: <clinit>")}, 1, "no member is called '<clinit>'"},
-    {{ALLOW("class: com.example.Order, method: <init>")}, 0, NULL},
-    {{ALLOW("class: com.example.Order, method: <INIT>")}, 0, NULL},
-    {{ALLOW("class: com.example.Order, method: <*>")}, 0, NULL},
-    {{ALLOW("class: com.example.Order, method: Order")}, 1, "'Order' is a method or a field of that name"},
-    {{ALLOW("class: 'jdk:java.util.**'")}, 1, "'jdk:java.util.**' has a ':'"},
-    {{DENY("class: int")}, 1, "has no effect: the primitive type 'int'"},
-
-    /* Categories, channels. */
-    {{ALLOW("class: a.B, method: get*, members: CONSTRUCTOR")},
-     1,
-     "is never used: constructors are called <init>"},
-    {{ALLOW("class: a.B, members: CONSTRUCTOR")}, 0, NULL},
-    {{ALLOW("class: a.B, method: get*, members: [CONSTRUCTOR, METHOD]")}, 0, NULL},
-    {{ALLOW("class: a.B, method: <init>, members: METHOD")},
-     1,
-     "is never used: <init> is the name of constructors"},
-    {{ALLOW("class: a.B, channel: [CLI_RPC, REPLAY_INJECTION]")}, 1, "has no effect: no rule is asked"},
-    {{ALLOW("class: a.**"), DENY("class: a.B, channel: WEBSOCKET_RPC")}, 2, "is never used"},
-    {{DENY("class: a.B, channel: WEBSOCKET_RPC"), ALLOW("class: a.**")},
-     1,
-     "denies on WEBSOCKET_RPC and not on"},
-    {{DENY("class: a.B, channel: [WEBSOCKET_RPC, HTTP_RPC]"), ALLOW("class: a.**")}, 0, NULL},
-    {{DENY("class: a.B, channel: WEBSOCKET_RPC"), DENY("class: a.*, channel: HTTP_RPC"),
-      ALLOW("class: a.**")},
-     0,
-     NULL},
-    {{DENY("class: a.B, channel: WEBSOCKET_RPC"), ALLOW("class: a.**, channel: ZMQ_SOCKET_RPC")}, 0, NULL},
-
-    /* Order. */
-    {{ALLOW("class: a.**"), DENY("class: a.B")},
-     2,
-     "is never used: what it matches is decided by the rule before it in line 3"},
-    {{DENY("class: a.B"), ALLOW("class: a.**")}, 0, NULL},
-    {{ALLOW("class: a.**, method: get*"), DENY("class: a.B")}, 0, NULL},
-    {{ALLOW("class: a.**, method: get*"), DENY("class: a.B, method: getName")}, 2, "is never used"},
-    {{ALLOW("class: a.Order"), DENY("class: a.ORDER")},
-     2,
-     "is never used"}, /* case does not count, nor does the habit */
-    {{ALLOW("class: a.B, members: METHOD"),
-      ALLOW("class: a.*, members: [STATIC_METHOD, CONSTRUCTOR, FIELD_GET]"),
-      ALLOW("class: a.B, members: [FIELD_SET, CALLBACK]"), DENY("class: a.B")},
-     4,
-     "is never used: what it matches is decided by the rules before it in lines 3, 4, 5"},
-    {{ALLOW("class: a.B, members: METHOD"),
-      ALLOW("class: a.*, members: [STATIC_METHOD, CONSTRUCTOR, FIELD_GET]"), DENY("class: a.B")},
-     0,
-     NULL},
-    {{ALLOW("class: a.*, channel: [WEBSOCKET_RPC, HTTP_RPC]"), DENY("class: a.B, channel: HTTP_RPC")},
-     2,
-     "is never"},
-    {{ALLOW("class: a.*, visibility: PUBLIC"), DENY("class: a.B, visibility: ALL")}, 0, NULL},
-    /* It is still asked about the class of an object. */
-    {{DENY("class: '**'"), DENY("class: a.B")},
-     2,
-     "decides nothing about a class that the caller names: the rule for every class in line 3 comes first"},
-    {{DENY("class: '**'"), ALLOW("class: '**'")},
-     2,
-     "is never used: what it matches is decided by the rule for every"},
-    {{DENY("class: '**', members: METHOD"), ALLOW("class: a.B")}, 0, NULL},
-
-    /* What is opened. */
-    {{ALLOW("class: java.util.**")},
-     1,
-     "'java.util.**' matches classes of the JDK, and opens java.util.Scanner.<init> ("},
-    {{ALLOW("class: java.util.Formatter")}, 0, NULL},
-    {{ALLOW("class: java.util.function.*")}, 0, NULL},
-    {{ALLOW("class: java.util.**, method: size")}, 0, NULL},
-    {{ALLOW("class: java.util.**, visibility: PRIVATE")}, 0, NULL},
-    {{ALLOW("class: java.util.**, members: FIELD_GET")}, 0, NULL},
-    {{DENY("class: java.util.**")}, 0, NULL},
-};
+static void check_warning(const char *place, const char *rules, const char *warning)
+{
+  struct buffer yaml;
+  struct buffer out;
+  char path[] = TEMPORARY_FILE;
+  char begins[1024];
+  buffer_init(&yaml);
+  buffer_init(&out);
+  buffer_printf(&yaml, "version: 1\nrules:\n");
+  for (size_t length; *rules != '\0'; rules += length + (rules[length] == '\n')) {
+    length = strcspn(rules, "\n");
+    buffer_printf(&yaml, "  - %.*s\n", (int)length, rules);
+  }
+  struct text told = lint(yaml.data, yaml.len, &out, path);
+  unlink(path);
+  snprintf(begins, sizeof begins, "%s:%s", path, warning);
+  bool is_one = told.len > 0 && memchr(told.data, '\n', told.len) == told.data + told.len - 1;
+  if (*warning == '\0' ? told.len > 0 : !is_one || !text_starts_with(told, text_of(begins)))
+    fail_msg("%s: got %.*s", place, TEXT_ARGS(told));
+  buffer_fini(&yaml);
+  buffer_fini(&out);
+}
 
 UNIT_TEST(test_warnings)
 {
-  struct buffer out;
-  buffer_init(&out);
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    const struct expected *expected = &cases[i];
-    char yaml[2048] = "version: 1\nrules:\n";
-    char path[] = TEMPORARY_FILE;
-    char begins[4096];
-    for (size_t j = 0; j < COUNT_OF(expected->rules) && expected->rules[j] != NULL; j++)
-      snprintf(yaml + strlen(yaml), sizeof yaml - strlen(yaml), "  - %s\n", expected->rules[j]);
-    struct text told = lint(yaml, strlen(yaml), &out, path);
-    unlink(path);
-    snprintf(begins, sizeof begins, "%s:%d: warning: %s", path, expected->line + 2,
-             expected->warning == NULL ? "" : expected->warning);
-    bool is_one = told.len > 0 && memchr(told.data, '\n', told.len) == told.data + told.len - 1;
-    if (expected->line == 0 ? told.len > 0 : !is_one || !text_starts_with(told, text_of(begins)))
-      fail_msg("%s\ngives %.*s\nwanted %s", yaml, TEXT_ARGS(told), begins);
-  }
-  buffer_fini(&out);
+  unit_cases(FILES "/warnings.txt", check_warning);
 }
 
 /* The members that HTTP GET may call are patterns of the same form. */

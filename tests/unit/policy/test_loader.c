@@ -4,109 +4,7 @@
 #include "policy/presets.h"
 #include "policy/tree.h"
 #include "policy/vocabulary.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-
-#define RULE(line) "version: 1\nrules:\n  - class: com.A\n    action: ALLOW\n    " line "\n"
-
-struct bad_file {
-  const char *yaml;
-  const char *error;
-};
-
-static const struct bad_file bad_files[] = {
-    /* Nothing in it. */
-    {"", "p.yaml:1: the file holds no policy"},
-    {"# a comment\n\n# another\n", "p.yaml:1: the file holds no policy"},
-    {"---\n...\n", "p.yaml:1: the file holds no policy"},
-    {"~\n", "p.yaml:1: the file holds no policy"},
-
-    /* The wrong kind of thing. */
-    {"- version\n", "p.yaml:1: a policy has to be a map, not a list"},
-    {"hello\n", "p.yaml:1: a policy has to be a map, not a word"},
-    {"version: 1\nrules: yes\n", "p.yaml:2: rules has to be a list, not a word"},
-    {"version: 1\nrules:\n  class: a\n", "p.yaml:3: rules has to be a list, not a map"},
-    {"version: 1\nrules:\n  - ALLOW\n", "p.yaml:3: a rule has to be a map, not a word"},
-    {"version: 1\nrules:\n  -\n", "p.yaml:3: a rule has to be a map, not empty"},
-    {"presets: [deny-unsafe]\n", "p.yaml:1: presets has to be a map, not a list"},
-    {"defaultAction:\n", "p.yaml:1: action has to be a word, not empty"},
-    {"defaultAction: [DENY]\n", "p.yaml:1: action has to be a word, not a list"},
-    {"rules:\n  - class: [a]\n", "p.yaml:2: class has to be a word, not a list"},
-    {"rules:\n  - class:\n    action: DENY\n", "p.yaml:2: class has to be a word, not empty"},
-    {RULE("method: {}"), "p.yaml:5: method has to be a word, not a map"},
-    {RULE("channel: {a: b}"), "p.yaml:5: channel has to be a word, not a map"},
-    {RULE("channel: [[HTTP_RPC]]"), "p.yaml:5: channel has to be a word, not a list"},
-
-    /* Unknown words. */
-    {"version: 2\n", "p.yaml:1: unknown version '2': known are 1"},
-    {"Version: 1\n",
-     "p.yaml:1: unknown key 'Version': known are version, defaultAction, presets, rules, idempotent"},
-    {"version: 1\n\ndefaultaction: DENY\n", "p.yaml:3: unknown key 'defaultaction'"},
-    {"<<: {version: 1}\n", "p.yaml:1: unknown key '<<'"},
-    {"defaultAction: deny\n",
-     "p.yaml:1: unknown action 'deny': known are ALLOW, DENY, LOG_AND_ALLOW, LOG_AND_DENY"},
-    {RULE("methods: get*"), "p.yaml:5: unknown key 'methods': known are class, pattern, method, action, "
-                            "channel, members, visibility"},
-    {"rules:\n  - class: a\n    action: PERMIT\n", "p.yaml:3: unknown action 'PERMIT'"},
-    {RULE("channel: WEBSOCKET"), "p.yaml:5: unknown channel 'WEBSOCKET': known are WEBSOCKET_RPC, HTTP_RPC, "
-                                 "ZMQ_SOCKET_RPC, LOG_RPC, CLI_RPC, REPLAY_INJECTION"},
-    {RULE("channel:\n      - HTTP_RPC\n      - TELNET"), "p.yaml:7: unknown channel 'TELNET'"},
-    {RULE("members: FIELD"), "p.yaml:5: unknown member category 'FIELD': known are METHOD, STATIC_METHOD, "
-                             "CONSTRUCTOR, FIELD_GET, FIELD_SET, CALLBACK"},
-    {RULE("visibility: [PUBLIC, INTERNAL]"), "p.yaml:5: unknown visibility 'INTERNAL': known are PUBLIC, "
-                                             "PROTECTED, PACKAGE_PRIVATE, DEFAULT, PRIVATE, ALL"},
-    {"presets:\n  deny-unsafe: true\n  deny-all: true\n",
-     "p.yaml:3: unknown preset 'deny-all': known are deny-unsafe, deny-jdk-internals, deny-classloading, "
-     "deny-reflection, deny-serialization, deny-scripting, deny-nonpublic"},
-    {"presets:\n  deny-unsafe: maybe\n",
-     "p.yaml:2: unknown value of a preset 'maybe': known are true, false"},
-    {"presets:\n  deny-unsafe:\n", "p.yaml:2: deny-unsafe has to be a word, not empty"},
-    {RULE("channel: []"), "p.yaml:5: channel is an empty list"},
-
-    /* Twice, missing, too much. */
-    {"version: 1\nversion: 1\n", "p.yaml:2: key 'version' is given twice"},
-    {RULE("action: DENY"), "p.yaml:5: key 'action' is given twice"},
-    {"presets:\n  deny-unsafe: true\n  deny-unsafe: false\n",
-     "p.yaml:3: preset 'deny-unsafe' is given twice"},
-    {"rules:\n  - action: DENY\n", "p.yaml:2: the rule has neither 'class' nor 'pattern'"},
-    {"rules:\n  - {}\n", "p.yaml:2: the rule has neither 'class' nor 'pattern'"},
-    {"rules:\n  - class: a\n", "p.yaml:2: the rule has no 'action'"},
-    {RULE("pattern: com.A.b"), "p.yaml:3: the rule has both 'class' and 'pattern'"},
-    {"rules:\n  - pattern: a.b\n    method: c\n    action: DENY\n",
-     "p.yaml:2: the rule has both 'pattern' and 'method'"},
-
-    /* Patterns. */
-    {"rules:\n  - class: com..A\n    action: DENY\n", "p.yaml:2: pattern 'com..A': has an empty segment"},
-    {"rules:\n  - class: \"\"\n    action: DENY\n", "p.yaml:2: pattern '': is empty"},
-    {"rules:\n  - class: com/A\n    action: DENY\n", "p.yaml:2: pattern 'com/A': has a '/'"},
-    {"rules:\n  - pattern: com.A.\n    action: DENY\n", "p.yaml:2: pattern '': is empty"},
-    {"rules:\n  - class: com.A\n    action: DENY\n    method: a.b\n", "p.yaml:2: pattern 'a.b': has a '.'"},
-    {"idempotent:\n  - com.A.b\n  - size\n", "p.yaml:3: idempotent 'size' has to be Class.member"},
-    {"idempotent:\n  - com..b\n", "p.yaml:2: pattern 'com.': has an empty segment"},
-    {"idempotent: com.A.b\n", "p.yaml:1: idempotent has to be a list, not a word"},
-    {"idempotent:\n  - [a.b]\n", "p.yaml:2: an idempotent member has to be a word, not a list"},
-
-    /* Not YAML, or YAML that is not for here. */
-    {"version: 1\nrules:\n\t- class: a\n", "p.yaml:3: not YAML: found character that cannot start any token, "
-                                           "at '- class: a' (YAML is indented with spaces; here is a tab)"},
-    {"version: 1\nrules:\n  - class: **\n",
-     "p.yaml:3: not YAML: did not find expected alphabetic or numeric character, at '- class: **' (a pattern "
-     "that begins with '*' needs quotes)"},
-    {"version: [1\n", "p.yaml:2: not YAML: did not find expected ',' or ']'"},
-    {"a: b: c\n", "p.yaml:1: not YAML: mapping values are not allowed in this context, at 'a: b: c'"},
-    {"version: 1\ndefaultAction: \xFFzz\n", "p.yaml:2: invalid UTF-8: byte 0xFF"},
-    {"version: 1\n# \xED\xA0\x80\n", "p.yaml:2: invalid UTF-8: byte 0xED"},
-    {"version: 1\n\n# \x01\n", "p.yaml:3: not YAML: control characters are not allowed"},
-    {"version: 1\n---\nversion: 1\n", "p.yaml:2: a file holds one document; another begins with '---'"},
-    {"version: !!int 1\n", "p.yaml:1: tags are not used here: 'tag:yaml.org,2002:int'"},
-    {"rules: !list []\n", "p.yaml:1: tags are not used here: '!list'"},
-    {"? [a]\n: b\n", "p.yaml:1: a key has to be a plain word, not 'a list, map or alias'"},
-    {"version: *one\n", "p.yaml:1: no anchor before this line has the name 'one'"},
-    {"rules: &r\n  - *r\n", "p.yaml:2: no anchor before this line has the name 'r'"},
-    {"rules:\n- [[[[[[[[[[[[[[[]]]]]]]]]]]]]]]\n", "p.yaml:2: nested too deeply: 'a list'"},
-    {"- - - - - - - - - - - - a\n", "p.yaml:1: nested too deeply: 'a list'"},
-};
+#include "tests/unit/cases.h"
 
 /* What was loaded last lives in it. */
 static struct arena arena;
@@ -127,32 +25,61 @@ static struct policy_document load_good(struct text yaml, const char *name)
   return document;
 }
 
-UNIT_TEST(test_bad_files)
+static void expect_refusal(const char *place, struct text yaml, const char *begins)
 {
-  for (size_t i = 0; i < COUNT_OF(bad_files); i++) {
-    struct policy_document document;
-    struct jp_error error = {0};
-    enum jp_status status = load(text_of(bad_files[i].yaml), &document, &error);
-    if (status != JP_INVALID || error.status != JP_INVALID ||
-        strncmp(error.text, bad_files[i].error, strlen(bad_files[i].error)) != 0)
-      fail_msg("file:\n%s\nstatus %d, expected error: %s\ngot: %s", bad_files[i].yaml, status,
-               bad_files[i].error, error.text);
-    assert_int_equal(load(text_of(bad_files[i].yaml), &document, NULL), JP_INVALID);
-  }
+  struct policy_document document;
+  struct jp_error error = {0};
+  enum jp_status status = load(yaml, &document, &error);
+  if (status != JP_INVALID || error.status != JP_INVALID || strncmp(error.text, begins, strlen(begins)) != 0)
+    fail_msg("%s: status %d, expected '%s', got '%s'", place, status, begins, error.text);
+  assert_int_equal(load(yaml, &document, NULL), JP_INVALID);
 }
 
-UNIT_TEST(test_nul_and_long_words)
+static void check_file(const char *place, const char *yaml, const char *begins)
+{
+  char lines[1024];
+  snprintf(lines, sizeof lines, "%s\n", yaml);
+  expect_refusal(place, text_of(lines), begins);
+}
+
+UNIT_TEST(test_bad_files)
+{
+  unit_cases(FILES "/refused.txt", check_file);
+  static const struct {
+    struct text yaml;
+    const char *error;
+  } others[] = {
+      {TEXT(""), "p.yaml:1: the file holds no policy"},
+      {TEXT("version: 1\nrules:\n\t- class: a\n"), "p.yaml:3: not YAML: found character that cannot start "
+                                                   "any token, at '- class: a' (YAML is indented with "
+                                                   "spaces; here is a tab)"},
+      {TEXT("version: 1\ndefaultAction: \xFFzz\n"), "p.yaml:2: invalid UTF-8: byte 0xFF"},
+      {TEXT("version: 1\n# \xED\xA0\x80\n"), "p.yaml:2: invalid UTF-8: byte 0xED"},
+      {TEXT("version: 1\n\n# \x01\n"), "p.yaml:3: not YAML: control characters are not allowed"},
+      {TEXT("version: 1\n\0\n"), "p.yaml:2: not YAML: control characters are not allowed"},
+  };
+  for (size_t i = 0; i < COUNT_OF(others); i++)
+    expect_refusal(others[i].error, others[i].yaml, others[i].error);
+}
+
+UNIT_TEST(test_long_words)
 {
   struct policy_document document;
   struct jp_error error;
-  assert_int_equal(load(TEXT("version: 1\n\0\n"), &document, &error), JP_INVALID);
-  assert_string_equal(error.text, "p.yaml:2: not YAML: control characters are not allowed");
-
   char yaml[4096] = "defaultAction: ";
   size_t used = strlen(yaml);
   memset(yaml + used, 'x', sizeof yaml - used);
   assert_int_equal(load((struct text){yaml, sizeof yaml}, &document, &error), JP_INVALID);
   assert_non_null(strstr(error.text, "known are ALLOW"));
+}
+
+UNIT_TEST(test_lists_of_words)
+{
+  char list[80];
+  policy_words_list(&policy_action_words, " or ", list, sizeof list);
+  assert_string_equal(list, "ALLOW, DENY, LOG_AND_ALLOW or LOG_AND_DENY");
+  policy_words_list(&policy_action_words, ", ", list, 10);
+  assert_string_equal(list, "ALLOW, DE");
 }
 
 static void repeat(struct buffer *out, const char *piece, size_t times)
@@ -161,14 +88,10 @@ static void repeat(struct buffer *out, const char *piece, size_t times)
     buffer_append(out, piece, strlen(piece));
 }
 
-static void expect_refusal(struct buffer *yaml, const char *expected)
+static void expect_refused_text(struct buffer *yaml, const char *begins)
 {
-  struct policy_document document;
-  struct jp_error error;
   assert_false(yaml->failed);
-  assert_int_equal(load(buffer_text(yaml), &document, &error), JP_INVALID);
-  if (strncmp(error.text, expected, strlen(expected)) != 0)
-    fail_msg("expected '%s', got '%s'", expected, error.text);
+  expect_refusal(begins, buffer_text(yaml), begins);
   buffer_fini(yaml);
 }
 
@@ -178,32 +101,32 @@ UNIT_TEST(test_limits)
   struct buffer yaml;
   buffer_init(&yaml);
   repeat(&yaml, "# comment\n", POLICY_TREE_BYTES / 10 + 1);
-  expect_refusal(&yaml, "p.yaml: larger than 1024 KiB");
+  expect_refused_text(&yaml, "p.yaml: larger than 1024 KiB");
 
   repeat(&yaml, "[", 500000);
-  expect_refusal(&yaml, "p.yaml:1: nested too deeply");
+  expect_refused_text(&yaml, "p.yaml:1: nested too deeply");
   repeat(&yaml, "- ", 500000);
-  expect_refusal(&yaml, "p.yaml:1: nested too deeply");
+  expect_refused_text(&yaml, "p.yaml:1: nested too deeply");
   repeat(&yaml, "{a: ", 200000);
-  expect_refusal(&yaml, "p.yaml:1: nested too deeply");
+  expect_refused_text(&yaml, "p.yaml:1: nested too deeply");
 
   BUFFER_LITERAL(&yaml, "rules:\n- &r {class: a, action: DENY}\n");
   repeat(&yaml, "- *r\n", POLICY_RULES_MAX);
-  expect_refusal(&yaml, "p.yaml:2: rules has more than 10000 entries");
+  expect_refused_text(&yaml, "p.yaml:2: rules has more than 10000 entries");
 
   BUFFER_LITERAL(&yaml, "rules:\n- class: a\n  action: DENY\n  channel: [HTTP_RPC");
   repeat(&yaml, ",HTTP_RPC", 32);
   BUFFER_LITERAL(&yaml, "]\n");
-  expect_refusal(&yaml, "p.yaml:4: channel has more than 32 words");
+  expect_refused_text(&yaml, "p.yaml:4: channel has more than 32 words");
 
   BUFFER_LITERAL(&yaml, "rules:\n");
   for (int i = 0; i < 257; i++)
     buffer_printf(&yaml, "- &r%d {class: a, action: DENY}\n", i);
-  expect_refusal(&yaml, "p.yaml:258: too many anchors: one more is 'r256'");
+  expect_refused_text(&yaml, "p.yaml:258: too many anchors: one more is 'r256'");
 
   for (int i = 0; i < 50000; i++)
     buffer_printf(&yaml, "%%TAG !a%d! b\n", i);
-  expect_refusal(&yaml, "p.yaml:17: more than 16 times '%TAG'");
+  expect_refused_text(&yaml, "p.yaml:17: more than 16 times '%TAG'");
 
   /* Each level names the one before it ten times. */
   BUFFER_LITERAL(&yaml, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
@@ -213,7 +136,7 @@ UNIT_TEST(test_limits)
       buffer_printf(&yaml, "*a%d,", i - 1);
     BUFFER_LITERAL(&yaml, "]\n");
   }
-  expect_refusal(&yaml, "p.yaml:1: unknown key 'a0'");
+  expect_refused_text(&yaml, "p.yaml:1: unknown key 'a0'");
 }
 
 UNIT_TEST(test_large_file)
@@ -295,35 +218,6 @@ UNIT_TEST(test_presets_load)
     for (size_t rule = 0; rule < document.rule_count; rule++)
       assert_false(document.rules[rule].allow);
   }
-}
-
-/* Every example of the manual is a policy file that loads. */
-UNIT_TEST(test_manual)
-{
-  FILE *manual = fopen(MANUAL, "r");
-  assert_non_null(manual);
-  struct buffer yaml;
-  buffer_init(&yaml);
-  char line[512];
-  bool inside = false;
-  int examples = 0;
-  for (int at = 1; fgets(line, sizeof line, manual) != NULL; at++) {
-    if (strcmp(line, "```yaml\n") == 0) {
-      inside = true;
-      buffer_clear(&yaml);
-    } else if (inside && strcmp(line, "```\n") == 0) {
-      inside = false;
-      examples++;
-      char place[64];
-      snprintf(place, sizeof place, "example before line %d", at);
-      (void)load_good(buffer_text(&yaml), place);
-    } else if (inside) {
-      buffer_append(&yaml, line, strlen(line));
-    }
-  }
-  fclose(manual);
-  buffer_fini(&yaml);
-  assert_true(examples > 0);
 }
 
 UNIT_TEST(test_unreadable_files)

@@ -1,3 +1,4 @@
+/* How a change of the file is seen; tests/integration/test_policy_reload.py has what comes of it. */
 #include "policy/watch.h"
 
 #include "base/clock.h"
@@ -44,14 +45,6 @@ static void await_another(const struct watched *watched)
   }
 }
 
-static void check_default(const struct watched *watched, bool allow)
-{
-  struct policy *policy = policy_source_take(watched->source);
-  const struct policy_query query = {.class_name = TEXT("a.A"), .member_name = TEXT("m")};
-  assert_int_equal(policy_check(policy, &query).allow, allow);
-  policy_destroy(policy);
-}
-
 /* watched_path: the file as the policy names it. No look by time would come within the test's patience. */
 static void check_is_seen(const char *watched_path, bool is_replaced)
 {
@@ -60,7 +53,6 @@ static void check_is_seen(const char *watched_path, bool is_replaced)
   if (is_replaced)
     assert_int_equal(rename(other_path, path), 0);
   await_another(&watched);
-  check_default(&watched, true);
   stop(&watched);
 }
 
@@ -80,32 +72,6 @@ UNIT_TEST(a_file_is_seen_when_it_is_written_or_replaced_or_is_behind_a_link)
   check_is_seen(link_path, false);
   unlink(link_path);
   rmdir(link_folder);
-}
-
-UNIT_TEST(a_wrong_file_and_a_missing_one_change_nothing)
-{
-  temporary_file_set(path, "defaultAction: DENY\n");
-  struct watched watched = start(path, 10);
-  temporary_file_set(path, "defaultAction: PERHAPS\n");
-  policy_watch_reload(watched.watch);
-  unlink(path);
-  policy_watch_reload(watched.watch);
-  temporary_file_set(path, "defaultAction: ALLOW\n");
-  await_another(&watched); /* the first that came is the good one: nothing was in force between */
-  check_default(&watched, true);
-  stop(&watched);
-}
-
-UNIT_TEST(with_no_interval_only_a_request_reloads)
-{
-  temporary_file_set(path, "defaultAction: DENY\n");
-  struct watched watched = start(path, 0);
-  temporary_file_set(path, "defaultAction: ALLOW\n");
-  check_default(&watched, false);
-  policy_watch_reload(watched.watch);
-  await_another(&watched);
-  check_default(&watched, true);
-  stop(&watched);
 }
 
 /* Opening it would wait for a writer, and the end of the watch with it. */
