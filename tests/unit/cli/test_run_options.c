@@ -4,9 +4,8 @@
 #include "base/buffer.h"
 #include "policy/policy.h"
 
+#include "tests/unit/cases.h"
 #include "tests/unit/temporary_file.h"
-
-#include <stdio.h>
 
 enum { MAX_WORDS = 24 };
 
@@ -50,94 +49,13 @@ static enum jp_status read_command(struct command *command, const char *line, co
   return run_options_read(command->words, count, variable, &command->options, &command->error);
 }
 
-static const struct {
-  const char *line;
-  const char *message; /* the whole of it */
-} usage_errors[] = {
-    {"", "run takes a main class, -jar FILE, -m MODULE or --as-service"},
-    {"--no-such Main", "unknown option \"--no-such\" (--help lists them)"},
-    {"--json-rcp auto Main", "unknown option \"--json-rcp\": did you mean --json-rpc? (--help lists them)"},
-    {"--add-open=a/b=c Main",
-     "unknown option \"--add-open=a/b=c\": did you mean --add-opens? (--help lists them)"},
-    {"-eab Main", "unknown option \"-eab\": did you mean -ea? (--help lists them)"},
-    {"- Main", "unknown option \"-\" (--help lists them)"},
-    {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, and nothing follows it"},
-    {"--json-rpc= Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"\""},
-    {"--json-rpc 1 --json-rpc 2 --json-rpc 3 --json-rpc 4 --json-rpc 5 --json-rpc 6 --json-rpc 7 --json-rpc "
-     "8 --json-rpc 9 Main",
-     "--json-rpc takes 8 addresses at most, not \"9\""},
-    {"--json-rpc unix:x --json-rpc 0.0.0.0:80 Main",
-     "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches 0.0.0.0 "
-     "could use the peer"},
-    {"--json-rpc 0.0.0.0:80 Main", "--json-rpc takes a loopback address unless --insecure-listen is given: "
-                                   "anyone who reaches 0.0.0.0 could use the peer"},
-    {"--zmq-rpc [::]:auto Main", "--zmq-rpc takes a loopback address unless --insecure-listen is given: "
-                                 "anyone who reaches :: could use the peer"},
-    {"--json-rpc 127.0.0.1.example.org:80 Main",
-     "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches "
-     "127.0.0.1.example.org could use the peer"},
-    {"-n", "-n takes NAME, and nothing follows it"},
-    {"-n \x01 Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\x01\""},
-    {"-n \xff Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\xff\""},
-    {"--uuid 1234 Main", "-u takes UUID, not \"1234\""},
-    {"--rpc-threads 300 Main", "--rpc-threads takes at most --rpc-threads-max, which is 256"},
-    {"--thread-affinity GUI=a.B.c --thread-affinity GUI=a.B.d Main",
-     "--thread-affinity takes each name once (FX is that of --fx-thread): GUI is given twice"},
-    {"--fx-thread --thread-affinity FX=a.B.d Main",
-     "--thread-affinity takes each name once (FX is that of --fx-thread): FX is given twice"},
-    {"--fx-thread=1 Main", "--fx-thread takes no value"},
-    {"--message-max 2M --input-max-total 1M Main",
-     "--input-max-total takes at least --message-max, which is 2097152 bytes"},
-    {"--shm-ring 1G Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
-                           "--shm-ring, which is 2147487744 bytes"},
-    {"--shm-total 0 Main", "--shm-total takes at least the memory of one connection, a page and two rings of "
-                           "--shm-ring, which is 2101248 bytes"},
-    {"--rpc-allow", "--rpc-allow takes A,B,..., and nothing follows it"},
-    {"--rpc-allow a.** --rpc-allow b.** Main", "--rpc-allow is given twice"},
-    {"-d localhost:2379 Main", "-d: directory registration is not available in this version"},
-    {"-d", "-d: directory registration is not available in this version"},
-    {"--dir=localhost:2379 Main", "-d: directory registration is not available in this version"},
-    {"--as-service=1", "--as-service takes no value"},
-    {"--as-service Main", "--as-service runs no main class: \"Main\" is one too many"},
-    {"--as-service -jar app.jar", "--as-service runs no main class: it cannot stand with -jar"},
-    {"-jar", "-jar takes FILE, and nothing follows it"},
-    {"-J", "-J takes OPTION, and nothing follows it"},
-    {"--add-opens", "--add-opens takes MODULE/PACKAGE=MODULE,..., and nothing follows it"},
-    {"-p mods -m", "-m takes MODULE[/CLASS], and nothing follows it"},
-    {"-m /a.Main", "-m takes MODULE[/CLASS], not \"/a.Main\""},
-    {"-m a/", "-m takes MODULE[/CLASS], not \"a/\""},
-    {"--module= x", "--module takes MODULE[/CLASS], not \"\""},
-    {"--as-service -m a", "--as-service runs no main class: it cannot stand with -m"},
-    {"--source 21 Main.java", "--source: programs in source files are not run: compile them first"},
-    {"-XshowSettings:vm Main",
-     "-XshowSettings: a peer does not show the JVM's settings: java -XshowSettings does"},
-    {"@/nonexistent/arguments Main",
-     "the argument file /nonexistent/arguments cannot be opened: No such file or directory"},
-    {"@/ Main", "the argument file / cannot be read: Is a directory"},
-    {"@/dev/zero Main", "the argument file /dev/zero has more than 16777216 bytes"},
-    {"--json-rpc ::1:80 Main",
-     "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
-    {"--allow-origin null Main",
-     "--allow-origin takes origins one by one, since any web page can have null for one, not \"null\""},
-    {"--allow-origin http://a.test/ Main",
-     "--allow-origin takes origins (scheme://host[:port]) between commas (\"http://a.test/\" has no host "
-     "alone behind its scheme), not \"http://a.test/\""},
-    {"--json-rpc unix: Main", "--json-rpc takes the path of a file, not \"unix:\""},
-    {"--json-rpc unix:@x Main", "--json-rpc takes a path, because an abstract name has no mode that keeps "
-                                "other users out, not \"unix:@x\""},
-    {"--zmq-rpc ipc://a/ Main", "--zmq-rpc takes the path of a file, not \"ipc://a/\""},
-    {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
-    {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
-    {"--compat java Main", "--compat takes pal, not \"java\""},
-    {"--log-level loud Main", "--log-level takes error|warn|info|debug, not \"loud\""},
-};
-
 /* What an option takes, and values before a main class that it does not. */
 static const struct {
   const char *option;
   const char *takes;
   const char *values;
 } refused[] = {
+    {"-n", "a name of 1 to 128 bytes of UTF-8 without control characters", "\x01 \xff"},
     {"--json-rpc", "a port from 1 to 65535, or auto", "0 65536"},
     {"--json-rpc", "[HOST:]PORT|auto|unix:PATH", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
     {"--allow-origin", "origins one by one, since * would let every web page call the peer",
@@ -153,19 +71,19 @@ static const struct {
     {"--rpc-default-action", "ALLOW|DENY", "allow LOG_AND_ALLOW"},
 };
 
-static void check_error(const char *line, const char *message)
+static void check_error(const char *place, const char *line, const char *message)
 {
   struct command command;
   enum jp_status status = read_command(&command, line, NULL);
-  unit_assert_text(text_of(command.error.text), text_of(message), line, __LINE__);
+  unit_assert_text(text_of(command.error.text), text_of(message), place, __LINE__);
   assert_int_equal(status, JP_INVALID);
   run_options_fini(&command.options);
 }
 
 UNIT_TEST(test_usage_errors)
 {
-  for (size_t i = 0; i < COUNT_OF(usage_errors); i++)
-    check_error(usage_errors[i].line, usage_errors[i].message);
+  unit_cases(FILES "/usage_errors.txt", check_error);
+  check_error("nothing", "", "run takes a main class, -jar FILE, -m MODULE or --as-service");
   for (size_t i = 0; i < COUNT_OF(refused); i++) {
     char value[UNIT_WORD_MAX];
     for (const char *at = refused[i].values; unit_next_word(&at, value);) {
@@ -174,7 +92,7 @@ UNIT_TEST(test_usage_errors)
       snprintf(line, sizeof line, "%s %s Main", refused[i].option, value);
       snprintf(message, sizeof message, "%s takes %s, not \"%s\"", refused[i].option, refused[i].takes,
                value);
-      check_error(line, message);
+      check_error(line, line, message);
     }
   }
 }
@@ -282,118 +200,33 @@ static void show(const struct run_options *o, struct buffer *out)
   show_flag(out, "passed over", o->passed_over.count == 1);
 }
 
-/* Without an environment. */
-#define TAKES(a_line, an_outcome)                                                                            \
-  {                                                                                                          \
-    .line = a_line, .shown = an_outcome                                                                      \
+/* input: lines of variables, and the arguments in the last. */
+static void check_taken(const char *place, const char *input, const char *wanted)
+{
+  char lines[1024];
+  const char *environment[20] = {NULL};
+  char *line = lines;
+  struct command command;
+  struct buffer out;
+  buffer_init(&out);
+  assert_true(strlen(input) < sizeof lines);
+  strcpy(lines, input);
+  for (size_t i = 0; strchr(line, '\n') != NULL; i += 2) {
+    char *pair = strsep(&line, "\n");
+    environment[i] = strsep(&pair, "=");
+    environment[i + 1] = pair;
   }
-
-static const struct {
-  const char *line;
-  const char *shown;
-  const char *environment[20];
-} good[] = {
-    TAKES("com.example.Main", " class=com.example.Main"),
-    /* bounds that follow others */
-    TAKES("--message-max 1G Main", " class=Main message_max=1073741824 input_max_total=4294967296"),
-    TAKES("--message-max 1G --input-max-total 1G Main",
-          " class=Main message_max=1073741824 input_max_total=1073741824"),
-    TAKES("--shm-ring 1G --shm-total 2147487744 Main",
-          " class=Main shm_ring=1073741824 shm_total=2147487744"),
-    TAKES("--shm-ring 0 --shm-total 0 Main", " class=Main shm_ring=0 shm_total=0"),
-    /* options end at the main class */
-    TAKES("-cp a.jar:b Main --json-rpc auto -x", " class=Main args=--json-rpc|auto|-x class_path=a.jar:b"),
-    TAKES("-jar /x/app.jar --name y", " jar=/x/app.jar args=--name|y name=app.jar"),
-    TAKES("-- --Main a", " class=--Main args=a"),
-    /* values */
-    TAKES("--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea --compat "
-          "pal --rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
-          " name=jpeer jvm=-Xmx1g|-ea json=127.0.0.1:0 zmq=localhost:4712 grace_ms=2000 message_max=65536 "
-          "allow=a.**,b.C ALLOW debug service compat"),
-    TAKES("--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main",
-          " class=Main json=::1:81 zmq=0.0.0.0:0"),
-    {"--json-rpc unix:/run/p.sock --json-rpc [::1]:81 --json-rpc=unix:rel Main",
-     " class=Main json=/run/p.sock|::1:81|rel zmq=z",
-     {"JPEER_JSON_RPC", "auto", "JPEER_ZMQ_RPC", "ipc://z"}},
-    {"Main",
-     " class=Main json=127.0.0.1:0|/run/a|127.0.0.1:4711",
-     {"JPEER_JSON_RPC", " auto  unix:/run/a 4711"}},
-    TAKES("--thread-affinity a.b=Main.gui --fx-thread --thread-affinity=IO=a.b.Outer$Io._pool Main",
-          " class=Main a.b=Main.gui IO=a.b.Outer$Io._pool FX=javafx.application.Platform.runLater"),
-    {"Main",
-     " class=Main IO=a.Io.pool GUI=b.Gui.later FX=javafx.application.Platform.runLater",
-     {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later", "JPEER_FX_THREAD", "1"}},
-    /* the environment: an option of the command line wins over its variable */
-    {"--name from-line",
-     " name=from-line jvm=-Xmx1g|-ea json=127.0.0.1:0 allow=com.example.** service compat",
-     {"JPEER_JSON_RPC", "auto", "JPEER_JVM_OPTIONS", "-Xmx1g  -ea", "JPEER_COMPAT", "pal", "JPEER_NAME",
-      "from-variable", "JPEER_GRACE", "", "JPEER_AS_SERVICE", "yes", "JPEER_RPC_ALLOW", "com.example.**"}},
-    {"-J -Xss1m Main",
-     " class=Main jvm=-Xss1m",
-     {"JPEER_JVM_OPTIONS", "-Xmx1g  -ea", "JPEER_AS_SERVICE", "yes"}},
-    /* what java passes to the JVM goes there, in its order, between and among the peer's own options */
-    TAKES("-Xmx1g -J -Xss1m --json-rpc auto -Da.b=c -D -XX:+UseSerialGC Main",
-          " class=Main jvm=-Xmx1g|-Xss1m|-Da.b=c|-D|-XX:+UseSerialGC json=127.0.0.1:0"),
-    TAKES("-ea -da:a.b... -esa -dsa -enableassertions:x -disablesystemassertions Main",
-          " class=Main jvm=-ea|-da:a.b...|-esa|-dsa|-enableassertions:x|-disablesystemassertions"),
-    TAKES("--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads "
-          "a=b Main",
-          " class=Main "
-          "jvm=--add-opens=a/b=ALL-UNNAMED|--add-opens=c/d=e|--add-modules=x,y|--add-exports=p/"
-          "q=r|--add-reads=a=b"),
-    TAKES("--patch-module a=b.jar --limit-modules a --upgrade-module-path u --enable-native-access m Main",
-          " class=Main "
-          "jvm=--patch-module=a=b.jar|--limit-modules=a|--upgrade-module-path=u|--enable-native-access=m"),
-    TAKES("-p mods --module-path=more --enable-preview --finalization=disabled Main",
-          " class=Main module_path=more "
-          "jvm=--module-path=mods|--module-path=more|--enable-preview|--finalization=disabled"),
-    TAKES("-javaagent:a.jar=x -agentlib:jdwp=server=y -agentpath:/x.so -verbose -verbose:gc Main",
-          " class=Main jvm=-javaagent:a.jar=x|-agentlib:jdwp=server=y|-agentpath:/x.so|-verbose|-verbose:gc"),
-    TAKES("-verbosegc -noverify -Xdiag -server -client --disable-@files Main",
-          " class=Main jvm=-verbose:gc|-Xverify:none|-Dsun.java.launcher.diag=true"),
-    TAKES("--illegal-native-access=deny --sun-misc-unsafe-memory-access=allow --illegal-access=deny Main",
-          " class=Main "
-          "jvm=--illegal-native-access=deny|--sun-misc-unsafe-memory-access=allow|--illegal-access=deny"),
-    TAKES("--show-module-resolution Main", " class=Main jvm=-Djdk.module.showModuleResolution=true"),
-    {"-Da=2 Main @x",
-     " class=Main args=@x class_path=c jvm=-Da=0|-Dz|-Da=1|-Db=x y|-Dq='|-Da=2",
-     {"JDK_JAVA_OPTIONS", "-Da=1 '-Db=x y' -cp c -Dq=\"'\"", "JPEER_JVM_OPTIONS", "-Da=0 -Dz"}},
-    TAKES("-cp @@x @@Main", " class=@Main class_path=@x"),
-    /* modules and class paths */
-    TAKES("-p mods -m a.b/c.Main --json-rpc x",
-          " module=a.b/c.Main args=--json-rpc|x name=a.b/c.Main module_path=mods jvm=--module-path=mods"),
-    {"--module=a",
-     " module=a name=a class_path=from-variable",
-     {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar"}},
-    {"-cp a --class-path b -Djava.class.path=c -classpath d Main",
-     " class=Main class_path=d",
-     {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar"}},
-    /* what only shows */
-    TAKES("-version", " name=jpeer show=-version"),
-    TAKES("-fullversion", " name=jpeer show=-fullversion"),
-    TAKES("--full-version", " name=jpeer show=--full-version"),
-    TAKES("-X", " name=jpeer show=-X"),
-    TAKES("--help-extra", " name=jpeer show=--help-extra"),
-    TAKES("--list-modules", " name=jpeer show=--list-modules"),
-    TAKES("--validate-modules", " name=jpeer show=--validate-modules"),
-    TAKES("--describe-module java.sql", " name=jpeer show=--describe-module of=java.sql"),
-    TAKES("--dry-run -showversion -splash:a.png Main", " class=Main dry first=-version passed over"),
-    TAKES("-?", " help"),
-};
+  if (read_command(&command, line, environment) != JP_OK)
+    fail_msg("%s: %s", place, command.error.text);
+  show(&command.options, &out);
+  unit_assert_text(text_slice(buffer_text(&out), 1, out.len), text_of(wanted), place, __LINE__);
+  buffer_fini(&out);
+  run_options_fini(&command.options);
+}
 
 UNIT_TEST(test_what_is_taken)
 {
-  for (size_t i = 0; i < COUNT_OF(good); i++) {
-    struct command command;
-    struct buffer out;
-    buffer_init(&out);
-    if (read_command(&command, good[i].line, good[i].environment) != JP_OK)
-      fail_msg("jpeer run %s\n  said: %s", good[i].line, command.error.text);
-    show(&command.options, &out);
-    unit_assert_text(buffer_text(&out), text_of(good[i].shown), good[i].line, __LINE__);
-    buffer_fini(&out);
-    run_options_fini(&command.options);
-  }
+  unit_cases(FILES "/taken.txt", check_taken);
 }
 
 UNIT_TEST(test_environment_errors)
