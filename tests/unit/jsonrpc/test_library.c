@@ -3,12 +3,11 @@
 #include "include/jpeer/jsonrpc.h"
 #include "include/jpeer/jsonrpc_jansson.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/cases.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 enum { BATCH_MAX = 16, HANDLER_CODE = 123 };
 
@@ -159,63 +158,9 @@ static int handle(void *context, struct jp_jsonrpc_call *call)
 
 /* ---- the examples ---- */
 
-#define PARSE_ERROR  "{`jsonrpc`:`2.0`,`error`:{`code`:-32700,`message`:`Parse error`},`id`:null}"
-#define INVALID      "{`jsonrpc`:`2.0`,`error`:{`code`:-32600,`message`:`Invalid Request`},`id`:null}"
-#define INTERNAL(id) "{`jsonrpc`:`2.0`,`error`:{`code`:-32603,`message`:`Internal error`},`id`:" id "}"
-
-static const struct example {
+struct example {
   const char *message;
   const char *reply; /* NULL: none */
-} examples[] = {
-    /* JSON-RPC 2.0, 7 */
-    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[42,23],`id`:1}", "{`jsonrpc`:`2.0`,`result`:19,`id`:1}"},
-    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[23,42],`id`:2}",
-     "{`jsonrpc`:`2.0`,`result`:-19,`id`:2}"},
-    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:{`subtrahend`:23,`minuend`:42},`id`:3}",
-     "{`jsonrpc`:`2.0`,`result`:19,`id`:3}"},
-    {"{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:{`minuend`:42,`subtrahend`:23},`id`:4}",
-     "{`jsonrpc`:`2.0`,`result`:19,`id`:4}"},
-    {"{`jsonrpc`:`2.0`,`method`:`update`,`params`:[1,2,3,4,5]}", NULL},
-    {"{`jsonrpc`:`2.0`,`method`:`foobar`}", NULL},
-    {"{`jsonrpc`:`2.0`,`method`:`foobar`,`id`:`1`}",
-     "{`jsonrpc`:`2.0`,`error`:{`code`:-32601,`message`:`Method not found`},`id`:`1`}"},
-    {"{`jsonrpc`:`2.0`,`method`:`foobar,`params`:`bar`,`baz]", PARSE_ERROR},
-    {"{`jsonrpc`:`2.0`,`method`:1,`params`:`bar`}", INVALID},
-    {"[{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1,2,4],`id`:`1`},{`jsonrpc`:`2.0`,`method`]", PARSE_ERROR},
-    {"[]", INVALID},
-    {"[1]", "[" INVALID "]"},
-    {"[1,2,3]", "[" INVALID "," INVALID "," INVALID "]"},
-    {"[{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1,2,4],`id`:`1`},{`jsonrpc`:`2.0`,`method`:`notify_hello`,`"
-     "params`:[7]},{`jsonrpc`:`2.0`,`method`:`subtract`,`params`:[42,23],`id`:`2`},{`foo`:`boo`},{`jsonrpc`:`"
-     "2.0`,`method`:`foo.get`,`params`:{`name`:`myself`},`id`:`5`},{`jsonrpc`:`2.0`,`method`:`get_data`,`id`:"
-     "`9`}]",
-     "[{`jsonrpc`:`2.0`,`result`:7,`id`:`1`},{`jsonrpc`:`2.0`,`result`:19,`id`:`2`}," INVALID
-     ",{`jsonrpc`:`2.0`,`error`:{`code`:-32601,`message`:`Method not "
-     "found`},`id`:`5`},{`jsonrpc`:`2.0`,`result`:[`hello`,5],`id`:`9`}]"},
-    {"[{`jsonrpc`:`2.0`,`method`:`notify_sum`,`params`:[1,2,4]},{`jsonrpc`:`2.0`,`method`:`notify_hello`,`"
-     "params`:[7]}]",
-     NULL},
-    /* docs/jsonrpc-library.md, "Handlers" */
-    {"{`jsonrpc`: `2.0`, `method`: `foo`, `params`: [1,2,3], `id`: 1}",
-     "{`jsonrpc`:`2.0`,`result`:[3,2,1],`id`:1}"},
-    {"dummy", PARSE_ERROR},
-    {"{`x`:42}", INVALID},
-    {"{`jsonrpc`:`2.0`,`method`:`Logout`,`params`:[`me`],`id`:1}",
-     "{`jsonrpc`:`2.0`,`error`:{`code`:123,`message`:`Not logged in`},`id`:1}"},
-    {"{`jsonrpc`:`2.0`,`method`:`with_data`,`id`:1}",
-     "{`jsonrpc`:`2.0`,`error`:{`code`:-32602,`message`:`Invalid params`,`data`:{`at`:1}},`id`:1}"},
-    /* handlers that fail: the rest of the batch goes on */
-    {"[{`jsonrpc`:`2.0`,`method`:`crash`,`id`:1},{`jsonrpc`:`2.0`,`method`:`say_nothing`,`id`:2},{`jsonrpc`:`"
-     "2.0`,`method`:`rubbish`,`id`:3},{`jsonrpc`:`2.0`,`method`:`two_values`,`id`:4},{`jsonrpc`:`2.0`,`"
-     "method`:`sum`,`params`:[1,2],`id`:5}]",
-     "[" INTERNAL("1") "," INTERNAL("2") "," INTERNAL("3") "," INTERNAL(
-         "4") ",{`jsonrpc`:`2.0`,`result`:3,`id`:5}]"},
-    /* plain JSON: no suffixes */
-    {"{`jsonrpc`:`2.0`,`method`:`sum`,`params`:[1l],`id`:1}", PARSE_ERROR},
-    /* JSON-RPC 1.1 */
-    {"{`version`:`1.1`,`method`:`sum`,`params`:[17,25]}", "{`version`:`1.1`,`result`:42}"},
-    {"{`version`:`1.1`,`method`:`Logout`,`id`:[1]}",
-     "{`version`:`1.1`,`id`:[1],`error`:{`name`:`JSONRPCError`,`code`:123,`message`:`Not logged in`}}"},
 };
 
 static void assert_same_json(const struct jp_jsonrpc_reply *reply, const char *wanted, const char *message)
@@ -246,10 +191,28 @@ static void check_example(const struct jp_jsonrpc_config *config, const struct e
   test_free(copy);
 }
 
+typedef void example_function(const struct jp_jsonrpc_config *config, const struct example *example);
+
+/* For the examples. */
+static const struct jp_jsonrpc_config *config_of_examples;
+static example_function *check_of_examples;
+
+static void check_row(const char *place, const char *message, const char *reply)
+{
+  (void)place;
+  check_of_examples(config_of_examples, &(struct example){message, *reply == '\0' ? NULL : reply});
+}
+
+static void check_examples(example_function *check, const struct jp_jsonrpc_config *config)
+{
+  check_of_examples = check;
+  config_of_examples = config;
+  unit_cases(EXAMPLES, check_row);
+}
+
 UNIT_TEST(answers_the_examples)
 {
-  for (size_t i = 0; i < COUNT_OF(examples); i++)
-    check_example(NULL, &examples[i]);
+  check_examples(check_example, NULL);
 }
 
 /* ---- a map that runs everything at the same time ---- */
@@ -285,8 +248,7 @@ UNIT_TEST(answers_the_examples_through_a_map)
 {
   size_t mapped = 0;
   const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
-  for (size_t i = 0; i < COUNT_OF(examples); i++)
-    check_example(&config, &examples[i]);
+  check_examples(check_example, &config);
   assert_int_equal(mapped, 1 + 3 + 6 + 2 + 5);
 }
 
@@ -353,7 +315,9 @@ UNIT_TEST(keeps_to_the_limits)
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct jp_jsonrpc_reply reply;
     assert_int_equal(send(&config, messages[i], &reply), JP_JSONRPC_OK);
-    assert_same_json(&reply, INVALID, messages[i]);
+    assert_same_json(&reply,
+                     "{`jsonrpc`:`2.0`,`error`:{`code`:-32600,`message`:`Invalid Request`},`id`:null}",
+                     messages[i]);
     jp_jsonrpc_reply_free(&reply);
   }
 }
@@ -402,10 +366,8 @@ UNIT_TEST(answers_decoded_messages)
 {
   size_t mapped = 0;
   const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
-  for (size_t i = 0; i < COUNT_OF(examples); i++) {
-    check_decoded(NULL, &examples[i]);
-    check_decoded(&config, &examples[i]);
-  }
+  check_examples(check_decoded, NULL);
+  check_examples(check_decoded, &config);
   assert_int_equal(mapped, 1 + 3 + 6 + 2 + 5);
 }
 
