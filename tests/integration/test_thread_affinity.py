@@ -80,7 +80,7 @@ class Threads(PeerCase):
             for affinity, thread in (("SINGLE", "fixture-single"), ("FIELD", "fixture-field"),
                                      ("INHERITED", "fixture-single"), ("AGAIN", "fixture-again")):
                 self.assertEqual(ask(client, affinity, "threadName"), thread)
-            for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", ""):
+            for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", "", "single", "SINGLE2"):
                 self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
             self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
 

@@ -43,9 +43,7 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
   struct rpc_peer_config config = {.policies = bench->policies,
                                    .catalog = bench->catalog,
                                    .limits = make_limits(options),
-                                   .compat_pal = options->compat_pal,
-                                   .executors = options->executors,
-                                   .executor_count = options->executor_count};
+                                   .compat_pal = options->compat_pal};
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
   bench->service = rpc_peer_service(bench->peer);
   bench->has_sweeper = !options->without_sweeper;

@@ -65,8 +65,6 @@ struct service_bench_options {
   bool compat_pal;
   size_t callbacks_max; /* 0: 4 */
   bool without_sweeper; /* sessions that are left to it stay to be counted */
-  const struct jvm_executor *executors;
-  size_t executor_count;
 };
 
 /* The test's own, which bench_tear_down ends: cmocka's fixture function. */

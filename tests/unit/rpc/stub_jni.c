@@ -447,7 +447,6 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                 struct outcome *outcome)
 {
-  stub.executor = call->executor;
   call->run(call->argument, thread);
   return JP_OK;
 }

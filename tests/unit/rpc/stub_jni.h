@@ -34,24 +34,23 @@ struct stub_jni {
   size_t member_count;
   unsigned resolved; /* not from the cache, or with a verdict that was not kept */
   unsigned invoked;
-  unsigned whole_numbers;              /* whole-number calls that were run */
-  const struct outcome *thrown;        /* by a whole-number call */
-  uint64_t serial;                     /* of the cache of members */
-  _Atomic unsigned collected;          /* calls of jvm_gc */
-  void (*while_collecting)(void);      /* what Java does in jvm_gc; NULL: nothing */
-  void (*while_counting)(void);        /* likewise, in jvm_objects_count */
-  _Atomic bool are_exiting;            /* the threads of workers */
-  _Atomic int frames;                  /* begun and not ended */
-  _Atomic int tables;                  /* made and not destroyed */
-  _Atomic int foreign_ends;            /* tables that were destroyed by a thread of jvm_spawn */
-  const char *meta;                    /* the body; NULL: opening it fails */
-  size_t meta_step;                    /* bytes a read; 0: what is asked for */
-  bool meta_breaks;                    /* reading fails after the first piece */
-  int bodies;                          /* opened and not closed */
-  unsigned missed;                     /* refs that were to be taken back and were not there */
-  const struct jvm_executor *executor; /* of the last jvm_executor_run; NULL: none */
-  char given_name[256];    /* of a thread, the last one; under the lock of the call that it is for */
-  _Atomic int names_given; /* and not taken back */
+  unsigned whole_numbers;         /* whole-number calls that were run */
+  const struct outcome *thrown;   /* by a whole-number call */
+  uint64_t serial;                /* of the cache of members */
+  _Atomic unsigned collected;     /* calls of jvm_gc */
+  void (*while_collecting)(void); /* what Java does in jvm_gc; NULL: nothing */
+  void (*while_counting)(void);   /* likewise, in jvm_objects_count */
+  _Atomic bool are_exiting;       /* the threads of workers */
+  _Atomic int frames;             /* begun and not ended */
+  _Atomic int tables;             /* made and not destroyed */
+  _Atomic int foreign_ends;       /* tables that were destroyed by a thread of jvm_spawn */
+  const char *meta;               /* the body; NULL: opening it fails */
+  size_t meta_step;               /* bytes a read; 0: what is asked for */
+  bool meta_breaks;               /* reading fails after the first piece */
+  int bodies;                     /* opened and not closed */
+  unsigned missed;                /* refs that were to be taken back and were not there */
+  char given_name[256];           /* of a thread, the last one; under the lock of the call that it is for */
+  _Atomic int names_given;        /* and not taken back */
 };
 
 extern struct stub_jni stub;

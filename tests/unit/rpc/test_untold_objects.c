@@ -94,6 +94,8 @@ UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
     check(bench, "[" FAIL "," FAIL "]", 0, "half done");
   }
   assert_int_equal(count_objects(bench), 1);
+  check(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* what the request before it has made stays */
+  assert_int_equal(count_objects(bench), 2);
 }
 
 UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, bench_tear_down)

@@ -104,70 +104,15 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 
 /* ---- beside a request of the same client ---- */
 
-static struct rpc_client *open_client(const struct service_bench *bench, enum op_channel channel,
-                                      struct text peer_id)
+/* tests/integration/test_share_beside.py has which requests are answered so, and what they are told. */
+static bool tell_name(struct rpc_client *client, struct buffer *out)
 {
-  const struct rpc_client_info info = {
-      .channel = channel, .peer_id = peer_id, .routing_id = TEXT_ABSENT, .epoch = TEXT_ABSENT};
-  struct rpc_client *client;
-  struct jp_error error;
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
-  return client;
-}
-
-static bool answer_beside(const struct service_bench *bench, struct rpc_client *client, const char *message,
-                          struct buffer *out)
-{
-  buffer_clear(out);
-  BUFFER_LITERAL(out, "before");
-  bool is_answered = rpc_jsonrpc_serve_beside(bench->service->context, client, text_of(message), out);
-  if (!is_answered)
-    assert_text(buffer_text(out), "before");
-  return is_answered;
-}
-
-#define SHARE CONTROL("share_session", "")
-#define NAMED                                                                                                \
-  "before{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\"," \
-  "\"null\":false,\"value\":\""
-#define ID_OF "11111111-2222-3333-4444-555555555555"
-
-UNIT_TEST_WITH(tells_the_name_of_a_session_beside_a_request, set_up, bench_tear_down)
-{
-  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT(ID_OF));
-  static const char *const others[] = {
-      ADD,
-      CONTROL("ping", ""),
-      CONTROL("stats", ""),
-      CONTROL("share_session", "1"),
-      "[" SHARE "]",
-      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"share_session\"}}",
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"epoch\":\"0\",\"method\":\"control\",\"params\":{\"method\":\"share_"
-      "session\"}}",
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"options\":{},\"method\":\"control\",\"params\":{\"method\":\"share_"
-      "session\"}}",
-      REQUEST("call", "\"type\":\"control\",\"method\":\"share_session\",\"args\":[]"),
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"share_session\"}",
-      "",
-  };
-  for (size_t i = 0; i < COUNT_OF(others); i++)
-    assert_false(answer_beside(bench, client, others[i], &bench->out));
-  assert_true(answer_beside(bench, client, SHARE, &bench->out));
-  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
-  assert_true(
-      answer_beside(bench, client, REQUEST("contro\\u006c", "\"method\":\"Share_SESSION\""), &bench->out));
-  assert_text(buffer_text(&bench->out), NAMED ID_OF "\"}}}");
-  bench->service->client_close(bench->service->context, NULL, client, NULL);
-  client = open_client(bench, OP_CHANNEL_HTTP, TEXT(ID_OF)); /* whose answers are in order */
-  assert_false(answer_beside(bench, client, SHARE, &bench->out));
-  bench->service->client_close(bench->service->context, NULL, client, NULL);
-  assert_int_equal(stub.resolved, 0);
+  return rpc_jsonrpc_serve_beside(bench->service->context, client, TEXT(CONTROL("share_session", "")), out);
 }
 
 enum { ASKERS = 4, RACES = 200 };
 
 struct asker {
-  const struct service_bench *bench;
   struct rpc_client *client;
   pthread_barrier_t *begin;
   struct buffer out;
@@ -177,7 +122,7 @@ static void *ask_name(void *argument)
 {
   struct asker *asker = argument;
   pthread_barrier_wait(asker->begin);
-  return answer_beside(asker->bench, asker->client, SHARE, &asker->out) ? NULL : argument;
+  return tell_name(asker->client, &asker->out) ? NULL : argument;
 }
 
 /* The thread that serves makes the session, or finds the one that the name was made for. */
@@ -188,10 +133,10 @@ UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_t
     pthread_t threads[ASKERS];
     pthread_barrier_t begin;
     struct jp_error error;
-    struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, TEXT_ABSENT);
+    struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
     pthread_barrier_init(&begin, NULL, ASKERS + 1);
     for (int j = 0; j < ASKERS; j++) {
-      askers[j] = (struct asker){.bench = bench, .client = client, .begin = &begin};
+      askers[j] = (struct asker){.client = client, .begin = &begin};
       assert_int_equal(pthread_create(&threads[j], NULL, ask_name, &askers[j]), 0);
     }
     pthread_barrier_wait(&begin);
@@ -204,7 +149,8 @@ UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_t
       assert_true(text_equal(buffer_text(&askers[0].out), buffer_text(&askers[j].out)));
     }
     assert_ptr_equal(session, client->session);
-    assert_true(answer_beside(bench, client, SHARE, &bench->out));
+    buffer_clear(&bench->out);
+    assert_true(tell_name(client, &bench->out));
     assert_true(text_equal(buffer_text(&askers[0].out), buffer_text(&bench->out)));
     for (int j = 0; j < ASKERS; j++)
       buffer_fini(&askers[j].out);
