@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/log.h"
 #include "classfile/catalog.h"
+#include "tests/unit/cases.h"
 #include "tests/unit/classfile/jars.h"
 #include "tests/unit/temporary_file.h"
 
@@ -111,51 +112,72 @@ static json_t *answer_of(const struct query *query)
   json_t *answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &why);
   if (answer == NULL)
     fail_msg("%s at %d: %.*s", why.text, why.position, TEXT_ARGS(buffer_text(&out)));
-  assert_true(json_is_array(answer));
   buffer_fini(&out);
   policy_destroy(policy);
   return answer;
 }
 
-static json_t *find(json_t *list, const char *key, const char *value)
-{
-  size_t index;
-  json_t *element;
-  json_array_foreach(list, index, element)
-  {
-    if (strcmp(json_string_value(json_object_get(element, key)), value) == 0)
-      return element;
-  }
-  return NULL;
-}
-
-static json_t *class_of(json_t *answer, const char *name)
-{
-  json_t *class = find(answer, "className", name);
-  if (class == NULL)
-    fail_msg("no class %s", name);
-  return class;
-}
-
-static json_t *member_of(json_t *class, const char *list, const char *name)
-{
-  json_t *member = find(json_object_get(class, list), "name", name);
-  if (member == NULL)
-    fail_msg("no %s in %s", name, list);
-  return member;
-}
-
-static const char *string_in(json_t *object, const char *key)
+static const char *string_in(const json_t *object, const char *key)
 {
   return json_string_value(json_object_get(object, key));
 }
 
-/* The whole element as it is sent, where the order of members counts. */
-static void assert_json(json_t *value, const char *wanted)
+/* Members by their names, in the order of the answer; + where one is overridden, and < before the class that it is from. */
+static void describe_members(const json_t *class, const char *list, struct buffer *out)
 {
-  char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER);
-  assert_string_equal(text, wanted);
-  free(text);
+  size_t index;
+  const json_t *member;
+  buffer_printf(out, "%s", list);
+  json_array_foreach(json_object_get(class, list), index, member)
+  {
+    const char *from = string_in(member, "inheritedFrom");
+    buffer_printf(out, " %s%s", string_in(member, "name"),
+                  json_is_true(json_object_get(member, "overridden")) ? "+" : "");
+    if (from != NULL)
+      buffer_printf(out, "<%s", from);
+  }
+  BUFFER_LITERAL(out, "; ");
+}
+
+static void describe_class(const json_t *answer, const char *name, struct buffer *out)
+{
+  size_t index;
+  const json_t *class;
+  const json_t *heir;
+  json_array_foreach(answer, index, class)
+  {
+    if (strcmp(string_in(class, "className"), name) != 0)
+      continue;
+    describe_members(class, "constructors", out);
+    describe_members(class, "methods", out);
+    describe_members(class, "fields", out);
+    BUFFER_LITERAL(out, "subclasses");
+    json_array_foreach(json_object_get(class, "subclasses"), index, heir)
+        buffer_printf(out, " %s", json_string_value(heir));
+    return;
+  }
+}
+
+/* input: "merged" or "alone" and a class, then the lines of a policy, if there is one. */
+static void check_class(const char *place, const char *input, const char *wanted)
+{
+  char how[8];
+  char name[100];
+  const char *rules = strchr(input, '\n');
+  struct buffer described;
+  buffer_init(&described);
+  assert_int_equal(sscanf(input, "%7s %99s", how, name), 2);
+  json_t *answer = answer_of(&(struct query){.merge_ancestry = strcmp(how, "merged") == 0,
+                                             .rules = rules == NULL ? NULL : rules + 1});
+  describe_class(answer, name, &described);
+  unit_assert_text(buffer_text(&described), text_of(wanted), place, __LINE__);
+  buffer_fini(&described);
+  json_decref(answer);
+}
+
+UNIT_TEST(test_classes)
+{
+  unit_cases(CLASSES, check_class);
 }
 
 /* No anonymous, local or synthetic class, and no Marker, which has nothing to use. */
@@ -173,88 +195,6 @@ UNIT_TEST(test_default_scope)
               "meta.fixtures.Shapes$Nested meta.fixtures.Shapes$Nested$Deeper meta.fixtures.Shapes$Point "
               "meta.fixtures.Shapes$Secret meta.fixtures.Shapes$Wider ");
   buffer_fini(&names);
-  json_decref(answer);
-}
-
-static size_t count_named(json_t *list, const char *name)
-{
-  size_t count = 0;
-  size_t index;
-  json_t *element;
-  json_array_foreach(list, index, element) count += strcmp(string_in(element, "name"), name) == 0;
-  return count;
-}
-
-UNIT_TEST(test_merged_ancestry)
-{
-  json_t *answer = answer_of(&(struct query){.merge_ancestry = true});
-  json_t *shapes = class_of(answer, "meta.fixtures.Shapes");
-  json_t *describe = member_of(shapes, "methods", "describe");
-  assert_true(json_is_true(json_object_get(describe, "overridden")));
-  assert_null(json_object_get(describe, "inheritedFrom"));
-  assert_int_equal(count_named(json_object_get(shapes, "methods"), "describe"), 1);
-  json_t *secret = member_of(shapes, "methods", "secret"); /* every visibility can be used */
-  assert_string_equal(string_in(secret, "inheritedFrom"), "meta.fixtures.Base");
-  assert_true(json_is_false(json_object_get(secret, "overridden")));
-  member_of(shapes, "methods", "shared");
-
-  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
-  assert_int_equal(count_named(json_object_get(nested, "methods"), "covariant"), 1);
-  assert_true(json_is_true(json_object_get(member_of(nested, "methods", "covariant"), "overridden")));
-  assert_true(json_is_true(json_object_get(member_of(nested, "fields", "shadowed"), "overridden")));
-  assert_string_equal(string_in(member_of(nested, "fields", "mine"), "inheritedFrom"), "meta.fixtures.Base");
-
-  json_t *wider = class_of(answer, "meta.fixtures.Shapes$Wider");
-  assert_true(json_is_true(json_object_get(member_of(wider, "methods", "twice"), "overridden")));
-  assert_string_equal(string_in(member_of(wider, "methods", "call"), "inheritedFrom"),
-                      "meta.fixtures.Shapes$Callback");
-  member_of(wider, "fields", "CONSTANT");
-  assert_int_equal(count_named(json_object_get(wider, "methods"), "helper"), 0); /* an interface's static */
-  json_decref(answer);
-}
-
-UNIT_TEST(test_policy_member_by_member)
-{
-  json_t *answer = answer_of(&(struct query){.rules = "version: 1\n"
-                                                      "defaultAction: DENY\n"
-                                                      "rules:\n"
-                                                      "  - class: meta.fixtures.Base\n"
-                                                      "    method: describe\n"
-                                                      "    action: ALLOW\n"
-                                                      "  - class: meta.fixtures.Shapes$Nested\n"
-                                                      "    action: ALLOW\n"
-                                                      "    visibility: [PUBLIC]\n"
-                                                      "  - class: NoPackage\n"
-                                                      "    action: ALLOW\n"
-                                                      "    channel: HTTP_RPC\n"});
-  assert_int_equal(json_array_size(answer), 2);
-  json_t *base = class_of(answer, "meta.fixtures.Base");
-  assert_json(json_object_get(base, "constructors"), "[]");
-  assert_int_equal(json_array_size(json_object_get(base, "methods")), 1);
-  member_of(base, "methods", "describe");
-  assert_json(json_object_get(base, "fields"), "[]");
-  assert_json(json_object_get(base, "subclasses"), "[\"meta.fixtures.Shapes$Nested\"]"); /* not Shapes */
-  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
-  assert_int_equal(json_array_size(json_object_get(nested, "constructors")), 1);
-  json_decref(answer);
-}
-
-/* A denial follows the member to the class that inherits it. */
-UNIT_TEST(test_policy_of_the_declaring_class)
-{
-  json_t *answer = answer_of(&(struct query){.merge_ancestry = true,
-                                             .rules = "version: 1\n"
-                                                      "defaultAction: DENY\n"
-                                                      "rules:\n"
-                                                      "  - class: meta.fixtures.Base\n"
-                                                      "    method: secret\n"
-                                                      "    action: DENY\n"
-                                                      "  - class: meta.fixtures.Shapes$Nested\n"
-                                                      "    action: ALLOW\n"});
-  assert_int_equal(json_array_size(answer), 1);
-  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
-  member_of(nested, "methods", "describe");
-  assert_int_equal(count_named(json_object_get(nested, "methods"), "secret"), 0);
   json_decref(answer);
 }
 
@@ -393,7 +333,7 @@ UNIT_TEST(test_inheritance_in_a_circle)
   read_body(&body, 1000, &out);
   json_t *answer = json_loadb(out.data, out.len, 0, NULL);
   assert_int_equal(json_array_size(answer), COUNT_OF(heirs));
-  assert_int_equal(json_array_size(json_object_get(class_of(answer, "E"), "fields")), 1);
+  assert_int_equal(json_array_size(json_object_get(json_array_get(answer, 4), "fields")), 1); /* of E */
   json_decref(answer);
   buffer_fini(&out);
   policy_destroy(policy);
