@@ -4,7 +4,7 @@ foreach(name test_shape_cache test_whole_number_path)
 endforeach()
 target_compile_definitions(test_shape_cache PRIVATE SHAPE_CASES="${CMAKE_CURRENT_SOURCE_DIR}/fastpath/shapes.txt")
 add_shared_objects(rpc_read_twice fastpath/read_twice.c)
-target_link_libraries(test_shape_cache PRIVATE rpc_read_twice rpc_show_operation)
+target_link_libraries(test_shape_cache PRIVATE rpc_read_twice)
 target_link_libraries(test_whole_number_path PRIVATE rpc_service_bench)
 
 # Known binary messages.
