@@ -1,8 +1,85 @@
-/* What no client can bring about, or see, of binary messages: bounds of an answer, metadata that breaks off, memory. */
-#include "messages_bench.h"
+/* What no client can bring about, or see, of binary messages: bounds of an answer, metadata that breaks off, memory, and
+ * answers that need no worker. */
+#include "base/uuid.h"
+#include "colfer/messages.h"
 #include "rpc/colfer/codec_state.h"
+#include "rpc/jsonrpc/codec_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
+
+/* The message 1 of a sender that does not name itself; what follows are members of its part. */
+#define EXEC(type, ...)                                                                                      \
+  {                                                                                                          \
+    .message_type = (type), .exec_message = &(struct colfer_exec_message)                                    \
+    {                                                                                                        \
+      .message_id = TEXT("1"), __VA_ARGS__                                                                   \
+    }                                                                                                        \
+  }
+#define CONTROL_MESSAGE(...)                                                                                 \
+  {                                                                                                          \
+    .message_type = COLFER_CONTROL_REQUEST, .control_message = &(struct colfer_control_message)              \
+    {                                                                                                        \
+      .message_id = TEXT("1"), __VA_ARGS__                                                                   \
+    }                                                                                                        \
+  }
+#define META_MESSAGE(...)                                                                                    \
+  {                                                                                                          \
+    .message_type = COLFER_META_REQUEST, .meta_message = &(struct colfer_meta_message)                       \
+    {                                                                                                        \
+      .message_id = TEXT("1"), __VA_ARGS__                                                                   \
+    }                                                                                                        \
+  }
+#define OBJS(...)                                                                                            \
+  {                                                                                                          \
+    (struct colfer_obj[]){__VA_ARGS__},                                                                      \
+        sizeof((struct colfer_obj[]){__VA_ARGS__}) / sizeof(struct colfer_obj)                               \
+  }
+#define NAMED_CLASS(text) (&(struct colfer_class){TEXT(text)})
+#define NAMED_FIELD(text) (&(struct colfer_field){.name = TEXT(text)})
+
+/* A call of a static method of C, and a new C. */
+#define CALL_OF(method, ...)                                                                                 \
+  EXEC(COLFER_CALLS_CLASS_METHOD, .class_method_call = &(struct colfer_class_method_call){                   \
+                                      .clazz = NAMED_CLASS("C"), .name = TEXT(method), __VA_ARGS__})
+#define NEW_OF(...)                                                                                          \
+  EXEC(COLFER_CALLS_CONSTRUCTOR,                                                                             \
+       .constructor_call = &(struct colfer_constructor_call){.clazz = NAMED_CLASS("C"), __VA_ARGS__})
+
+/* Replaces what is in out. */
+static void encode_message(struct buffer *out, const struct colfer_message *message)
+{
+  buffer_clear(out);
+  colfer_encode(&colfer_message_type, message, out);
+}
+
+static void take_id(struct text *id)
+{
+  struct uuid uuid;
+  if (!uuid_parse(*id, &uuid))
+    fail_msg("an answer's id is no UUID: %.*s", TEXT_ARGS(*id));
+  *id = TEXT_ABSENT;
+}
+
+/* Shows an answer, as colfer_print does, without its own id, which has to be a UUID. Ends it with a NUL. */
+static void show_answer(struct buffer *out, struct text answer)
+{
+  struct arena arena;
+  struct colfer_message message;
+  struct jp_error error;
+  arena_init(&arena);
+  if (colfer_decode(&colfer_message_type, answer, &arena, &message, &error) != JP_OK)
+    fail_msg("an answer is no message: %s", error.text);
+  if (message.exec_message != NULL)
+    take_id(&message.exec_message->message_id);
+  if (message.control_message != NULL)
+    take_id(&message.control_message->message_id);
+  if (message.meta_message != NULL)
+    take_id(&message.meta_message->message_id);
+  buffer_clear(out);
+  colfer_print(&colfer_message_type, &message, out);
+  buffer_append_char(out, '\0');
+  arena_fini(&arena);
+}
 
 static char long_text[5000];
 
@@ -147,6 +224,145 @@ UNIT_TEST_WITH(denies_withheld_classes_before_it_looks_further, set_up_compat, t
       own, &(struct colfer_message)EXEC(COLFER_PUTS_STATIC, .static_field_put = &without_value), denied);
   check_part_of_reply(own, &(struct colfer_message)EXEC(COLFER_PUTS_STATIC),
                       "java.lang.IllegalArgumentException");
+}
+
+/* ---- without a worker ---- */
+
+static bool answer_ping(const struct colfer_message *message)
+{
+  enum rpc_served served = RPC_FAILED;
+  encode_message(&own->request, message);
+  buffer_clear(&own->service->out);
+  if (!rpc_colfer_serve_without_worker(own->service->service->context, buffer_text(&own->request),
+                                       &own->service->out, &served)) {
+    assert_int_equal(own->service->out.len, 0);
+    return false;
+  }
+  assert_int_equal(served, RPC_REPLY);
+  show_answer(&own->shown, buffer_text(&own->service->out));
+  return true;
+}
+
+UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
+{
+  assert_true(answer_ping(&(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_PING)));
+  assert_text(text_of(own->shown.data),
+              "{message_type: 32, control_message: {response_to_id: \"1\", command: 4, status: 1}}");
+  assert_true(answer_ping(&(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_PING,
+                                                                  .from_peer = TEXT("1234567890123456"))));
+  const struct colfer_message others[] = {
+      CONTROL_MESSAGE(.command = COLFER_GC),
+      CONTROL_MESSAGE(.command = COLFER_PING, .params = OBJS({.ref = 1})),
+      CONTROL_MESSAGE(.command = COLFER_PING, .from_peer = TEXT("me")),
+      CONTROL_MESSAGE(.command = COLFER_PING, .body = {NULL, 0}, .status = 9,
+                      .params = OBJS({.value = TEXT("1")})),
+      {.message_type = COLFER_CONTROL_REQUEST},
+      META_MESSAGE(.service = 1),
+      CALL_OF("add"),
+  };
+  for (size_t i = 0; i < COUNT_OF(others); i++)
+    assert_false(answer_ping(&others[i]));
+  static char body[5000];
+  assert_false(answer_ping(
+      &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_PING, .body = {body, sizeof body})));
+}
+
+static void check_refusal(struct text bytes, const char *wanted)
+{
+  buffer_clear(&own->service->out);
+  assert_int_equal(
+      rpc_colfer_refuse(own->service->service->context, bytes, "busy: no thread", &own->service->out),
+      RPC_REPLY);
+  show_answer(&own->shown, buffer_text(&own->service->out));
+  unit_assert_text(text_of(own->shown.data), text_of(wanted), __FILE__, __LINE__);
+}
+
+UNIT_TEST_WITH(refuses_in_the_form_of_the_request, set_up, tear_down)
+{
+  encode_message(&own->request, &(struct colfer_message)CALL_OF("add"));
+  check_refusal(
+      buffer_text(&own->request),
+      "{message_type: 10, exec_message: {response_to_id: \"1\", raised_throwable: {throwable: {type: "
+      "\"java.util.concurrent.RejectedExecutionException\", message: \"busy: no thread\"}}}}");
+  encode_message(&own->request, &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_GC));
+  check_refusal(
+      buffer_text(&own->request),
+      "{message_type: 32, control_message: {response_to_id: \"1\", command: 3, status: 2, body: \"busy: no "
+      "thread\"}}");
+  encode_message(&own->request, &(struct colfer_message)META_MESSAGE(.service = 1));
+  check_refusal(
+      buffer_text(&own->request),
+      "{message_type: 61, meta_message: {response_to_id: \"1\", service: 1, status: 2, body: \"busy: no "
+      "thread\"}}");
+  check_refusal(
+      TEXT("\x00\x03\x01\x01\x01x"),
+      "{message_type: 32, control_message: {response_to_id: \"x\", status: 2, body: \"The message cannot be "
+      "decoded: exec_message, byte 6: the message ends here\"}}");
+}
+
+UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
+{
+  static const struct {
+    struct text beginning;
+    const char *wanted;
+  } cases[] = {
+      {TEXT(""), "{message_type: 32, control_message: {status: 2, body: \"too long\"}}"},
+      {TEXT("\x00"), "{message_type: 32, control_message: {status: 2, body: \"too long\"}}"},
+      {TEXT("\x00\x03\x01\x01\x01"
+            "1\x09\x00\x01"),
+       "{message_type: 10, exec_message: {response_to_id: \"1\", raised_throwable: {throwable: {type: "
+       "\"java.util.concurrent.RejectedExecutionException\", message: \"too long\"}}}}"},
+      {TEXT("\x00\x1f\x02\x01\x01"
+            "1\x03\x01\x04\x05"),
+       "{message_type: 32, control_message: {response_to_id: \"1\", command: 1, status: 2, body: \"too "
+       "long\"}}"},
+      {TEXT("\x00\x3c\x03\x01\x01"
+            "1"),
+       "{message_type: 61, meta_message: {response_to_id: \"1\", status: 2, body: \"too long\"}}"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    buffer_clear(&own->service->out);
+    rpc_colfer_reject(own->service->service->context, RPC_REJECT_INVALID, cases[i].beginning, "too long",
+                      &own->service->out);
+    show_answer(&own->shown, buffer_text(&own->service->out));
+    unit_assert_text(text_of(own->shown.data), text_of(cases[i].wanted), __FILE__, __LINE__);
+  }
+}
+
+/* ---- which messages are binary ones, and the ids of answers ---- */
+
+UNIT_TEST(tells_binary_messages_by_their_first_byte)
+{
+  for (int first = 0; first <= UINT8_MAX; first++) {
+    char message[] = {(char)first, '{'};
+    bool is_binary = first <= 8 || first == 0x7f;
+    assert_ptr_equal(rpc_codec_of(rpc_codecs, (struct text){message, sizeof message}),
+                     rpc_codecs[is_binary ? RPC_CODEC_COLFER : RPC_CODEC_JSONRPC]);
+  }
+  assert_ptr_equal(rpc_codec_of(rpc_codecs, TEXT("")), rpc_codecs[RPC_CODEC_COLFER]);
+  assert_ptr_equal(rpc_codec_of(rpc_codecs, TEXT_ABSENT), rpc_codecs[RPC_CODEC_COLFER]);
+}
+
+UNIT_TEST(counts_in_the_last_digits_of_an_id)
+{
+  struct rpc_colfer_ids ids;
+  struct uuid first;
+  struct uuid last;
+  rpc_colfer_ids_init(&ids);
+  assert_true(uuid_parse(rpc_colfer_ids_next(&ids), &first));
+  assert_true(text_ends_with(rpc_colfer_ids_next(&ids), TEXT("-000000000002")));
+  for (unsigned i = 3; i < 0x1234; i++)
+    rpc_colfer_ids_next(&ids);
+  struct text next = rpc_colfer_ids_next(&ids);
+  assert_true(text_ends_with(next, TEXT("-000000001234")));
+  assert_true(uuid_parse(next, &last));
+  memset(ids.text + UUID_TEXT_LENGTH - 12, 'f', 12);
+  assert_true(text_ends_with(rpc_colfer_ids_next(&ids), TEXT("-000000000000")));
+  assert_memory_equal(first.bytes, last.bytes, 10);
+  struct rpc_colfer_ids others;
+  rpc_colfer_ids_init(&others);
+  assert_true(uuid_parse(rpc_colfer_ids_next(&others), &last));
+  assert_memory_not_equal(first.bytes, last.bytes, 10);
 }
 
 UNIT_MAIN
