@@ -10,5 +10,5 @@ if(JPEER_FASTPATH)
   jpeer_fuzz_target(shape_cache_fuzz shape_cache_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/shape_cache
     rpc_read_twice rpc_stubs)
   jpeer_fuzz_target(known_messages_fuzz known_messages_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/known_messages
-    rpc_known_bench rpc_sample_request rpc_service_bench rpc_stubs)
+    rpc_known_bench rpc_service_bench rpc_stubs)
 endif()

@@ -4,9 +4,10 @@
  * The peer's whole service over the stub of jni, with one worker, which the test's own thread uses; and the requests
  * that most of its tests send.
  */
-#include "lent_worker.h"
 #include "rpc/peer.h"
 #include "stub_jni.h"
+
+#include <pthread.h>
 
 /* `params` without its braces. */
 #define REQUEST(method, params)                                                                              \
@@ -43,6 +44,20 @@
       .ref = 1                                                                                               \
     }                                                                                                        \
   }
+
+/* A crew member that lends its worker to the test's thread. */
+struct lent_worker {
+  struct rpc_worker *worker;
+  struct rpc_peer *ends; /* a peer that the member itself ends, as its last act; NULL: none */
+  pthread_barrier_t ready;
+  pthread_barrier_t done;
+};
+
+/* Spawns the member; the worker is the caller's until lent_worker_return. */
+void lent_worker_take(struct lent_worker *lent, const struct rpc_service *service);
+void lent_worker_return(struct lent_worker *lent);
+/* When the member's thread has ended (stub_join_threads). */
+void lent_worker_fini(struct lent_worker *lent);
 
 struct service_bench {
   struct catalog *catalog;

@@ -4,8 +4,31 @@
  * The peer's service over the stub of jni, with members of whole numbers, for binary messages that are served both
  * ways: on the general path, and by a worker that knows the messages before.
  */
-#include "sample_request.h"
+#include "base/buffer.h"
+#include "colfer/messages.h"
 #include "tests/unit/rpc/service_bench.h"
+
+/* A binary request out of plain parts. */
+enum { SAMPLE_ARGS_MAX = 10 };
+
+struct sample_request {
+  enum colfer_message_kind kind;
+  const char *peer_uuid; /* 16 bytes; NULL: none */
+  const char *id;
+  const char *thread_name;
+  uint64_t current_time;
+  uint32_t dispatch_seq;
+  uint32_t builder_seq;
+  const char *class_name;
+  const char *member;
+  uint32_t ref;                        /* of the object, where the kind has one */
+  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; of a put the first one */
+  const char *type;                    /* of the values; NULL: not declared */
+  const char *thread_affinity;
+};
+
+/* Appends the message's bytes. */
+void sample_request_write(const struct sample_request *sample, struct buffer *out);
 
 /* The session in which there is an object, whose ref is 1. */
 #define KNOWN_SESSION "0123456789abcdef"
