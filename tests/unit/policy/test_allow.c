@@ -22,11 +22,13 @@ static void check_patterns(const char *place, const char *written, const char *b
   struct arena arena;
   arena_init(&arena);
   struct text patterns = text_of(written);
-  assert_int_equal(policy_allow_compile(patterns, &arena, &document, &error), JP_OK);
-  assert_int_equal(policy_allow_check_begin(&check, patterns, &arena, &error), JP_OK);
-  for (size_t i = 0; i < COUNT_OF(jdk) && policy_allow_see_class(text_of(jdk[i]), &check); i++)
-    ;
-  enum jp_status status = policy_allow_check_end(&check, &error);
+  enum jp_status status = policy_allow_compile(patterns, &arena, &document, &error);
+  if (status == JP_OK) {
+    assert_int_equal(policy_allow_check_begin(&check, patterns, &arena, &error), JP_OK);
+    for (size_t i = 0; i < COUNT_OF(jdk) && policy_allow_see_class(text_of(jdk[i]), &check); i++)
+      ;
+    status = policy_allow_check_end(&check, &error);
+  }
   if (status != (*begins == '\0' ? JP_OK : JP_INVALID) || strncmp(error.text, begins, strlen(begins)) != 0)
     fail_msg("%s: status %d, %s", place, status, error.text);
   arena_fini(&arena);
@@ -49,8 +51,6 @@ UNIT_TEST(test_names_need_no_look)
 
 UNIT_TEST(test_a_mark_changes_no_rule)
 {
-  static const char *const misspelt[] = {"JDK:java.util.*", "jdk:jdk:java.util.*", "java:java.util.*",
-                                         "a.B:"};
   struct policy_document document;
   struct jp_error error;
   struct arena arena;
@@ -59,12 +59,8 @@ UNIT_TEST(test_a_mark_changes_no_rule)
   assert_int_equal(document.rule_count, 2);
   assert_true(policy_pattern_matches(&document.rules[0].class_pattern, TEXT("java.util.ArrayList")));
   assert_string_equal(document.rules[0].reason, "--rpc-allow 'jdk:java.util.*'");
-  assert_int_equal(policy_allow_compile(TEXT("jdk:"), &arena, &document, &error), JP_INVALID);
-  assert_string_equal(error.text, "--rpc-allow: pattern 'jdk:': is empty");
-  for (size_t i = 0; i < COUNT_OF(misspelt); i++) {
-    assert_int_equal(policy_allow_compile(text_of(misspelt[i]), &arena, &document, &error), JP_INVALID);
-    assert_non_null(strstr(error.text, "has a ':', which only the word jdk: has"));
-  }
+  assert_int_equal(policy_allow_compile(TEXT(""), &arena, &document, &error), JP_INVALID);
+  assert_string_equal(error.text, "--rpc-allow: pattern '': is empty");
   arena_fini(&arena);
 }
 

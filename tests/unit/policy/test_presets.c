@@ -286,9 +286,8 @@ static size_t check_denied_line(const struct line *line, void *context)
   return denial.wrong;
 }
 
-static void test_what_each_preset_denies(void **state)
+UNIT_TEST(test_what_each_preset_denies)
 {
-  (void)state;
   assert_int_equal(read_list("denied.txt", check_denied_line, NULL), 0);
 }
 
@@ -318,9 +317,8 @@ static size_t check_allowed_line(const struct line *line, void *context)
   return wrong;
 }
 
-static void test_what_the_presets_leave(void **state)
+UNIT_TEST(test_what_the_presets_leave)
 {
-  (void)state;
   assert_int_equal(read_list("allowed.txt", check_allowed_line, NULL), 0);
 }
 
@@ -425,9 +423,8 @@ static size_t check_entry(const char *class_name, const char *member)
   return found;
 }
 
-static void test_nothing_is_left_unseen(void **state)
+UNIT_TEST(test_nothing_is_left_unseen)
 {
-  (void)state;
   static struct reviewed reviewed;
   size_t wrong = read_list("reviewed.txt", keep_reviewed_line, &reviewed);
   for (size_t i = 0; i < tables->class_count; i++)
@@ -457,9 +454,8 @@ static bool declares_allowed(const struct policy *policy, const struct catalog_c
 
 /* deny-files denies every member that gets at files, by itself. What is dangerous otherwise is denied by one of the
  * presets. */
-static void test_what_the_walk_has_found(void **state)
+UNIT_TEST(test_what_the_walk_has_found)
 {
-  (void)state;
   static struct reviewed reviewed;
   struct arena arena;
   struct policy_danger *dangers;
@@ -494,16 +490,10 @@ static void test_what_the_walk_has_found(void **state)
 
 int main(int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_each_preset_denies),
-      cmocka_unit_test(test_what_the_presets_leave),
-      cmocka_unit_test(test_nothing_is_left_unseen),
-      cmocka_unit_test(test_what_the_walk_has_found),
-  };
   if (argc != 2) {
     fprintf(stderr, "usage: %s JAVA_HOME\n", argv[0]);
     return 2;
   }
   java_home = argv[1];
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return UNIT_RUN(open_all, close_all);
 }
