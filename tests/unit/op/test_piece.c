@@ -23,7 +23,6 @@ UNIT_TEST(reads_what_is_written)
       {"[9223372036854775808]", OP_PIECE_ELEMENT, INT64_MAX, 0, false},
       {"[-99999999999999999999999]", OP_PIECE_ELEMENT, -INT64_MAX, 0, false},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct op_piece piece;
     assert_true(op_piece_parse(text_of(cases[i].written), &piece));
@@ -42,7 +41,6 @@ UNIT_TEST(refuses_what_is_no_piece)
                                       "[-]",    "[+3]",    "[ 3]",       "[3 ]",  "[3]]",  "[[3]]",
                                       "[3][4]", "[1:2:3]", "[a]",        "[1:b]", "[1.5]", "[0x1]",
                                       "[--1]",  "[1-2]",   "[\xD9\xA1]", "[-:]",  "[:-]",  "[,]"};
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct op_piece piece;
     assert_false(op_piece_parse(text_of(wrong[i]), &piece));
@@ -93,7 +91,6 @@ UNIT_TEST(locates_elements)
       {"[-9223372036854775808:]", INT32_MAX, OUT, 0},
       {"[9223372036854775808:-9223372036854775808]", 3, OUT, 0},
   };
-  (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct op_piece piece;
     int32_t from = 0;

@@ -105,40 +105,42 @@ UNIT_TEST(takes_no_error_to_fill)
 
 UNIT_TEST(refuses_every_reserved_word)
 {
-  static const char *const words[] = {
-      "abstract",   "assert",  "boolean",    "break",        "byte",      "case",   "catch",  "char",
-      "class",      "const",   "continue",   "default",      "do",        "double", "else",   "enum",
-      "extends",    "false",   "final",      "finally",      "float",     "for",    "goto",   "if",
-      "implements", "import",  "instanceof", "int",          "interface", "long",   "native", "new",
-      "null",       "package", "private",    "protected",    "public",    "return", "short",  "static",
-      "strictfp",   "super",   "switch",     "synchronized", "this",      "throw",  "throws", "transient",
-      "true",       "try",     "void",       "volatile",     "while",     "_"};
-  for (size_t i = 0; i < COUNT_OF(words); i++) {
+  static const char words[] =
+      "abstract assert boolean break byte case catch char class const continue default do double else "
+      "enum extends false final finally float for goto if implements import instanceof int interface "
+      "long native new null package private protected public return short static strictfp super switch "
+      "synchronized this throw throws transient true try void volatile while _";
+  char word[UNIT_WORD_MAX];
+  for (const char *at = words; unit_next_word(&at, word);) {
     struct op_type type;
     struct jp_error error;
-    assert_int_equal(op_type_parse_target(text_of(words[i]), &type, &error), JP_INVALID);
+    assert_int_equal(op_type_parse_target(text_of(word), &type, &error), JP_INVALID);
     assert_true(text_starts_with(text_of(error.text), text_of(reserved_text)));
+  }
+}
+
+static void check_completed(const char *package, const char *names)
+{
+  char name[UNIT_WORD_MAX];
+  while (unit_next_word(&names, name)) {
+    char full[2 * UNIT_WORD_MAX];
+    struct op_type type;
+    snprintf(full, sizeof full, "%s.%s", package, name);
+    assert_int_equal(op_type_parse_argument(text_of(name), &type, NULL), JP_OK);
+    unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
   }
 }
 
 UNIT_TEST(completes_the_common_names_of_arguments)
 {
-  static const char *const names[][20] = {
-      {"Boolean",    "Byte",       "Character", "Short",         "Integer",      "Long",  "Float",
-       "Double",     "Number",     "Object",    "String",        "CharSequence", "Class", "Iterable",
-       "Appendable", "Comparable", "Runnable",  "StringBuilder", "Throwable",    "Void"},
-      {"Collection", "List", "Set", "Map", "ArrayList", "LinkedList", "HashMap", "TreeMap", "HashSet",
-       "LinkedHashMap", "TreeSet", "LinkedHashSet", "UUID", "ArrayDeque", "Comparator", "Date", "Iterator",
-       "Optional", "WeakHashMap"}};
-  static const char *const packages[] = {"java.lang", "java.util"};
-  for (size_t i = 0; i < COUNT_OF(packages); i++)
-    for (size_t j = 0; j < COUNT_OF(names[i]) && names[i][j] != NULL; j++) {
-      char full[64];
-      struct op_type type;
-      snprintf(full, sizeof full, "%s.%s", packages[i], names[i][j]);
-      assert_int_equal(op_type_parse_argument(text_of(names[i][j]), &type, NULL), JP_OK);
-      unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
-    }
+  check_completed(
+      "java.lang",
+      "Boolean Byte Character Short Integer Long Float Double Number Object String CharSequence Class "
+      "Iterable Appendable Comparable Runnable StringBuilder Throwable Void");
+  check_completed(
+      "java.util",
+      "Collection List Set Map ArrayList LinkedList HashMap TreeMap HashSet LinkedHashMap TreeSet "
+      "LinkedHashSet UUID ArrayDeque Comparator Date Iterator Optional WeakHashMap");
 }
 
 UNIT_TEST(has_255_dimensions_at_the_most)
