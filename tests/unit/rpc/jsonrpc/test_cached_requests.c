@@ -1,9 +1,7 @@
 /* Cached requests, alone and in batches: answered as on the general path, and refused as there. With
  * JPEER_FASTPATH off nothing is cached, and the answers are the same. */
 #include "service_bench.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
+#include "tests/unit/cases.h"
 
 enum { BATCH_MAX = 4 };
 
@@ -170,54 +168,35 @@ UNIT_TEST_WITH(failures_are_answered_as_on_the_general_path, set_up_whole_number
   buffer_fini(&wanted);
 }
 
+/* The answer to ONE. */
+static struct buffer answer_of_one;
+
+static void check_options(const char *place, const char *request, const char *part)
+{
+  char batch[512];
+  snprintf(batch, sizeof batch, "[%s]", request);
+  for (unsigned round = 0; round < 3; round++) {
+    unsigned whole_numbers = stub.whole_numbers;
+    assert_int_equal(serve(bench, text_of(request)), RPC_REPLY);
+    if (*part == '\0')
+      unit_assert_text(buffer_text(&bench->out), buffer_text(&answer_of_one), place, __LINE__);
+    assert_part(bench, part);
+    assert_int_equal(serve(bench, text_of(batch)), RPC_REPLY);
+    assert_part(bench, part);
+    assert_int_equal(stub.whole_numbers, whole_numbers);
+  }
+}
+
 /* The text of a request that is kept, with options at its beginning, in its middle and at its end. */
 UNIT_TEST_WITH(requests_with_options_are_neither_kept_nor_taken_for_others, set_up_whole_numbers, tear_down)
 {
-  static const struct {
-    const char *request;
-    const char *wanted; /* NULL: as for ONE */
-  } cases[] = {
-      {CALL_ADD("\"options\":{},\"id\":1,", "5,3"), NULL},
-      {CALL_ADD("\"id\":1,\"options\":{\"threadAffinity\":\"FX\"},", "5,3"), NULL},
-      {"{\"options\":{\"threadAffinity\":\"FX\"},\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":"
-       "{"
-       "\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]}}",
-       NULL},
-      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","
-       "\"args\":[5,3]},\"options\":{\"threadAffinity\":\"FX\"}}",
-       NULL},
-      {CALL_ADD("\"id\":1,\"options\":{\"threadAffinity\":1},", "5,3"),
-       "'threadAffinity' must be a string, not a number"},
-      {CALL_ADD("\"id\":1,\"options\":{\"thread\":\"FX\"},", "5,3"), "Unknown option: thread"},
-      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","
-       "\"args\":[5,3]},\"options\":5}",
-       "'options' must be an object, not a number"},
-  };
-  struct buffer wanted;
-  buffer_init(&wanted);
   assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
-  buffer_append_text(&wanted, buffer_text(&bench->out));
+  buffer_append_text(&answer_of_one, buffer_text(&bench->out));
   assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
   assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
   assert_int_equal(stub.whole_numbers > 0, JPEER_FASTPATH);
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct text request = text_of(cases[i].request);
-    char batch[512];
-    snprintf(batch, sizeof batch, "[%s]", cases[i].request);
-    for (unsigned round = 0; round < 3; round++) {
-      unsigned whole_numbers = stub.whole_numbers;
-      assert_int_equal(serve(bench, request), RPC_REPLY);
-      if (cases[i].wanted == NULL)
-        unit_assert_text(buffer_text(&bench->out), buffer_text(&wanted), __FILE__, __LINE__);
-      else
-        assert_part(bench, cases[i].wanted);
-      assert_int_equal(serve(bench, text_of(batch)), RPC_REPLY);
-      if (cases[i].wanted != NULL)
-        assert_part(bench, cases[i].wanted);
-      assert_int_equal(stub.whole_numbers, whole_numbers);
-    }
-  }
-  buffer_fini(&wanted);
+  unit_cases(OPTIONS, check_options);
+  buffer_fini(&answer_of_one);
 }
 
 UNIT_MAIN
