@@ -209,8 +209,7 @@ static void check_taken(const char *place, const char *input, const char *wanted
   struct command command;
   struct buffer out;
   buffer_init(&out);
-  assert_true(strlen(input) < sizeof lines);
-  strcpy(lines, input);
+  assert_true(snprintf(lines, sizeof lines, "%s", input) < (int)sizeof lines);
   for (size_t i = 0; strchr(line, '\n') != NULL; i += 2) {
     char *pair = strsep(&line, "\n");
     environment[i] = strsep(&pair, "=");

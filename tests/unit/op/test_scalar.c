@@ -1,7 +1,7 @@
 #include "op/scalar.h"
 
 #include "base/primitives.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/cases.h"
 
 #include <math.h>
 
@@ -26,75 +26,29 @@ static struct op_value value_of(const char *written)
   return value;
 }
 
-/* Every primitive, in this order. */
-static const char letters[] = "ZBCSIJFD";
-
-/* What becomes of a value for each letter: '+' fits, 'n' null, 'r' range, 'f' fraction, 's' suffix, '-' kind.
- */
-UNIT_TEST(every_value_for_every_type)
+static void check_value(const char *place, const char *written, const char *wanted)
 {
+  static const char letters[] = "ZBCSIJFD";
   static const char signs[] = {
       [OP_SCALAR_FITS] = '+',     [OP_SCALAR_NULL] = 'n',   [OP_SCALAR_RANGE] = 'r',
       [OP_SCALAR_FRACTION] = 'f', [OP_SCALAR_SUFFIX] = 's', [OP_SCALAR_KIND] = '-',
   };
-  static const struct {
-    const char *value;
-    const char *wanted; /* ZBCSIJFD */
-    char inferred;      /* 0: none */
-  } cases[] = {
-      {"null", "nnnnnnnn", 0},
-      {"true", "+-------", 'Z'},
-      {"[]", "--------", 0},
-      {"0", "-+-+++++", 'I'},
-      {"127", "-+-+++++", 'I'},
-      {"128", "-r-+++++", 'I'},
-      {"-128", "-+-+++++", 'I'},
-      {"-129", "-r-+++++", 'I'},
-      {"32767", "-r-+++++", 'I'},
-      {"32768", "-r-r++++", 'I'},
-      {"2147483647", "-r-r++++", 'I'},
-      {"2147483648", "-r-rr+++", 'J'},
-      {"-2147483649", "-r-rr+++", 'J'},
-      {"9223372036854775807", "-r-rr+++", 'J'},
-      {"9223372036854775808", "-r-rrr++", 0},
-      {"5.0", "-f-fff++", 'D'},
-      {"1e3", "-f-fff++", 'D'},
-      {"1e39", "-f-fffr+", 'D'},
-      {"1e400", "-f-fffrr", 'D'},
-      {"5l", "-s-ss+++", 'J'},
-      {"5f", "-s-sss++", 'F'},
-      {"5d", "-s-ssss+", 'D'},
-      {"5.5D", "-s-ssss+", 'D'},
-      {"1e39f", "-s-sssrr", 'F'},
-      {"\"5\"", "-++++++++", 0},
-      {"\"300\"", "-rr+++++", 0},
-      {"\"5.5\"", "-frfff++", 0},
-      {"\"5l\"", "-srss+++", 0},
-      {"\"A\"", "--+-----", 0},
-      {"\"\"", "--r-----", 0},
-      {"\"AB\"", "--r-----", 0},
-      {"\"\xC3\xA9\"", "--+-----", 0},
-      {"\"\xED\xA0\x80\"", "--+-----", 0}, /* a lone surrogate is one unit */
-      {"\"\xF0\x9F\x98\x80\"", "--r-----", 0},
-      {"\"true\"", "+-r-----", 0},
-      {"\"TRUE\"", "--r-----", 0},
-      {"\"NaN\"", "--r---++", 0},
-      {"\"-Infinity\"", "--r---++", 0},
-      {"\"nan\"", "--r-----", 0},
-      {"\" 5\"", "--r-----", 0},
-      {"\"0x5\"", "--r-----", 0},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct op_value value = value_of(cases[i].value);
-    for (size_t at = 0; letters[at] != '\0'; at++) {
-      union primitive_value ignored;
-      char got = signs[op_scalar_read(&value, letters[at], &ignored)];
-      if (got != cases[i].wanted[at])
-        fail_msg("%s for %c: %c, not %c", cases[i].value, letters[at], got, cases[i].wanted[at]);
-    }
-    if (op_scalar_infer(&value) != cases[i].inferred)
-      fail_msg("%s is inferred as %c", cases[i].value, op_scalar_infer(&value));
+  struct op_value value = value_of(written);
+  char told[sizeof letters + 2] = "";
+  for (size_t at = 0; letters[at] != '\0'; at++) {
+    union primitive_value ignored;
+    told[at] = signs[op_scalar_read(&value, letters[at], &ignored)];
   }
+  char inferred[] = {' ', op_scalar_infer(&value), '\0'};
+  if (inferred[1] != '\0')
+    strcat(told, inferred);
+  unit_assert_text(text_of(told), text_of(wanted), place, __LINE__);
+}
+
+UNIT_TEST(every_value_for_every_type)
+{
+  unit_cases(SCALARS, check_value);
+  check_value("a lone surrogate is one unit", "\"\xED\xA0\x80\"", "--+-----");
 }
 
 /* The value that is read for a letter, as a double. */

