@@ -1,39 +1,22 @@
 #include "rpc/compat.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/cases.h"
+
+static void check_type(const char *place, const char *type, const char *withheld)
+{
+  char *copy = unit_exact_copy(type, strlen(type));
+  const struct operation operation = {.type = {copy, strlen(type)}};
+  struct text class_name;
+  if (!rpc_compat_withholds(&operation, &class_name))
+    class_name = TEXT("");
+  unit_assert_text(class_name, text_of(withheld), place, __LINE__);
+  test_free(copy);
+}
 
 UNIT_TEST(names_below_the_package_are_withheld)
 {
-  static const struct {
-    const char *type;
-    const char *class_name; /* NULL: it is not withheld */
-  } rows[] = {
-      {"io.quasient.pal.Peer", "io.quasient.pal.Peer"},
-      {"io.quasient.pal.core.Peer$Inner", "io.quasient.pal.core.Peer$Inner"},
-      {"IO.Quasient.Pal.core.Peer", "IO.Quasient.Pal.core.Peer"},
-      {"io.quasient.pal.Peer[][]", "io.quasient.pal.Peer"},
-      {"[[Lio.quasient.pal.Peer;", "io.quasient.pal.Peer"},
-      {"io.quasient.pal.a:b", "io.quasient.pal.a:b"},
-      {"[Lio.quasient.pal.Peer", "io.quasient.pal.Peer"},
-      {"io.quasient.pal.", NULL},
-      {"io.quasient.pal", NULL},
-      {"io.quasient.palace.Peer", NULL},
-      {"com.example.io.quasient.pal.Peer", NULL},
-      {"Lio.quasient.pal.Peer;", NULL},
-      {"[", NULL},
-      {"[I", NULL},
-      {"[L", NULL},
-      {"", NULL},
-  };
-  for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    char *copy = unit_exact_copy(rows[i].type, strlen(rows[i].type));
-    const struct operation operation = {.type = {copy, strlen(rows[i].type)}};
-    struct text class_name;
-    assert_int_equal(rpc_compat_withholds(&operation, &class_name), rows[i].class_name != NULL);
-    if (rows[i].class_name != NULL)
-      assert_true(text_equal(class_name, text_of(rows[i].class_name)));
-    test_free(copy);
-  }
+  unit_cases(WITHHELD, check_type);
+  check_type("nothing", "", "");
   const struct operation without = {.kind = OP_CONTROL};
   struct text nothing;
   assert_false(rpc_compat_withholds(&without, &nothing));

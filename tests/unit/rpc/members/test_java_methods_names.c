@@ -1,6 +1,6 @@
 /* Names of Java members in descriptions: to text and back. */
 #include "rpc/members/java_methods_names.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/cases.h"
 
 static void check_written(void (*write)(struct text, struct buffer *), const char *from, const char *wanted)
 {
@@ -22,34 +22,22 @@ UNIT_TEST(component_keys_keep_to_their_characters)
   check_written(java_component_key_write, "a.\xF0\x9D\x92\x9C", "a...1D49C.");
 }
 
+static void check_classes(const char *place, const char *pattern, const char *names)
+{
+  char word[UNIT_WORD_MAX];
+  while (unit_next_word(&names, word)) {
+    const char *name = word + (*word == '!');
+    char *copy = unit_exact_copy(name, strlen(name));
+    if (java_class_matches(text_of(pattern), (struct text){copy, strlen(name)}) != (name == word))
+      fail_msg("%s: %s", place, name);
+    test_free(copy);
+  }
+}
+
 UNIT_TEST(patterns_cover_classes)
 {
-  static const struct {
-    const char *pattern;
-    const char *class_name;
-    bool covered;
-  } cases[] = {
-      {"com.example.*", "com.example.Calculator", true},
-      {"com.example.*", "com.example.Outer$Inner", true},
-      {"com.example.*", "com.example.sub.Calculator", false},
-      {"com.example.*", "com.example", false},
-      {"com.example.**", "com.example.sub.Calculator", true},
-      {"**", "com.example.Calculator", true},
-      {"*", "com.example.Calculator", false},
-      {"*", "Calculator", true},
-      {"**.Calculator", "com.example.Calculator", true},
-      {"**.Calculator", "com.example.Calculators", false},
-      {"com.*.Calc*", "com.example.Calculator", true},
-      {"com.*.Calc*", "com.a.b.Calculator", false},
-      {"com.**.C*r", "com.a.C.b.Calculator", true},
-      {"**a*b", "x.ab.aXb", true},
-      {"com.example.Calculator", "com.example.Calculator", true},
-      {"com.example.Calculato", "com.example.Calculator", false},
-      {"", "C", false},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++)
-    assert_int_equal(java_class_matches(text_of(cases[i].pattern), text_of(cases[i].class_name)),
-                     cases[i].covered);
+  unit_cases(CLASS_PATTERNS, check_classes);
+  assert_false(java_class_matches(TEXT(""), TEXT("C")));
 }
 
 UNIT_MAIN

@@ -11,12 +11,8 @@ static const struct distance_case {
   const char *b;
   unsigned distance;
 } distances[] = {
-    {"kitten", "sitting", 3},
-    {"ArrayList", "arraylist", 1},
-    {"MAX", "max", 1},
-    {"length", "width", 4},
-    {"abcdef", "ghijkl", 4},
-    {"a", "abcde", 4},
+    {"kitten", "sitting", 3}, {"ArrayList", "arraylist", 1}, {"MAX", "max", 1},
+    {"length", "width", 4},   {"abcdef", "ghijkl", 4},       {"a", "abcde", 4},
 };
 
 UNIT_TEST(test_distances)
