@@ -3,7 +3,7 @@
 import itertools
 
 from support.callback_client import CallbackClient
-from support.clients import RpcError, typed
+from support.clients import RpcError, ref, typed
 from support.peer import eventually
 from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
@@ -116,6 +116,19 @@ class Policies(CallbackCase):
             begun = client.begin_call(CALLING, "here", client.give())
             client.await_call().fail("no", throwable_type=thrown)
             self.assertEqual(client.end(begun), f"{told}: no")
+
+    def test_an_object_of_a_client_is_called_by_an_allowed_interface_alone(self):
+        heritage, ran = "fixtures.heritage.Heritage", []
+        client = self.serve_with(allow(heritage, members="STATIC_METHOD") + allow("java.lang.Runnable"))
+        proxy = client.call(heritage, "same", client.give(lambda call: ran.append(call.method)))
+        described = client.request("jpeer.describe", {"instance": ref(proxy)})["result"]
+        name = described["class"]
+        self.assertIn("$Proxy", name)
+        self.assertIn("run", {method["name"] for method in described["methods"]})
+        client.call(name, "run", on=proxy)
+        self.assertEqual(ran, ["run"])
+        self.assert_denied(client.call, name, "toString", on=proxy)
+        self.assert_denied(client.call, name, "getInvocationHandler", ref(proxy))
 
     def test_no_policy_denies(self):
         client = self.serve("--rpc-default-action", "DENY", allow=False)

@@ -1,13 +1,15 @@
-"""The policy through the binary: a denial follows the member, on every transport, whatever name is used for it."""
+"""Policies through the binary: channels, what is not loaded, the log, --rpc-allow, and a peer without any policy.
+tests/conformance/policy has what one request and its reply show."""
 
-from support.clients import HttpClient, WebSocketClient, ZmqClient, own_name, ref, typed
+import tempfile
+import unittest
+
+from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch, typed
+from support.peer import environment, run_to_end
 from support.peer_case import PeerCase, allow, deny
 
 CHANNELS = {WebSocketClient: "WEBSOCKET_RPC", HttpClient: "HTTP_RPC", ZmqClient: "ZMQ_SOCKET_RPC"}
-ALL_PRESETS = ("deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting,"
-               "deny-nonpublic")
 DISPATCH = "fixtures.dispatch.Dispatch"
-SERIALIZED = [-84, -19, 0, 5, 116, 0, 2, 104, 105]  # the String "hi"
 ADD = ("fixtures.Calculator", "add", 1, 2)
 ELSE_ALLOWED = "defaultAction: ALLOW\n"
 
@@ -21,33 +23,6 @@ class Policy(PeerCase):
                 self.assertEqual(client.call(*ADD), "3")
             else:
                 self.assert_denied(client.call, *ADD, text=f"fixtures.Calculator.add via {channel}")
-
-    def test_no_way_around_by_a_subclass_or_a_super_type(self):
-        client = self.serve("--rpc-policy-preset", "deny-classloading,deny-unsafe", allow=False)
-        self.assert_denied(client.call, "java.net.URLClassLoader", "newInstance", typed("java.net.URL[]", []))
-        loader = client.call("fixtures.Spawner", "loader")
-        self.assert_denied(client.call, "java.lang.ClassLoader", "loadClass", "java.lang.String", on=loader)
-        self.assert_denied(client.call, "java.lang.Object", "toString", on=loader)
-        self.assert_denied(client.new, "java.lang.ProcessBuilder", typed("String[]", ["true"]), text="ProcessBuilder.<init>")
-
-    def assert_does_not_deserialise(self, client):
-        data = client.new("java.io.ByteArrayInputStream", typed("byte[]", SERIALIZED))
-        stream = client.new("sun.rmi.server.MarshalInputStream", {"type": "java.io.InputStream", "ref": data})
-        for name in ("java.io.ObjectInput", "java.io.ObjectInputStream", "sun.rmi.server.MarshalInputStream"):
-            self.assert_denied(client.call, name, "readObject", on=stream)
-        self.assert_denied(own_name, client, "java.io.ObjectInput.readObject", ref(stream),
-                           text="java.io.ObjectInput.readObject via")
-        self.assertEqual(client.call("java.io.InputStream", "available", on=data), str(len(SERIALIZED) - 4))
-
-    def test_an_interface_does_not_deserialise(self):
-        self.start("--rpc-policy-preset", "deny-serialization", allow=False)
-        for client in self.each(*CHANNELS):
-            self.assert_does_not_deserialise(client)
-
-    def test_nor_does_it_with_every_preset_and_a_stream_that_is_allowed(self):
-        self.assert_does_not_deserialise(self.serve_with(
-            allow("sun.rmi.server.MarshalInputStream", members="CONSTRUCTOR"), "--rpc-policy-preset", ALL_PRESETS,
-            head=ELSE_ALLOWED))
 
     def test_overloads_are_candidates_by_channel(self):
         name = DISPATCH + "$Overloaded"
@@ -71,48 +46,104 @@ class Policy(PeerCase):
                                        text="RPC access denied: fixtures.Color.class via WEBSOCKET_RPC")
             self.assertEqual("fixtures.Color " in self.peer.stdout(), is_loaded)
 
-    def test_elements_are_judged_in_a_call_that_was_allowed_before(self):
-        client = self.serve_with(allow(DISPATCH))
-        for _ in range(3):
-            self.assertEqual(client.call(DISPATCH, "all", typed("Object[]", [typed("String", "a")])), "1")
-            for value in (typed("no.such.Thing", None), typed("fixtures.Color", "RED")):
-                self.assert_denied(client.call, DISPATCH, "all", typed("Object[]", [value]), text=value["type"] + ".class via")
-
-    def test_the_own_classes_are_always_denied(self):
-        client = self.serve()
-        thread = client.call("java.lang.Thread", "currentThread")
-        for name, method in (("java.lang.Object", "getClass"), ("java.lang.Object", "toString"),
-                             ("java.lang.Thread", "interrupt")):
-            self.assert_denied(client.call, name, method, on=thread)
-
     def test_a_denied_class_is_not_loaded(self):
         client = self.serve_with(allow("fixtures.Calculator"))
         for name in ("fixtures.LoudInitializer", "no.such.Class"):
             self.assert_denied(client.call, name, "touch")
         self.assertNotIn("LoudInitializer", self.peer.stdout())
 
+    def logged(self, *parts):
+        """How many lines of the log have all of them."""
+        return sum(all(part in line for part in parts) for line in self.peer.stderr().splitlines())
+
     def test_log_actions_write_a_line(self):
         client = self.serve_with(allow("fixtures.Calculator", "LOG_AND_ALLOW") + allow("fixtures.Config", "LOG_AND_DENY"))
         client.call(*ADD)
         self.assert_denied(client.get, "fixtures.Config", "VERSION")
-        lines = self.peer.stderr().splitlines()
-        for parts in (("fixtures.Calculator", "add", "ALLOW", "WEBSOCKET_RPC", "rule 1", " session=#"),
-                      ("fixtures.Config", "VERSION", "DENY")):
-            self.assertTrue([line for line in lines if all(part in line for part in parts)], lines)
+        self.assertEqual(self.logged("fixtures.Calculator", "add", "ALLOW", "WEBSOCKET_RPC", "rule 1", " session=#"), 1)
+        self.assertEqual(self.logged("fixtures.Config", "VERSION", "DENY"), 1)
 
-    def test_the_command_line_wins_over_the_files_default(self):
-        client = self.serve_with("", "--rpc-default-action", "DENY", head=ELSE_ALLOWED)
-        self.assert_denied(client.call, *ADD)
+    def test_a_line_names_the_class_that_was_meant_and_the_supertype_that_opened_it(self):
+        heritage = "fixtures.heritage."
+        client = self.serve_with(allow(heritage + "Heritage", members="STATIC_METHOD")
+                                 + allow(heritage + "Open", "LOG_AND_ALLOW"), head="defaultAction: LOG_AND_DENY\n")
+        hidden, name = client.call(heritage + "Heritage", "hidden"), heritage + "Heritage$Hidden"
+        for kind in ({"type": name}, {}):  # beside an object its class may be left out
+            for _ in range(3):
+                client.value("call", {**kind, "method": "read", "instance": hidden})
+            self.assert_denied(client.value, "call", {**kind, "method": "secret", "instance": hidden})
+        self.assert_denied(client.call, "no.such.Type", "secret", on=hidden)
+        of_hidden = f'class="{name}" member='
+        self.assertEqual(self.logged(of_hidden + '"read" verdict=ALLOW', f' supertype="{heritage}Open"'), 6)
+        self.assertEqual(self.logged(of_hidden + '"secret" verdict=DENY'), 2)
+        self.assertEqual(self.logged('member="secret" verdict=DENY'), 3)
+        self.assertEqual(self.logged('member="secret"', "supertype"), 0)
 
-    def test_arguments_that_name_a_class_are_checked(self):
-        client = self.serve_with(deny("fixtures.LoudInitializer") + deny("fixtures.Color", method="BLUE"), head=ELSE_ALLOWED)
-        self.assert_denied(client.call, "fixtures.Arguments", "takeClass", typed("Class", "fixtures.LoudInitializer"))
-        self.assert_denied(client.call, "fixtures.Arguments", "takeColor", typed("fixtures.Color", "BLUE"))
-        self.assertEqual(client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED")), "plain0")
+class Allow(PeerCase):
+    def test_a_default_on_the_command_line_wins(self):
+        client = self.serve("--rpc-allow", "fixtures.**")  # and --rpc-default-action ALLOW
+        self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
+        self.assertIn("--rpc-default-action ALLOW allows more than what --rpc-allow names", self.peer.stderr())
 
-    def test_control_is_not_subject_to_it(self):
-        self.start(allow=False)
-        for client in self.each(*CHANNELS):
-            client.control("ping")
-            client.control("delete_session")
-            self.assert_denied(client.new, "java.util.ArrayList")
+    def test_the_variable(self):
+        client = self.serve(allow=False, env=environment(JPEER_RPC_ALLOW="fixtures.Calculator"))
+        self.assertEqual(client.call(*ADD), "3")
+        self.assert_denied(client.new, "fixtures.Members")
+
+    def test_metadata_shows_just_that(self):
+        client = self.serve("--rpc-allow", "fixtures.Members,fixtures.Outer$*", allow=False)
+        self.assertNotIn("policy", self.peer.stderr())
+        described = {one["className"]: one for one in fetch(client)}
+        self.assertEqual(sorted(described), ["fixtures.Members", "fixtures.Outer$Inner", "fixtures.Outer$Nested"])
+        for kind in ("constructors", "methods", "fields"):
+            members = described["fixtures.Members"][kind]
+            self.assertTrue(members and all("public" in member["modifiers"] for member in members), members)
+
+
+class Refused(unittest.TestCase):
+    """What is no list of patterns, and wildcards that match classes of the JDK. test_allow.c has more of them."""
+
+    def check(self, *texts, words=(), env=None):
+        done = run_to_end("run", *words, "--as-service", env=env)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+
+    def test_patterns(self):
+        for pattern, *texts in (("fixtures..A", "has an empty segment"), ("fixtures/A", "has a '/'"),
+                                ("**", "matches classes of the JDK: ", "jdk: before the pattern ('jdk:**')")):
+            self.check(f"--rpc-allow: pattern '{pattern}'", *texts, words=("--rpc-allow", pattern))
+
+    def test_the_error_names_what_it_would_open(self):
+        self.check("java.util.ServiceLoader.load (loads classes)", "(opens, lists, changes or deletes files)",
+                   words=("--rpc-allow", "java.util.**", "--rpc-policy-preset", "deny-files"))
+
+    def test_every_way_to_give_it_is_the_same(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("--rpc-allow java.util.**\n")
+            file.flush()
+            for words, env in (((), environment(JPEER_RPC_ALLOW="java.util.**")), ((f"@{file.name}",), None),
+                               (("--rpc-allow=java.util.**",), None)):
+                self.check("pattern 'java.util.**' matches classes of the JDK", words=words, env=env)
+
+    def test_explain_means_the_same(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("version: 1\n")
+            file.flush()
+            for patterns, code in (("java.util.**", 1), ("jdk:java.util.**", 0), ("com.example.**", 0)):
+                done = run_to_end("policy", "explain", file.name, "java.util.List.get", "--rpc-allow", patterns)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
+
+class WithoutAnyPolicy(PeerCase):
+    """A client has to be able to tell its operator what is missing."""
+
+    def test_the_log_says_how_to_allow(self):
+        self.assertIn("--rpc-allow 'com.example.**'", self.start(allow=False).stderr())
+
+    def test_a_denial_is_short_where_nobody_can_allow_it_or_there_is_a_policy(self):
+        for name, method, options in (("jpeer.peer.PeerThread", "run", ()), ("a.B", "c", ("--rpc-allow", "com.example.**")),
+                                      ("a.B", "c", ("--rpc-default-action", "DENY"))):
+            client = self.serve(*options, allow=False)
+            self.assertEqual(self.assert_denied(client.call, name, method).detail,
+                             f"RPC access denied: {name}.{method} via WEBSOCKET_RPC")

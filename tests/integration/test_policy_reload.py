@@ -1,13 +1,11 @@
 """A policy that changes while the peer serves, and the commands that check and explain one."""
 
-import base64
-import gzip
 import json
 import signal
 import threading
 import time
 
-from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, fetch, own_name, ref
 from support.peer import START_SECONDS, environment, eventually, run_to_end
 from support.peer_case import DENIED, PeerCase, allow, deny
 
@@ -39,23 +37,15 @@ def allowed(client):
 
 def listed(client):
     """The names of the two classes that metadata shows."""
-    body = client.call_meta()
-    return {entry["simpleName"].lower() for entry in json.loads(gzip.decompress(base64.b64decode(body)))}
+    return {entry["simpleName"].lower() for entry in fetch(client, CALCULATOR, CONFIG)}
 
 
-class Asking(WebSocketClient):
-    def call_meta(self):
-        arguments = [{"name": "include_classes", "type": "String[]", "value": [CALCULATOR, CONFIG]}]
-        return self.value("meta", {"method": "fetch_classes_info", "args": arguments})["value"]
-
-    def discovered(self):
-        methods = self.request("rpc.discover", {"classes": [CALCULATOR, CONFIG]})["result"]["methods"]
-        return {method["name"].rsplit(".", 1)[0].rsplit(".", 1)[-1].lower() for method in methods}
+def discovered(client):
+    methods = client.request("rpc.discover", {"classes": [CALCULATOR, CONFIG]})["result"]["methods"]
+    return {method["name"].rsplit(".", 1)[0].rsplit(".", 1)[-1].lower() for method in methods}
 
 
 class Reload(PeerCase):
-    kind = Asking
-
     def test_a_changed_file_is_noticed_on_every_transport(self):
         client = self.serve_with(CALCULATOR_ONLY)
         other = self.connect(HttpClient)
@@ -63,13 +53,13 @@ class Reload(PeerCase):
         for each in (client, other, third):
             self.assertEqual(allowed(each), {"calculator"})
         self.assertEqual(listed(client), {"calculator"})
-        self.assertEqual(client.discovered(), {"calculator"})
+        self.assertEqual(discovered(client), {"calculator"})
         self.put_policy(CONFIG_ONLY)
         eventually(lambda: allowed(client) == {"config"}, "the new file holds")
         for each in (other, third):
             self.assertEqual(allowed(each), {"config"})
         self.assertEqual(listed(client), {"config"})
-        self.assertEqual(client.discovered(), {"config"})
+        self.assertEqual(discovered(client), {"config"})
         self.peer.await_stderr(f"RPC policy reloaded: {self.policy}")
 
     def test_a_file_that_fails_or_is_gone_leaves_the_old_policy(self):
@@ -116,6 +106,18 @@ class Reload(PeerCase):
         self.assertEqual(allowed(client), {"config"})
         self.put_policy(CALCULATOR_ONLY)
         eventually(lambda: allowed(client) == {"config", "calculator"}, "both hold")
+
+    def test_what_a_supertype_had_opened_is_closed(self):
+        heritage, name = "fixtures.heritage.Heritage", "fixtures.heritage.Heritage$Hidden"
+        maker = allow(heritage, members="STATIC_METHOD")
+        client = self.serve_with(maker + allow("fixtures.heritage.Open"), "--rpc-policy-watch-interval", "50")
+        hidden = client.call(heritage, "hidden")
+        for _ in range(3):
+            self.assertEqual(client.call(name, "read", on=hidden), "Hidden")
+        self.put_policy(maker)
+        read = {"type": name, "method": "read", "instance": hidden}
+        eventually(lambda: client.request("call", read).get("error", {}).get("code") == DENIED, "the new file holds")
+        self.assert_denied(own_name, client, f"{name}.read", ref(hidden))
 
     def test_a_request_ends_under_the_policy_that_it_began_with(self):
         batch = [{"jsonrpc": "2.0", "id": 1, "method": "call",
