@@ -53,7 +53,7 @@ def ctest(preset, *selection):
 
 # What adds nothing to the checks of JNI, or takes memory to its limits, where they cost minutes: with them in
 # tools/test-release alone.
-WITHOUT_JNI = {"test_descriptions.py", "test_docs_links.py", "test_extension_attacks.py", "test_idle.py",
+WITHOUT_JNI = {"test_descriptions.py", "test_docs_links.py", "test_idle.py",
                "test_java_line.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py", "test_parent.py",
                "test_policy.py", "test_policy_reload.py", "test_readiness.py", "test_share_beside.py", "test_shm.py",
                "test_unix_sockets.py"}

@@ -1,9 +1,10 @@
-"""Long Strings that requests of a batch name again and again: each name costs what it takes to read, not a copy."""
+"""Long results that requests of a batch name again and again: each name costs what it takes to read, not a copy."""
 
 import json
 
 from support.clients import WebSocketClient, request
 from support.clients import call_request as call
+from support.peer import environment
 from support.peer_case import PeerCase
 
 LENGTH = 1_000_000
@@ -45,33 +46,6 @@ class LongTexts(PeerCase):
         told = results(client, [self.unkept(), *lists])
         self.assertEqual({json.dumps(told[i]) for i in range(990)}, {json.dumps(plain("boolean", "false"))})
         self.assertLess(peer.peak_kib() - before, KEPT_KIB)
-
-    def test_other_types_read_the_text_themselves(self):
-        """These are copies, as before: what they cost depends on the text."""
-        client = self.serve()
-        told = results(client, [
-            make_text(2000, "7"),
-            call(1, "java.util.Objects", "toString", {"type": "java.math.BigInteger", **NAME}),
-            call(2, "java.lang.Math", "abs", {"type": "int", **NAME}),
-            call(3, "java.lang.Math", "abs", {**NAME, "type": "long"}),
-            call(4, "java.lang.Math", "abs", NAME),
-            call(5, "java.util.Objects", "isNull", {"type": "int[]", "value": [NAME]}),
-            call(6, "java.util.Objects", "isNull", {**NAME, "type": "java.lang.Object"}),
-            call(7, "java.util.Objects", "isNull", {**NAME, "value": 5}),
-            request(8, "jpeer.fetch", {"instance": {"result": "text"}, "max": 3}),
-            request(9, "control", {"method": "delete_object", "args": [NAME]}),
-            request(10, "put", {"type": "fixtures.Fields", "field": "aStatic", "value": NAME}),
-        ])
-        self.assertEqual(told[1], plain("java.lang.String", "7" * 2000))
-        for number, kind in ((2, "int"), (3, "long")):
-            self.assertIn(f"out of range for {kind}", told[number])
-        self.assertIn("abs", told[4])
-        self.assertIn("its type does not become int", told[5])
-        self.assertEqual(told[6], plain("boolean", "false"))
-        self.assertIn("both 'value' and 'ref'", told[7])
-        self.assertEqual(told[8]["elements"], ["777"])
-        self.assertIsInstance(told[9], str)
-        self.assertIsInstance(told[10], str)
 
     def test_the_policy_sees_the_same_argument(self):
         """An overload and its denial are those of the value itself."""
@@ -134,3 +108,40 @@ class LongTexts(PeerCase):
         failed = [each for each in told.values() if isinstance(each, str)]
         self.assertTrue(0 < len(failed) < 100)
         self.assertIn("32 times message-max", failed[0])
+
+
+class Batches(PeerCase):
+    def growth(self, requests, count):
+        """By how many MiB a peer grows while it answers the batch."""
+        env = environment()
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
+        peer = self.start("-J", "-Xmx64m", env=env)
+        client = self.connect()
+        results(client, requests(1))
+        before = peer.resident_kib()
+        answers = json.loads(client.exchange(json.dumps(requests(count))))
+        self.assertEqual([one for one in answers if "error" in one], [])
+        return (peer.peak_kib() - before) // 1024
+
+    def test_a_long_result_that_is_named_often_is_held_once(self):
+        """Each request that names it is written out with it."""
+        def requests(count):
+            long = call("long", "fixtures.Arguments", "longText", 4 << 20, options={"keep": False})
+            return [long] + [call(i, "java.lang.String", "length", on={"result": "long"}) for i in range(count)]
+        self.assertLess(self.growth(requests, 100), 120)
+
+    def test_results_that_become_refs_leave_nothing_behind(self):
+        def requests(count):
+            ints = call("ints", "fixtures.Arguments", "manyInts", 1 << 20)
+            echo = {"type": "fixtures.Arguments", "method": "echoObject", "args": [{"ref": {"result": "ints"}}]}
+            return [ints] + [request(i, "call", echo, options={"array_value_max": 4 << 20}) for i in range(count)]
+        self.assertLess(self.growth(requests, 40), 120)
+
+    def test_an_error_is_not_repeated_beyond_the_limit_of_the_answer(self):
+        client = self.serve("--send-buffer-max", "64K")
+        failing = call("failing", "fixtures.Throwables", "plain", "m" * 8000)
+        dependants = [call(i, "java.lang.String", "length", on={"result": "failing"}) for i in range(500)]
+        answers = client.exchange(json.dumps([failing, *dependants]))
+        self.assertEqual(len(json.loads(answers)), 501)
+        self.assertLess(len(answers), 64 * 1024 + 500 * 512)
+        self.assertNotIn("error", client.request("control", {"method": "ping"}))

@@ -87,11 +87,6 @@ class HostileCase(PeerCase):
 class Bytes(HostileCase):
     """What cannot be decoded."""
 
-    def test_an_empty_payload(self):
-        for client in self.clients:
-            reply = self.answer_to(b"", client)
-            self.assertEqual(reply["status"], ERROR)
-
     def test_the_end_missing_at_every_byte(self):
         for message in (ADD, put_message("fixtures.Fields", "aStatic", 5), control_message("ping"), meta_message(obj(True))):
             whole = identified(message)

@@ -155,15 +155,6 @@ class Ending(PeerCase):
             client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))
             eventually(lambda: other.call("fixtures.Blockers", "running") == "1", "the call runs")
 
-    def test_a_running_call_is_answered(self):
-        def check(shape):
-            with Peer("--grace", "30s") as peer, BinaryClient(peer, shape) as client:
-                self.start_slow_call(peer, client, "sleep", 1500)
-                peer.send_signal(signal.SIGTERM)
-                self.assertTrue(client.receive()["execMessage"]["returnValue"]["isVoid"])
-                self.assertEqual(peer.wait(), 0)
-        self.at_once(check, BinaryClient.SHAPES)
-
     def test_one_that_outlives_the_grace_time_gets_an_error(self):
         def check(shape):
             with Peer("--grace", "200") as peer, BinaryClient(peer, shape) as client:

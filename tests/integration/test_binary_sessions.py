@@ -1,13 +1,10 @@
 """Sessions of binary messages: named by the sender's UUID, and the same for all who name it."""
 
-import time
 import uuid
 
-from support.binary_client import (BinaryClient, Raised, call_message, control_message, get_message, meta_message,
-                                   new_message, obj, put_message)
+from support.binary_client import BinaryClient
 from support.clients import HttpClient, WebSocketClient, ZmqClient
-from support.peer import START_SECONDS
-from support.peer_case import BinaryCase, PeerCase
+from support.peer_case import BinaryCase
 
 LIST = "java.util.ArrayList"
 SIZE = (LIST, "size")
@@ -96,43 +93,3 @@ class Sessions(BinaryCase):
         ref = self.connect(BinaryClient, "dealer", bytes(16)).new(LIST)
         self.assertEqual(self.connect(BinaryClient, "dealer", bytes(16)).call(*SIZE, on=ref), 0)
         self.assert_unknown(self.connect(), ref)
-
-    def test_a_uuid_of_another_length_is_refused(self):
-        for length in (1, 15, 17, 32, 36, 70000):
-            client = self.connect(BinaryClient, "dealer", b"u" * length)
-            for message in (new_message(LIST), call_message("fixtures.Calculator", "add", 1, 2),
-                            get_message("fixtures.Fields", "aStatic"), put_message("fixtures.Fields", "aStatic", 1)):
-                raised = self.raised_by(client.run, message)
-                self.assertEqual(raised.type, "java.lang.IllegalArgumentException")
-                self.assertIn("16", raised.text)
-            for message in (control_message("ping"), control_message("delete_session"), meta_message(obj(False))):
-                reply = client.ask(message)
-                self.assertEqual(reply["status"], 2)
-                self.assertIn("16", reply["body"])
-
-
-class Lives(PeerCase):
-    def test_limits_of_sessions_and_objects(self):
-        self.start("--session-max-objects", "2", "--sessions-max", "2")
-        one, two, three = (self.connect(BinaryClient, "dealer", bytes([number] * 16)) for number in (1, 2, 3))
-        for client in (one, two):
-            kept = client.new(LIST)
-            client.call(*SIZE, on=kept)  # it is no passer-by's from here on
-        one.new(LIST)
-        for client, flag in ((one, "session-max-objects"), (three, "sessions-max")):
-            raised = self.raised_by(client.new, LIST)
-            self.assertEqual(raised.type, "java.lang.IllegalStateException")
-            self.assertIn(flag, raised.text)
-        self.assertEqual(three.call("fixtures.Calculator", "add", 1, 2), 3)
-        two.control("delete_session")
-        three.new(LIST)
-
-    def test_one_that_nobody_uses_ends(self):
-        self.start("--session-ttl", "300ms")
-        client = self.connect(BinaryClient, "req", uuid.uuid4().bytes)
-        ref = client.new(LIST)
-        deadline = time.monotonic() + START_SECONDS
-        with self.assertRaises(Raised):
-            while time.monotonic() < deadline:
-                time.sleep(0.6)
-                client.call(*SIZE, on=ref)

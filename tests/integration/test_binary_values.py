@@ -2,8 +2,7 @@
 
 import json
 
-from support.binary_client import (call_message, get_message, named, new_message, obj, obj_null, obj_ref, obj_text,
-                                   put_message)
+from support.binary_client import (call_message, get_message, named, new_message, obj, obj_null, obj_ref, put_message)
 from support.peer_case import BinaryCase
 
 LIST = "java.util.ArrayList"
@@ -103,12 +102,6 @@ class Arguments(BinaryCase):
         self.assertEqual(self.describe(obj({"type": "long", "value": 5})), "HashMap{type=String:long value=Integer:5 }")
         self.assertEqual(self.describe(obj([{"ref": number}, {"type": "long", "value": 5}])),
                          "ArrayList[ArrayList[] Long:5 ]")
-
-    def test_text_that_is_no_json(self):
-        for text in (" ", "tru", "[1", "1 2", "{'a':1}", "[1,]", "NaN", "\0", '"\\x"', "/**/1", "[" * 200 + "]" * 200):
-            raised = self.raised_by(call_message("fixtures.Overloads", "objects", 1, obj_text(text, "java.util.List")))
-            self.assertEqual(raised.type, "java.lang.IllegalArgumentException", text)
-            self.assertIn("argument 1", raised.text)
 
     def test_refs_that_no_object_can_have(self):
         for number in (1 << 31, (1 << 32) - 1):

@@ -1,50 +1,30 @@
 """Sessions over restarts: epochs, and refs that begin at random (docs/protocol.md, "Sessions over restarts")."""
 
-import http.client
 import json
-import urllib.parse
 import uuid
 
-from support.clients import WebSocketClient, ZmqClient
+from support.clients import HttpClient, WebSocketClient, ZmqClient, call_request, request
 from support.peer import Peer
 from support.peer_case import PeerCase
 
-LIST = {"type": "java.util.ArrayList"}
+LIST = "java.util.ArrayList"
+MAKE_LIST = request(1, "new", {"type": LIST})
 
 
-class Http:
+class Http(HttpClient):
     """Requests with headers of their own; keeps those of the last answer."""
 
     def __init__(self, peer):
-        url = urllib.parse.urlsplit(peer.address("http"))
-        self.path = url.path
-        self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        super().__init__(peer)
         peer.clients.append(self)
         self.headers = {}
 
-    def close(self):
-        self.connection.close()
-
     def post(self, message, *headers):
-        self.connection.putrequest("POST", self.path)
-        body = json.dumps(message).encode()
-        for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(body))), *headers):
-            self.connection.putheader(name, value)
-        self.connection.endheaders(body)
-        response = self.connection.getresponse()
-        text = response.read()
-        self.headers = {name.lower(): value for name, value in response.getheaders()}
-        if response.status != 200:
-            return response.status
-        return json.loads(text)
-
-
-def request(method, params, **more):
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params, **more}
-
-
-def make_list():
-    return request("new", LIST)
+        """The answer, or a status that says that there is none."""
+        self.peer_id = None
+        response, text = super().post(json.dumps(message), dict(headers))
+        self.headers = response.headers
+        return json.loads(text) if response.status == 200 else response.status
 
 
 def ref_of(answer):
@@ -52,11 +32,11 @@ def ref_of(answer):
 
 
 def size_of(ref, **more):
-    return request("call", {**LIST, "method": "size", "instance": ref}, **more)
+    return call_request(1, LIST, "size", on=ref, **more)
 
 
 def add_to(ref, **more):
-    return request("call", {**LIST, "method": "add", "instance": ref, "args": [1]}, **more)
+    return call_request(1, LIST, "add", 1, on=ref, **more)
 
 
 def value_of(answer):
@@ -76,12 +56,12 @@ class EpochsOverHttp(PeerCase):
         name = ("peer-id", str(uuid.uuid4()))
         with Peer() as old:
             old_client = Http(old)
-            ref = ref_of(old_client.post(make_list(), name))
+            ref = ref_of(old_client.post(MAKE_LIST, name))
             epoch = ("jpeer-epoch", old_client.headers["jpeer-epoch"])
             self.assertEqual(value_of(old_client.post(size_of(ref), name, epoch)), "0")
         new = self.start()
         client = Http(new)
-        self.assertEqual(ref_of(client.post(make_list(), name)), ref)  # --first-ref 1: the same number
+        self.assertEqual(ref_of(client.post(MAKE_LIST, name)), ref)  # --first-ref 1: the same number
         self.assertNotEqual(client.headers["jpeer-epoch"], epoch[1])
         self.assertTrue(is_stale(client.post(add_to(ref), name, epoch)))
         self.assertEqual(value_of(client.post(size_of(ref), name)), "0")
@@ -90,7 +70,7 @@ class EpochsOverHttp(PeerCase):
         name = ("peer-id", str(uuid.uuid4()))
         peer = self.start()
         client = Http(peer)
-        ref = ref_of(client.post(make_list(), name))
+        ref = ref_of(client.post(MAKE_LIST, name))
         epoch = client.headers["jpeer-epoch"]
         for wrong in ("", "0", epoch[:-1], epoch + "0", epoch.upper() + "x", "f" * 5000, "0" * 16):
             with self.subTest(epoch=wrong[:20]):
@@ -100,32 +80,32 @@ class EpochsOverHttp(PeerCase):
                 notification = {key: value for key, value in add_to(ref).items() if key != "id"}
                 self.assertEqual(client.post(notification, name, ("jpeer-epoch", wrong)), 204)
         self.assertEqual(value_of(client.post(size_of(ref), name, ("jpeer-epoch", epoch))), "0")
-        self.assertEqual(client.post(size_of(ref), name, ("jpeer-epoch", epoch), ("jpeer-epoch", epoch)), 400)
+        self.assertEqual(client.post(size_of(ref), name, ("jpeer-epoch", epoch), ("Jpeer-Epoch", epoch)), 400)
 
     def test_an_epoch_is_that_of_one_name(self):
         peer = self.start()
         client = Http(peer)
         one, two = (("peer-id", str(uuid.uuid4())) for _ in range(2))
-        client.post(make_list(), one)
+        client.post(MAKE_LIST, one)
         first = client.headers["jpeer-epoch"]
-        ref = ref_of(client.post(make_list(), two))
+        ref = ref_of(client.post(MAKE_LIST, two))
         self.assertNotEqual(client.headers["jpeer-epoch"], first)
         self.assertTrue(is_stale(client.post(add_to(ref), two, ("jpeer-epoch", first))))
-        ref = ref_of(client.post(make_list()))
+        ref = ref_of(client.post(MAKE_LIST))
         kept, epoch = client.headers["peer-id"], client.headers["jpeer-epoch"]
         self.assertEqual(value_of(client.post(size_of(ref), ("peer-id", kept), ("jpeer-epoch", epoch))), "0")
-        client.post(request("call", {"type": "java.lang.Math", "method": "abs", "args": [1]}))
+        client.post(call_request(1, "java.lang.Math", "abs", 1))
         self.assertNotIn("jpeer-epoch", client.headers)
 
     def test_a_session_that_begins_again_keeps_epoch_and_goes_on(self):
         name = ("peer-id", str(uuid.uuid4()))
         peer = self.start(first_ref=None)
         client = Http(peer)
-        ref = ref_of(client.post(make_list(), name))
+        ref = ref_of(client.post(MAKE_LIST, name))
         epoch = client.headers["jpeer-epoch"]
-        client.post(request("control", {"method": "delete_session"}), name)
+        client.post(request(1, "control", {"method": "delete_session"}), name)
         self.assertEqual(client.headers["jpeer-epoch"], epoch)
-        self.assertEqual(ref_of(client.post(make_list(), name)), ref + 1)
+        self.assertEqual(ref_of(client.post(MAKE_LIST, name)), ref + 1)
         self.assertEqual(client.headers["jpeer-epoch"], epoch)
 
 
@@ -135,9 +115,9 @@ class EpochsOverOtherTransports(PeerCase):
         peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "1")
         for kind in (WebSocketClient, ZmqClient):
             with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:
-                ref = ref_of(ask(one, make_list()))
-                self.assertEqual(ref_of(ask(two, make_list())), ref)
-                session = json.loads(value_of(ask(one, request("control", {"method": "session"}))))
+                ref = ref_of(ask(one, MAKE_LIST))
+                self.assertEqual(ref_of(ask(two, MAKE_LIST)), ref)
+                session = json.loads(value_of(ask(one, request(1, "control", {"method": "session"}))))
                 for _ in range(5):
                     answer = ask(one, add_to(ref, epoch=session["epoch"]))
                     self.assertIn("result", answer)
@@ -151,7 +131,7 @@ class EpochsOverOtherTransports(PeerCase):
         self.start()
         one = self.connect(WebSocketClient, {"peer-id": name})
         two = self.connect(WebSocketClient, {"peer-id": name})
-        asked = request("control", {"method": "session"})
+        asked = request(1, "control", {"method": "session"})
         first, second = (json.loads(value_of(ask(client, asked))) for client in (one, two))
         self.assertEqual(first["epoch"], second["epoch"])
         self.assertNotEqual(first["client"], second["client"])
@@ -162,17 +142,17 @@ class EpochsOverOtherTransports(PeerCase):
             begun = set()
             for _ in range(8):
                 with WebSocketClient(peer) as client:
-                    begun.add(ref_of(ask(client, make_list())))
+                    begun.add(ref_of(ask(client, MAKE_LIST)))
             self.assertEqual(len(begun), 8)
             self.assertTrue(all(0 < ref < 1 << 30 for ref in begun))
         client = self.serve("--compat", "pal", first_ref=None)
-        self.assertEqual(ref_of(ask(client, make_list())), 1)
+        self.assertEqual(ref_of(ask(client, MAKE_LIST)), 1)
 
     def test_values_max(self):
         client = self.serve("--values-max", "65536")
         for count, fits in ((65536, True), (65537, False), (65536, True)):
             argument = {"type": "java.util.ArrayList", "value": [7] * count}
-            answer = ask(client, request("new", {**LIST, "args": [argument]}))
+            answer = ask(client, request(1, "new", {"type": LIST, "args": [argument]}))
             self.assertEqual("result" in answer, fits)
             if not fits:
                 self.assertEqual(answer["error"]["code"], -32602)

@@ -1,5 +1,4 @@
-"""jpeer.fetch between several clients, within the limits of an answer, and over Java code that blocks; and results that
-are too long for their answer, by the words of the requests alone."""
+"""jpeer.fetch between several clients, within the limits of an answer, and over Java code that blocks."""
 
 import base64
 import itertools
@@ -9,6 +8,7 @@ import time
 import uuid
 
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ref, typed
+from support.peer import eventually
 from support.peer_case import PeerCase
 
 FIXTURES = "fixtures.Iterables"
@@ -44,34 +44,6 @@ def pieces_of_string(client, number, size):
         piece, = told["elements"]
         yield piece
         taken += units(piece)
-
-
-class Results(PeerCase):
-    """With the options that a peer has when none is given."""
-
-    options = ()
-
-    def ask(self, client, text):
-        return json.loads(client.exchange(text))["result"]
-
-    def test_5000_bytes_of_an_input_stream_arrive(self):
-        bytes_of_it = bytes(number % 256 for number in range(5000))
-
-        def read_all(options=""):
-            stream = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":'
-                              '"fixtures.Iterables","method":"bytes","args":[5000]}}')["value"]["ref"]
-            return self.ask(client, '{"jsonrpc":"2.0","id":2,"method":"call","params":{"type":'
-                            '"java.io.InputStream","method":"readAllBytes","instance":%d}%s}' % (stream, options))["value"]
-
-        for client in self.each(*TRANSPORTS):
-            value = read_all()
-            self.assertEqual(value, {"type": "[B", "null": False, "ref": value["ref"]})
-            fetched = self.ask(client, '{"jsonrpc":"2.0","id":3,"method":"jpeer.fetch","params":{"instance":'
-                               '{"ref":%d},"max":5000,"encoding":"base64"}}' % value["ref"])
-            self.assertEqual(fetched, {"elements": base64.b64encode(bytes_of_it).decode(), "done": True})
-            self.assertEqual(base64.b64decode(read_all(',"options":{"encoding":"base64"}')["value"]), bytes_of_it)
-            numbers = json.loads(read_all(',"options":{"array_value_max":5000}')["value"])
-            self.assertEqual(bytes(number % 256 for number in numbers), bytes_of_it)
 
 
 class SmallAnswers(PeerCase):
@@ -168,9 +140,8 @@ class Sharing(PeerCase):
         latch = client.new("java.util.concurrent.CountDownLatch", typed("int", 1))
         blocked = client.call(FIXTURES, kind, ref(latch))
         client.send('{"jsonrpc":"2.0","id":"blocked","method":"jpeer.fetch","params":{"instance":%s}}' % blocked)
-        watch, deadline = self.client(), time.monotonic() + 60
-        while watch.call(FIXTURES, "waiting") != "1":
-            self.assertLess(time.monotonic(), deadline)
+        watch = self.client()
+        eventually(lambda: watch.call(FIXTURES, "waiting") == "1", "the fetch is blocked")
         return client, int(blocked), latch
 
     def test_another_waits_for_a_blocked_iterator_but_not_for_ever(self):
@@ -221,12 +192,14 @@ class Sharing(PeerCase):
         for request in (
                 {"method": "call", "params": {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}},
                 {"method": "jpeer.fetch", "params": {"instance": ref(iterator)}},
+                {"method": "jpeer.fetch", "params": {"instance": ref(client.new("int[]", 1))}},
                 {"method": "control", "params": {"method": "delete_object", "args": [ref(iterator)]}}):
             client.call("java.util.ArrayDeque", "add", json.dumps({"jsonrpc": "2.0", "id": 1, **request}), on=requests)
         told = fetch(client, iterator)
-        added, fetched, deleted = map(json.loads, told["elements"])
+        added, fetched, other, deleted = map(json.loads, told["elements"])
         self.assertEqual(added["result"]["value"]["value"], "3")
         self.assertEqual(fetched["error"]["data"]["message"], "another request is fetching from this object")
+        self.assertEqual(other["result"]["elements"], [0])
         self.assertEqual((deleted["result"], told["done"]), ({"void": True}, True))
 
     def test_a_blocked_stream_of_bytes_delays_nobody(self):

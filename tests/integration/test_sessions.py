@@ -309,18 +309,6 @@ class Tellings(SessionCase):
 
     options = ()
 
-    def test_an_object_is_there_until_all_of_its_tellings_are_released(self):
-        out = "java.lang.System", "out"
-        for client in self.each(WebSocketClient, HttpClient, ZmqClient):
-            number = client.get(*out)
-            self.assertEqual([client.get(*out), client.get(*out)], [number, number])
-            client.control("delete_object", told(number, 2))
-            self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
-            client.control("delete_object", told(number, 1))
-            self.assert_unknown(client, number)
-            client.control("delete_object", told(number, 1))
-            self.assertNotEqual(client.get(*out), number)
-
     def test_a_release_that_meets_the_same_ref_on_its_way(self):
         """What the last answer has told is there, whatever was released while it was on its way."""
         get = {"jsonrpc": "2.0", "id": 1, "method": "get", "params": {"type": "java.lang.System", "field": "out"}}

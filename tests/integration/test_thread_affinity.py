@@ -1,4 +1,5 @@
-"""Requests on executors of the application: where they run, in which order, and what goes wrong there."""
+"""Requests on executors of the application: in which order they run, what goes wrong there, and binary messages.
+tests/conformance/executors has what one request and its reply show."""
 
 import json
 import signal
@@ -17,15 +18,8 @@ from support.peer import FIXTURES, Peer, eventually
 from support.peer_case import BinaryCase, PeerCase
 
 GOOD = {"SINGLE": "fixtures.Affinity.single", "FIELD": "fixtures.Affinity.FIELD", "DIRECT": "fixtures.Affinity.DIRECT",
-        "LATER": "fixtures.Affinity.later", "LOOP": "fixtures.Affinity.loop", "INHERITED": "fixtures.Affinity$Child.inherited",
-        "AGAIN": "fixtures.Affinity.AGAIN", "RUNS_AND_THROWS": "fixtures.Affinity.RUNS_AND_THROWS"}
-BAD = {"NULL": "fixtures.Affinity.NULL", "TEXT": "fixtures.Affinity.TEXT", "BROKEN": "fixtures.Affinity.broken",
-       "REJECTING": "fixtures.Affinity.REJECTING", "MUTE": "fixtures.Affinity.MUTE",
-       "KEEPS_AND_THROWS": "fixtures.Affinity.KEEPS_AND_THROWS", "INSTANCE": "fixtures.Affinity.ofInstance",
-       "MINE": "fixtures.Affinity.mine", "NUMBER": "fixtures.Affinity.number", "TAKES": "fixtures.Affinity.takesText",
-       "NOWHERE": "fixtures.Nowhere.later", "NOTHING": "fixtures.Affinity.nothing",
-       "FAILING": "fixtures.Affinity$Failing.EXECUTOR", "NARROW": "fixtures.Affinity.NARROW",
-       "DEEP": "fixtures.Affinity.DEEP"}
+        "LATER": "fixtures.Affinity.later", "LOOP": "fixtures.Affinity.loop", "AGAIN": "fixtures.Affinity.AGAIN"}
+BAD = {"REJECTING": "fixtures.Affinity.REJECTING", "NOWHERE": "fixtures.Nowhere.later"}
 NEVER = {"DROPPING": "fixtures.Affinity.DROPPING", "KEEPING": "fixtures.Affinity.KEEPING"}
 THREAD = ("fixtures.Affinity", "threadName")
 SWING = {"SWING": "javax.swing.SwingUtilities.invokeLater"}
@@ -75,15 +69,6 @@ class Answers(PeerCase):
 class Threads(PeerCase):
     options = flags(GOOD)
 
-    def test_requests_run_on_the_executors_thread_on_every_transport(self):
-        for client in self.each(*TRANSPORTS):
-            for affinity, thread in (("SINGLE", "fixture-single"), ("FIELD", "fixture-field"),
-                                     ("INHERITED", "fixture-single"), ("AGAIN", "fixture-again")):
-                self.assertEqual(ask(client, affinity, "threadName"), thread)
-            for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", "", "single", "SINGLE2"):
-                self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
-            self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
-
     def test_an_executor_may_exist_only_after_main(self):
         client = self.client
         error = self.failure(ask, client, "LATER", "threadName")
@@ -92,22 +77,6 @@ class Threads(PeerCase):
                          "java.lang.IllegalStateException: Toolkit not initialized")
         client.call("fixtures.Affinity", "startToolkit")
         self.assertEqual(ask(client, "LATER", "threadName"), "fixture-single")
-
-    def test_every_operation_runs_there(self):
-        def there(method, params):
-            reply = self.client.request(method, params, options={"threadAffinity": "SINGLE"})
-            self.assertNotIn("error", reply)
-            return reply["result"]
-
-        on = {"type": "java.util.ArrayList"}
-        on["instance"] = there("new", on)["value"]["ref"]
-        there("call", {**on, "method": "add", "args": ["x"]})
-        self.assertEqual(there("get", {**on, "field": "size"})["value"]["value"], "1")
-        there("put", {"type": "fixtures.Affinity", "field": "number", "value": 7})
-        self.assertEqual(self.client.get("fixtures.Affinity", "number"), "7")
-        self.assertEqual(there("fixtures.Affinity.threadName", []), "fixture-single")
-        for verb, method in (("control", "ping"), ("meta", "fetch_classes_info")):
-            there(verb, {"method": method})
 
     def test_swings_event_thread(self):
         for home in homes():
@@ -172,15 +141,6 @@ class Order(PeerCase):
                 client.send(request(names[number % 4], "inside", number % 3, number=number))
             self.assertEqual([json.loads(client.receive())["id"] for _ in range(200)], list(range(200)))
 
-    def test_a_batch_keeps_its_order_and_its_affinities(self):
-        for client in self.each(*TRANSPORTS):
-            names = ["SINGLE", "FIELD", "SINGLE", "INHERITED"]
-            batch = ",".join(request(name, "threadName", number=n) for n, name in enumerate(names))
-            answers = json.loads(client.exchange(f"[{batch}]"))
-            self.assertEqual([(answer["id"], answer["result"]["value"]["value"]) for answer in answers],
-                             [(0, "fixture-single"), (1, "fixture-field"), (2, "fixture-single"),
-                              (3, "fixture-single")])
-
     def test_one_executor_runs_one_request_and_holds_up_nobody_else(self):
         peer = self.peer
         other = self.connect()
@@ -232,43 +192,6 @@ class Faults(PeerCase):
             frames = answer["data"]["stack_trace"]
             self.assertTrue(frames[0].startswith("fixtures.Affinity.fail("))
             self.assertFalse([frame for frame in frames if "jpeer" in frame])
-
-    def test_the_policy_holds_there(self):
-        client = self.serve(*flags(GOOD), "--rpc-allow", "java.lang.Math", allow=False)
-        self.assertEqual(ask(client, "SINGLE", "max", 3, 5, kind="java.lang.Math"), "5")
-        for affinity in ("SINGLE", "nobody"):
-            error = self.failure(ask, client, affinity, "threadName")
-            self.assertEqual((error.code, error.detail),
-                             (-32001, "RPC access denied: fixtures.Affinity.threadName via WEBSOCKET_RPC"))
-
-    def test_what_is_no_executor_is_told(self):
-        neither = ("the member is neither a method that takes one Runnable, nor a method without parameters or a field "
-                   "that gives an Executor")
-        wanted = {
-            "NULL": "the member gave null",
-            "TEXT": "the member gave a java.lang.String, which is no java.util.concurrent.Executor",
-            "BROKEN": "the member threw: java.lang.IllegalStateException: no toolkit",
-            "REJECTING": "the executor threw: java.util.concurrent.RejectedExecutionException: full",
-            "MUTE": "the executor threw: java.lang.IllegalStateException",
-            "KEEPS_AND_THROWS": "the executor threw: java.util.concurrent.RejectedExecutionException: too late",
-            "INSTANCE": "the member is not static",
-            "MINE": "the member is not static",
-            "NUMBER": neither,
-            "TAKES": neither,
-            "NOWHERE": "its class cannot be loaded: java.lang.ClassNotFoundException: fixtures.Nowhere",
-            "NOTHING": "its class has no such method or field",
-            "NARROW": "less than 256 KiB of stack are left on the executor's thread",
-            "DEEP": "less than 256 KiB of stack are left on the executor's thread",
-        }
-        client = self.serve(*flags(BAD))
-        before = int(client.call("fixtures.Affinity", "count"))
-        for affinity, message in wanted.items():
-            error = self.failure(ask, client, affinity, "count")
-            self.assertEqual((error.code, error.detail), (-32000, f"thread affinity {affinity} ({BAD[affinity]}): {message}"))
-        self.assert_fails(-32000, "java.lang.ExceptionInInitializerError", ask, client, "FAILING", "count")
-        # What an executor kept although it threw finds nothing to do.
-        self.assertEqual(client.call("fixtures.Affinity", "runKept"), "1")
-        self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1)
 
     def test_a_request_that_is_dropped_is_answered_once_java_forgets_it(self):
         client, other = self.serve(*flags(NEVER)), self.connect()
@@ -403,19 +326,6 @@ class BinaryMessages(BinaryCase):
         for message in (call_message(*THREAD), call_message("java.lang.Math", "max", obj_null("no.such.Thing"), 1)):
             for affinity in ("SINGLE", "nobody"):
                 self.assert_raised(on_thread(affinity, message), DENIED)
-
-    def test_the_grace_time_ends_what_never_runs(self):
-        peer = self.start(*self.options, "--grace", "300ms")
-        client = self.connect(BinaryClient, "req")
-        client.send(client.addressed(on_thread("KEEPING", call_message(*THREAD))))
-        steering = self.connect(WebSocketClient)
-        eventually(lambda: steering.call("fixtures.Affinity", "kept") == "1", "the request is kept")
-        steering.close()
-        peer.send_signal(signal.SIGTERM)
-        throwable = client.receive()["execMessage"]["raisedThrowable"]["throwable"]
-        self.assertEqual(throwable["type"], "java.util.concurrent.RejectedExecutionException")
-        self.assertIn("shutting down", throwable["message"])
-        self.assertEqual(peer.wait(), 0)
 
     def test_one_that_has_no_work_for_others_holds_up_nobody(self):
         waiting, steering = self.connect(BinaryClient, "req"), self.connect(WebSocketClient)
