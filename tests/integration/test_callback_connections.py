@@ -5,15 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
+from support.callback_client import CallbackClient
 from support.clients import WebSocketClient, typed
-from support.peer import ROOT
+from support.peer import ROOT, eventually
 from support.peer_case import CALLING, CallbackCase
 
-SECONDS = 60
 DROPPED = "an answer was dropped, because no callback"
 MISFIT = "does not fit"
+GONE = "CallbackException: the connection of the client has ended"
 
 
 class OneSession(CallbackCase):
@@ -96,7 +96,7 @@ class Interleaved(CallbackCase):
         nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
         other.await_call()
         other.close()
-        self.assertEqual(one.end(nested), "CallbackException: the connection of the client has ended")
+        self.assertEqual(one.end(nested), GONE)
         outer.answer("outer")
         self.assertEqual(one.end(begun), "outer")
 
@@ -110,7 +110,7 @@ class Interleaved(CallbackCase):
         one.close()
         self.assertEqual(other.end(other.begin_call(CALLING, "local", within=inner.id)), "local")
         inner.answer("inner")
-        self.assertEqual(self.outcome(), "CallbackException: the connection of the client has ended")
+        self.assertEqual(self.outcome(), GONE)
         self.assert_serves(other)
 
     def test_each_calls_the_other(self):
@@ -128,9 +128,6 @@ class Interleaved(CallbackCase):
             of_one.answer("one")
             of_other.answer("other")
             self.assertEqual((one.end(first), other.end(second)), ("one", "other"))
-
-
-GONE = "CallbackException: the connection of the client has ended"
 
 
 class Asking(CallbackCase):
@@ -155,24 +152,17 @@ class Asking(CallbackCase):
 
 
 class Vanishing(CallbackCase):
-    def vanish(self, leave):
+    def test_it_closes_ends_the_stream_or_resets_the_connection(self):
         """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""
-        for method in ("hereTold", "onThread"):
-            client = self.connect()
-            client.begin_call(CALLING, method, client.give())
-            client.await_call()
-            leave(client)
-            self.assertEqual(self.outcome(), GONE)
+        for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
+            for method in ("hereTold", "onThread"):
+                with self.subTest(leave=leave.__name__, method=method):
+                    client = self.connect()
+                    client.begin_call(CALLING, method, client.give())
+                    client.await_call()
+                    leave(client)
+                    self.assertEqual(self.outcome(), GONE)
         self.assert_serves(self.connect())
-
-    def test_it_closes(self):
-        self.vanish(lambda client: client.close())
-
-    def test_it_ends_the_stream(self):
-        self.vanish(lambda client: client.end_stream())
-
-    def test_it_resets_the_connection(self):
-        self.vanish(lambda client: client.reset())
 
     def test_it_is_killed(self):
         program = ("import sys; from types import SimpleNamespace; from support.callback_client import CallbackClient\n"
@@ -345,11 +335,11 @@ class Deadlocks(CallbackCase):
         one, other = self.connect(), self.connect()
         first, call = self.begin(one, "holdingMonitor")
         second = other.begin_call(CALLING, "holdingMonitor", other.give(lambda call: "second"))
-        deadline = time.monotonic() + SECONDS
-        while "BLOCKED (on object monitor)" not in self.peer.stdout():
-            self.assertLess(time.monotonic(), deadline, self.peer.stdout())
+
+        def is_blocked():
             self.peer.send_signal(signal.SIGQUIT)
-            time.sleep(0.05)
+            return "BLOCKED (on object monitor)" in self.peer.stdout()
+        eventually(is_blocked, "a thread dump shows it")
         self.assertRegex(self.peer.stdout(), r"(?s)at jpeer\.peer\.Callback\.\S+\(.{1,2000}?- locked <")
         call.answer("first")
         self.assertEqual((one.end(first), other.end(second)), ("first", "second"))

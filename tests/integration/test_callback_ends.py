@@ -127,34 +127,20 @@ class Stops(EndCase):
         crowd.await_calls(50)
         self.assertEqual(self.peer.stop(), 0)
 
-    def exit_nested(self, begin, *executor, **where):
-        """The process ends at once, although the callback that begin(client) gives stays open."""
-        client = self.serve("--grace", "600000", *executor)
-        options = {"within": begin(client).id, **where}
-        if executor:
-            name = client.checked("call", {"type": CALLING, "method": "threadName"}, options=options)
-            self.assertEqual(name, "fixture-single")
-        client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
-        self.assertEqual(self.peer.wait(), 7)
-
     def test_exit_by_a_nested_request(self):
-        self.exit_nested(lambda client: self.begin(client)[1])
-
-    def test_exit_by_a_nested_request_on_a_thread_of_its_own(self):
-        def begin(client):
-            client.call(CALLING, "onThread", client.give())
-            return client.await_call()
-        self.exit_nested(begin)
-
-    def test_exit_by_a_nested_request_on_an_executor(self):
-        def begin(client):
-            client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
-                         options={"threadAffinity": "SINGLE"})
-            return client.await_call()
-        self.exit_nested(begin, *SINGLE)
-
-    def test_exit_by_a_nested_request_that_an_executor_runs(self):
-        self.exit_nested(lambda client: self.begin(client)[1], *SINGLE, threadAffinity="SINGLE")
+        """The process ends at once, although a callback stays open: wherever it waits, and wherever the request runs."""
+        there = {"threadAffinity": "SINGLE"}
+        for method, executor, of_callback, of_request in (
+                ("here", (), {}, {}), ("onThread", (), {}, {}), ("here", SINGLE, there, {}), ("here", SINGLE, {}, there)):
+            with self.subTest(method=method, of_callback=of_callback, of_request=of_request):
+                client = self.serve("--grace", "600000", *executor)
+                client.begin("call", {"type": CALLING, "method": method, "args": [client.give()]}, options=of_callback)
+                options = {"within": client.await_call().id, **of_request}
+                if executor:
+                    name = client.checked("call", {"type": CALLING, "method": "threadName"}, options=options)
+                    self.assertEqual(name, "fixture-single")
+                client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
+                self.assertEqual(self.peer.wait(), 7)
 
     def test_a_shutdown_hook_that_calls(self):
         """It is told that nobody answers any more, whether a signal or Java ends the process."""

@@ -18,14 +18,6 @@ ROUNDS = 60
 CALLS = 8  # at once
 
 
-def virtual_home():
-    """A JDK that has virtual threads; None: there is none."""
-    for home in jdks.homes():
-        if int(re.match(r"\d+", jdks.full_version(home))[0]) >= 21:
-            return home
-    return None
-
-
 class Recursion(CallbackCase):
     def descend(self, depth, *stack):
         """The result, and the errors that have ended the descent. stack: of a thread of its own."""
@@ -106,11 +98,12 @@ class Threads(CallbackCase):
             self.names.add(self.client.call(*THREAD_NAME))
         return typed("int", number * number)
 
-    def test_invoke_all(self):
-        self.names = set()
-        total = self.call("invokeAll", self.client.give(self.square), 200)
-        self.assertEqual(int(total), sum(number * number for number in range(200)))
-        self.assertTrue(all(name.startswith("pool-") for name in self.names), self.names)
+    def test_pools_and_parallel_streams(self):
+        for method, threads in (("invokeAll", "pool-"), ("parallelStream", "ForkJoinPool-")):
+            self.names = set()
+            total = self.call(method, self.client.give(self.square), 200)
+            self.assertEqual(int(total), sum(number * number for number in range(200)))
+            self.assertTrue(all(name.startswith(threads) for name in self.names), self.names)
 
     def test_parallel_sort(self):
         asked = []
@@ -120,12 +113,6 @@ class Threads(CallbackCase):
             return int(call.args[0]) - int(call.args[1])
         self.assertEqual(self.call("parallelSort", self.client.give(compare), 20000, 128), "true")
         self.assertGreater(len(asked), 100)
-
-    def test_parallel_stream(self):
-        self.names = set()
-        total = self.call("parallelStream", self.client.give(self.square), 200)
-        self.assertEqual(int(total), sum(number * number for number in range(200)))
-        self.assertTrue(all(name.startswith("ForkJoinPool-") for name in self.names), self.names)
 
     def test_answers_in_any_order(self):
         begun = self.client.begin_call(CALLING, "invokeAll", self.client.give(), 8)
@@ -216,7 +203,7 @@ class Threads(CallbackCase):
         self.assert_serves()
 
 
-HOME = virtual_home()
+HOME = next((home for home in jdks.homes() if int(re.match(r"\d+", jdks.full_version(home))[0]) >= 21), None)
 
 
 @unittest.skipIf(HOME is None, "no JDK of this machine has virtual threads")

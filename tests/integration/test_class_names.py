@@ -60,13 +60,6 @@ class Absent(PeerCase):
         self.assertLess(grown, 2 << 20)  # the names alone are 4.8 MB
         self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
 
-    def test_they_are_not_found(self):
-        client = self.serve()
-        for prefix in PREFIXES:
-            for _ in range(2):
-                error = self.failure(client.new, prefix)
-                self.assertEqual((error.code, error.throwable), (-32601, "java.lang.ClassNotFoundException"))
-
 
 class Present(PeerCase):
     """A class that was absent a moment ago, and classes that are elsewhere than on the class path."""

@@ -142,30 +142,6 @@ class Descriptions(PeerCase):
         client = self.connect()
         self.assertEqual([server["url"] for server in discover(client)["servers"]], self.peer.facts["addresses"])
 
-    def test_types(self):
-        with WebSocketClient(self.peer) as client:
-            document = discover(client, "fixtures.*")
-        ref = {"$ref": "#/components/schemas/ObjectRef"}
-        add = by_name(document, "fixtures.Calculator.add")
-        self.assertEqual([param["name"] for param in add["params"]], ["a", "b"])
-        self.assertEqual(add["params"][0]["schema"]["type"], "integer")
-        self.assertEqual(add["result"]["schema"]["type"], "integer")
-        accumulate = by_name(document, "fixtures.Calculator.accumulate")
-        self.assertEqual([param["name"] for param in accumulate["params"]], ["instance", "amount"])
-        self.assertEqual(by_name(document, "fixtures.Calculator.new")["result"]["schema"], ref)
-        self.assertEqual(by_name(document, "fixtures.Members.nothing")["result"]["schema"], {"type": "null"})
-        colors = by_name(document, "fixtures.Color.values")["result"]["schema"]
-        self.assertEqual(colors["anyOf"][0]["type"], ["array", "null"])
-        self.assertEqual(colors["anyOf"][0]["items"]["enum"], ["RED", "GREEN", "BLUE", None])
-        self.assertEqual(colors["anyOf"][1], {"$ref": "#/components/schemas/LargeResult"})
-        self.assertIn("LargeResult", document["components"]["schemas"])
-        largest = by_name(document, "fixtures.Generics.largest")
-        self.assertEqual(largest["params"][1]["schema"], {"type": ["array", "null"], "items": {}})
-        self.assertTrue(by_name(document, "fixtures.Outer$Inner.depth"))
-        names = [method["name"] for method in document["methods"]]
-        self.assertEqual(len(names), len(set(names)))
-        self.assertFalse([name for name in names if name.endswith((".wait-void", ".notify", ".getClass"))])
-
     def test_no_class_is_initialised(self):
         with WebSocketClient(self.peer) as client:
             self.assertTrue(by_name(discover(client, "fixtures.LoudInitializer"), "fixtures.LoudInitializer.touch"))

@@ -241,16 +241,6 @@ class Lines(PeerCase):
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
-    def test_help(self):
-        for words in (["help"], ["help", "run"], ["run", "-help"], ["run", "-?"]):
-            done = run_to_end(*words)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("usage: jpeer", done.stdout)
-        self.assertIn("--json-rpc", run_to_end("help", "run").stdout)
-        done = run_to_end("rnu")
-        self.assertEqual((done.returncode, done.stderr),
-                         (2, 'jpeer: unknown subcommand "rnu": did you mean run? (--help lists them)\n'))
-
 
 class InputArguments(PeerCase):
     def test_the_names_of_the_hooks_are_not_among_them(self):

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 from support.binary_client import BinaryClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ZmqReqClient, ref
 from support.peer import Peer, eventually
-from support.peer_case import FAILED, PeerCase
+from support.peer_case import FAILED, BinaryCase, PeerCase
 from support.raw_websocket import frame
 
 LIST = "java.util.ArrayList"
+SIZE = (LIST, "size")
 # All of the heap is resident from the start, so that none of it counts as growth.
 HEAP_IN_USE = ("-J", "-Xms64m", "-J", "-Xmx64m", "-J", "-XX:+AlwaysPreTouch")
 
@@ -92,9 +93,7 @@ class Sessions(SessionCase):
         with WebSocketClient(self.peer, name) as one, WebSocketClient(self.peer, name) as other, ThreadPoolExecutor(1) as pool:
             before = other.call("fixtures.Blockers", "running")
             call = pool.submit(one.call, "fixtures.Blockers", "passWithObject")
-            deadline = time.monotonic() + 60
-            while other.call("fixtures.Blockers", "running") == before:
-                self.assertLess(time.monotonic(), deadline, "the call never began")
+            eventually(lambda: other.call("fixtures.Blockers", "running") != before, "the call begins")
             other.control("delete_session")
             other.call("fixtures.Blockers", "open")
             self.assertEqual(call.exception(60).detail, "the session was deleted during the call; its result was dropped")
@@ -298,6 +297,93 @@ class Limits(SessionCase):
                 except RpcError:
                     break
             self.assertLess(time.monotonic(), deadline)
+
+
+class ZmqNamed(ZmqClient):
+    """JSON over ZeroMQ that names its session in each message."""
+
+    def __init__(self, peer, name):
+        super().__init__(peer)
+        self.session = name
+
+    def request(self, method, params=None, **envelope):
+        return super().request(method, params, **envelope, **{"peer-id": self.session})
+
+
+def json_clients(peer, name):
+    """One a transport, all in the session of that UUID."""
+    return (lambda: WebSocketClient(peer, {"peer-id": name}), lambda: HttpClient(peer, name),
+            lambda: ZmqNamed(peer, name))
+
+
+class OfBothForms(BinaryCase):
+    """Sessions that binary messages name by the sender's UUID, and JSON clients by the same one."""
+
+    def assert_unknown(self, client, number):
+        raised = self.raised_by(client.call, *SIZE, on=number)
+        self.assertEqual(raised.type, "java.lang.NullPointerException")
+        self.assertIn(f"objRef: {number}", raised.text)
+
+    def test_what_a_json_client_left_is_there_for_a_binary_one(self):
+        for number, make in enumerate(json_clients(self.peer, str(uuid.UUID(int=77))), 1):
+            binary = self.connect(BinaryClient, "dealer", uuid.UUID(int=77).bytes)
+            with make() as client:
+                ref = client.new(LIST)
+                self.assertEqual(ref, number)
+                client.call(LIST, "add", "x", on=ref)
+                self.assertEqual(binary.call(*SIZE, on=ref), 1)
+                binary.call(LIST, "add", "y", on=ref)
+                self.assertEqual(client.call(*SIZE, on=ref), "2")
+            self.assertEqual(binary.call(*SIZE, on=ref), 2)
+
+    def test_what_a_binary_client_left_is_there_for_json_ones(self):
+        name = uuid.uuid4()
+        binary = self.connect(BinaryClient, "req", name.bytes)
+        ref = binary.new(LIST)
+        for make in json_clients(self.peer, str(name)):
+            with make() as client:
+                client.call(LIST, "add", "x", on=ref)
+                made = client.new(LIST)
+                client.control("delete_object", {"ref": made})
+                self.assert_unknown(binary, made)
+        self.assertEqual(binary.call(*SIZE, on=ref), 3)
+
+    def test_delete_session_ends_it_for_all(self):
+        name = uuid.uuid4()
+        binary = self.connect(BinaryClient, "dealer", name.bytes)
+        for make in json_clients(self.peer, str(name)):
+            with make() as client:
+                ref = binary.new(LIST)
+                client.control("delete_session")
+                self.assert_unknown(binary, ref)
+                ref = client.new(LIST)
+                binary.control("delete_session")
+                error = self.failure(client.call, *SIZE, on=ref)
+                self.assertEqual(error.throwable, "java.lang.NullPointerException")
+
+    def test_it_is_the_uuid_and_not_the_socket(self):
+        name, other = uuid.uuid4().bytes, uuid.uuid4().bytes
+        first = self.connect(BinaryClient, "dealer", name)
+        ref = first.new(LIST)
+        for shape in BinaryClient.SHAPES:
+            self.assertEqual(self.connect(BinaryClient, shape, name).call(*SIZE, on=ref), 0)
+            self.assert_unknown(self.connect(BinaryClient, shape, other), ref)
+            self.assert_unknown(self.connect(BinaryClient, shape), ref)
+        first.peer_uuid = other
+        self.assert_unknown(first, ref)
+
+    def test_no_uuid_is_the_session_of_the_socket(self):
+        one, other = self.connect(), self.connect()
+        ref = one.new(LIST)
+        self.assertEqual(one.call(*SIZE, on=ref), 0)
+        self.assert_unknown(other, ref)
+        other.control("delete_session")
+        self.assertEqual(one.call(*SIZE, on=ref), 0)
+
+    def test_a_uuid_of_zeros_is_a_name(self):
+        ref = self.connect(BinaryClient, "dealer", bytes(16)).new(LIST)
+        self.assertEqual(self.connect(BinaryClient, "dealer", bytes(16)).call(*SIZE, on=ref), 0)
+        self.assert_unknown(self.connect(), ref)
 
 
 def told(number, count):

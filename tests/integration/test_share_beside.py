@@ -9,6 +9,7 @@ import struct
 import time
 import uuid
 
+from support import clients
 from support.callback_client import CallbackClient, ShmCallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient,
                              await_running, plain, ref)
@@ -23,7 +24,7 @@ ONE_THREAD = ("--rpc-threads", "1", "--rpc-threads-max", "1")
 
 
 def request(number, method, params, **envelope):
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params, **envelope})
+    return json.dumps(clients.request(number, method, params, **envelope))
 
 
 def control(number, method, **envelope):
@@ -31,12 +32,7 @@ def control(number, method, **envelope):
 
 
 def call(number, type_name, method, *args, on=None):
-    instance = {} if on is None else {"instance": on}
-    return request(number, "call", {"type": type_name, "method": method, "args": list(args), **instance})
-
-
-def wait_for(number, future):
-    return call(number, FUTURE, "get", on=future)
+    return json.dumps(clients.call_request(number, type_name, method, *args, on=on))
 
 
 def receive_name(client, number="share"):
@@ -82,7 +78,7 @@ class TheName(ShareCase):
         with self.subTest(make.name, threads=threads), make(self.peer) as client:
             future = client.new(FUTURE)
             sleep = call("sleep", "fixtures.Blockers", "sleep", 400)
-            client.send(sleep if threads else wait_for("get", future))
+            client.send(sleep if threads else call("get", FUTURE, "get", on=future))
             client.send(control("share", "share_session"))
             with make(self.peer, {"peer-id": receive_name(client)}) as other:
                 made = other.new(LIST)  # with one thread, after the sleep
@@ -320,21 +316,18 @@ class BadInput(ShareCase):
 
     def test_half_a_frame_behind_a_call(self):
         """It waits for its other half without costing time, and the name can be asked for when that has come."""
+        whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
         for cut in (1, 5, 40):
-            self.check_half_a_frame(cut)
-
-    def check_half_a_frame(self, cut):
-        with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
-            client.send(PASS)
-            whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
-            client.socket.sendall(whole[:cut])
-            self.await_running()
-            time.sleep(0.3)
-            self.check_that_it_rests()
-            client.socket.sendall(whole[cut:] + frame(control("share", "share_session")))
-            receive_name(client)
-            self.pass_all()
-            self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
+            with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
+                client.send(PASS)
+                client.socket.sendall(whole[:cut])
+                self.await_running()
+                time.sleep(0.3)
+                self.check_that_it_rests()
+                client.socket.sendall(whole[cut:] + frame(control("share", "share_session")))
+                receive_name(client)
+                self.pass_all()
+                self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_half_a_frame_while_a_callback_of_another_thread_is_open(self):
         with RawWebSocket(self.peer) as client:

@@ -33,9 +33,10 @@ class CommandLine(PeerCase):
         flags = (Path(__file__).parents[2] / "docs/flags.md").read_text(encoding="utf-8")
         listed = re.findall(r"^\| `([^`]+)`", flags, re.M)
         self.assertGreater(len(listed), 30)
-        done = self.check(["run", "--help"], 0, *listed)
-        self.assertEqual(done.stderr, "")
-        self.check(["--help"], 0, "run")
+        for words in (["run", "--help"], ["run", "-help"], ["run", "-?"], ["help", "run"]):
+            self.assertEqual(self.check(words, 0, "usage: jpeer", *listed).stderr, "")
+        for word in ("--help", "help"):
+            self.assertEqual(self.check([word], 0, "usage: jpeer", "run").stderr, "")
 
     def test_version(self):
         self.check(["--version"], 0, "jpeer ")
@@ -43,7 +44,7 @@ class CommandLine(PeerCase):
 
     def test_no_subcommand_and_unknown_ones(self):
         self.check([], 2, "usage: jpeer")
-        self.check(["fly"], 2, 'unknown subcommand "fly"')
+        self.check(["rnu"], 2, 'jpeer: unknown subcommand "rnu": did you mean run? (--help lists them)\n')
         self.check(["call"], 2, "call is not available in this version")
 
     def test_usage_errors_are_one_line_and_2(self):

@@ -4,13 +4,12 @@ import functools
 import gc
 import operator
 import threading
-import time
 import unittest
 import unittest.mock
 import weakref
 
 import jpeer
-from support import SECONDS, module_peer
+from support import SECONDS, await_true, module_peer
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
@@ -138,13 +137,14 @@ class Functions(unittest.TestCase):
         reference = weakref.ref(function)
         self.assertEqual(list(java.java.util.stream.Stream.of(1).map(function)), [1])
         del function
-        end = time.monotonic() + SECONDS
-        while reference() is not None and time.monotonic() < end:
+
+        def is_gone():
             java.gc()
-            time.sleep(0.01)
             java.java.lang.System.nanoTime()  # takes what Java has sent
             gc.collect()
-        self.assertIsNone(reference())
+            return reference() is None
+
+        await_true(is_gone)
 
 
 class Implementations(unittest.TestCase):

@@ -175,10 +175,6 @@ class Lists(unittest.TestCase):
             case _:
                 self.fail("no sequence")
 
-    def test_unmodifiable(self):
-        with self.assertRaises(java.java.lang.UnsupportedOperationException):
-            java.java.util.List.of(1).append(2)
-
 
 class Sets(unittest.TestCase):
     def test_sets(self):

@@ -2,13 +2,12 @@
 
 import gc
 import pickle
-import time
 import traceback
 import unittest
 import weakref
 
 import jpeer
-from support import SECONDS, launch, module_peer, run_threads
+from support import SECONDS, await_true, launch, module_peer, run_threads
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
@@ -225,14 +224,14 @@ class FromPython(unittest.TestCase):
         completed = java.java.util.concurrent.CompletableFuture.completedFuture
         for _ in range(40):
             completed(1).thenAccept(accept)
-        gc.collect()
         self.assertEqual(len(references), 40)
-        end = time.monotonic() + SECONDS
-        while any(each() is not None for each in references) and time.monotonic() < end:
+
+        def are_gone():
             java.gc()
-            time.sleep(0.01)
             gc.collect()
-        self.assertEqual([each() for each in references if each() is not None], [])
+            return all(each() is None for each in references)
+
+        await_true(are_gone)
 
     def test_no_more_than_so_many_are_kept(self):
         def fail():

@@ -12,7 +12,7 @@ import weakref
 
 from jpeer._native import Array, Callback, Connection, Constructor, Hooks, Method, Object, Typed
 from jpeer.connection import find_program
-from support import FIXTURES, SECONDS, run_threads
+from support import FIXTURES, SECONDS, await_true, run_threads
 
 OBJECTS = 100_000
 ROUNDS = 200
@@ -121,7 +121,8 @@ class Errors(unittest.TestCase):
         add = ("call", "java.util.ArrayList", "add", made, (1,))
         self.assertRaisesRegex(RuntimeError, "others have run", other.batch, [add, wrong])
         self.assertEqual(other.call("java.util.ArrayList", "size", made), 1)
-        again = Connection(connection.url, always_again())
+        hooks.make_error = lambda *error: NotImplemented
+        again = Connection(connection.url, hooks)
         with self.assertRaisesRegex(RuntimeError, "twice"):
             again.call(*wrong[1:])
         again.send(wrong, SECONDS, lambda *each: found.append(each))
@@ -129,12 +130,6 @@ class Errors(unittest.TestCase):
         self.assertIsInstance(found[1][1], RuntimeError)
         again.close()
         other.close()
-
-
-def always_again():
-    hooks = make_hooks()
-    hooks.make_error = lambda *error: NotImplemented
-    return hooks
 
 
 class Callbacks(unittest.TestCase):
@@ -208,28 +203,19 @@ class Memory(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
-    def wait_and_signal(self, expected):
-        timer = threading.Thread(target=send_when_waiting, args=(connection, signal.SIGINT))
-        timer.start()
-        try:
-            connection.call("java.lang.Thread", "sleep", None, (2000,))
-        except expected:
-            return True
-        finally:
-            timer.join()
-        return False
-
     def test_a_handler_that_does_not_raise(self):
         seen = []
+
+        def signal_a_wait():
+            await_true(lambda: connection.pending > 0)
+            os.kill(os.getpid(), signal.SIGINT)
+
         before = signal.signal(signal.SIGINT, lambda *each: seen.append(each[0]))
+        other = threading.Thread(target=signal_a_wait)
+        other.start()
         try:
-            self.assertFalse(self.wait_and_signal(KeyboardInterrupt))
+            connection.call("java.lang.Thread", "sleep", None, (2000,))
         finally:
+            other.join()
             signal.signal(signal.SIGINT, before)
         self.assertEqual(seen, [signal.SIGINT])
-
-
-def send_when_waiting(over, number):
-    while over.pending == 0:
-        threading.Event().wait(0.01)
-    os.kill(os.getpid(), number)

@@ -13,22 +13,20 @@ from support import SECONDS, RestartedPeer
 SCHEMES = ("ws+unix", "http+unix", "shm")
 
 
-def await_peer(java):
-    """The connection finds out that its peer has ended, and that there is another one."""
+def until_connected(function):
+    """Its result, as soon as the connection has found out that its peer has ended, and that there is another one."""
     end = time.monotonic() + SECONDS
     while True:
         try:
-            return java.stats()
+            return function()
         except (ConnectionError, TimeoutError):
             if time.monotonic() > end:
                 raise
             time.sleep(0.01)
 
 
-def on_thread(function):
-    """The function's result, on a thread of its own, which has a link of its own."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(function).result(SECONDS)
+def await_peer(java):
+    until_connected(java.stats)
 
 
 class Worker(ThreadPoolExecutor):
@@ -39,6 +37,12 @@ class Worker(ThreadPoolExecutor):
 
     def run(self, function):
         return self.submit(function).result(SECONDS)
+
+
+def on_thread(function):
+    """The function's result, on a thread of its own, which has a link of its own."""
+    with Worker() as worker:
+        return worker.run(function)
 
 
 class Restarts(unittest.TestCase):
@@ -98,14 +102,8 @@ class Restarts(unittest.TestCase):
             peer.restart()
             with jpeer.connect(peer.url("ws+unix"), timeout=SECONDS) as other:
                 others = other.java.util.ArrayList(["other"])
-                end = time.monotonic() + SECONDS
-                while True:
-                    try:
-                        self.fail(f"{old}")
-                    except ConnectionError:
-                        self.assertLess(time.monotonic(), end)
-                    except jpeer.StaleObject:
-                        break
+                with self.assertRaises(jpeer.StaleObject):
+                    until_connected(lambda: str(old))
                 self.assertEqual(list(others), ["other"])
             new = List(["new"])
             self.assertEqual(list(new), ["new"])
@@ -166,13 +164,7 @@ class Restarts(unittest.TestCase):
             peer.restart()
             await_peer(java)
             new = java.java.util.ArrayList(["new"])
-            end = time.monotonic() + SECONDS
-            while True:
-                try:
-                    self.assertEqual(worker.run(lambda: list(new)), ["new"])
-                    break
-                except ConnectionError:
-                    self.assertLess(time.monotonic(), end)
+            self.assertEqual(until_connected(lambda: worker.run(lambda: list(new))), ["new"])
             worker.shutdown()
 
         self.check_each(check)

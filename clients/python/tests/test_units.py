@@ -11,21 +11,7 @@ import unittest
 from pathlib import Path
 
 import jpeer
-from jpeer import callbacks, connection, exceptions, names, output, values
-
-
-class ArrayNames(unittest.TestCase):
-    NAMES = [
-        ("int[]", "[I"), ("boolean[][]", "[[Z"), ("java.lang.String[]", "[Ljava.lang.String;"),
-        ("a.B$C[][]", "[[La.B$C;"), ("a.B", "a.B"),
-    ]
-
-    def test_both_ways(self):
-        for source, runtime in self.NAMES:
-            with self.subTest(source):
-                self.assertEqual(names.runtime_name(source), runtime)
-                self.assertEqual(names.source_name(runtime), source)
-                self.assertEqual(names.runtime_name(runtime), runtime)
+from jpeer import callbacks, connection, exceptions, output, values
 
 
 class Frames(unittest.TestCase):

@@ -5,7 +5,6 @@ import collections
 import datetime
 import decimal
 import enum
-import pathlib
 import types
 import unittest
 import uuid
@@ -148,9 +147,6 @@ class Containers(unittest.TestCase):
         ]:
             with self.subTest(value):
                 self.assertEqual({key: plain(each) for key, each in HashMap(value).items()}, dict(value))
-
-    def test_paths(self):
-        self.assertTrue(java.java.nio.file.Files.exists(pathlib.Path("/")))
 
     def test_nested_values(self):
         made = java.java.util.ArrayList(
