@@ -70,13 +70,6 @@ class SmallAnswers(PeerCase):
             told = [text for answer in answers for text in answer]
             self.assertEqual(told, [chr(ord("a") + number) * 1000 for number in range(20)])
 
-    def test_elements_that_no_answer_can_hold_are_refs(self):
-        for client in self.each(*TRANSPORTS):
-            told, = fetch_all(client, client.call(FIXTURES, "longStrings", 3, 5001))
-            for number, element in enumerate(told):
-                self.assertEqual(element, {"ref": element["ref"], "type": "java.lang.String", "length": 5001})
-                self.assertEqual("".join(pieces_of_string(client, element["ref"], 4096)), chr(ord("a") + number) * 5001)
-
     def test_refs_fill_an_answer_and_no_more(self):
         for client in self.each(*TRANSPORTS):
             answers = list(fetch_all(client, client.call(FIXTURES, "cycles", 300)))

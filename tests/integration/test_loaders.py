@@ -53,14 +53,11 @@ class FatJar(PeerCase):
             self.use_bean(client)
 
     @on_each_jdk
-    def test_and_while_it_runs(self, options):
+    def test_and_while_it_runs_and_when_it_has_thrown(self, options):
         client = self.start_fat(options, "stay")
         self.await_main(client, "hasStarted")
         self.use_bean(client)
         self.assertEqual(client.call("fixtures.FatMain", "hasMainReturned"), "false")
-
-    @on_each_jdk
-    def test_and_when_it_has_thrown(self, options):
         client = self.start_fat(options, "throw")
         self.await_main(client, "hasMainReturned")
         self.use_bean(client)

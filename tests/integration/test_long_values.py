@@ -64,14 +64,6 @@ class LongValues(PeerCase):
         self.assertEqual(self.refusal("new", type="java.lang.Object[]", args=[1] * (MOST + 1)),
                          f"'args' has more elements than the limit of {MOST}")
 
-    def test_values_may_be_deep(self):
-        for begin, inside, end in (("[", "", "]"), ('{"k":', "1", "}")):
-            value = json.loads(begin * 100 + inside + end * 100)
-            self.assertEqual(self.call("java.util.Objects", "isNull", typed("Object", value)), "false")
-        deep = json.loads("[" * 100 + '{"type":"int","value":"x"}' + "]" * 100)
-        said = self.refusal("call", type="java.util.Objects", method="isNull", args=[typed("Object", deep)])
-        self.assertTrue(said.startswith("argument 0" + "[0]" * 8 + '...: "x": '), said)
-
     def test_errors_quote_a_few_words(self):
         most = {"type": "java.lang.Math", "method": "max"}
         for count, told in ((10000, ", int, and 9984 more); candidates: java.lang.Math.max("), (17, "int, and 1 more)"),

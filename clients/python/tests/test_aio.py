@@ -54,10 +54,6 @@ class Asyncio(AioCase):
         latch = await self.java.java.util.concurrent.CountDownLatch(0)
         self.assertIsNone(await latch.await_())
 
-    async def test_objects_of_hidden_classes(self):
-        frozen = await self.java.java.util.Collections.unmodifiableList([1, 2])
-        self.assertEqual(await frozen.size(), 2)
-
     async def test_coroutines_as_callbacks(self):
         Math = self.java.java.lang.Math
         threads = set()
@@ -278,10 +274,6 @@ class Asyncio(AioCase):
         pool = await self.java.java.util.concurrent.Executors.newSingleThreadExecutor()
         self.assertEqual(await (await pool.submit(later)).get(), 5)
         await pool.shutdown()
-
-    async def test_launching(self):
-        async with jpeer.aio.launch() as java:
-            self.assertEqual(await java.java.lang.Math.abs(-1), 1)
 
     async def test_closing(self):
         other = await jpeer.aio.connect(self.java.url)

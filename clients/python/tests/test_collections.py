@@ -424,6 +424,8 @@ class Arrays(unittest.TestCase):
         self.assertEqual(hash(xs), hash(xs))
 
     def test_repr(self):
+        for name in ("boolean", "byte", "char", "double", "float", "int", "long", "short", "java.lang.String"):
+            self.assertTrue(repr(java.array(name, 1)).startswith(f"<{name}[] of 1: "), name)
         self.assertEqual(repr(java.array("int", [1, 2])), "<int[] of 2: [1, 2]>")
         self.assertEqual(repr(java.array("int", 100)), "<int[] of 100: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ...]>")
 
