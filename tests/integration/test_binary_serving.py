@@ -95,6 +95,7 @@ class Answers(BinaryCase):
                 self.client.control("delete_object", told["ref"])
         for _ in range(5):
             self.client.new("java.lang.Object")
+        self.assert_raised(new_message("java.lang.Object"), "java.lang.IllegalStateException", "session-max-objects")
 
     def test_long_metadata(self):
         reply = self.client.ask(meta_message(obj(False)))
