@@ -51,12 +51,16 @@ def ctest(preset, *selection):
     return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(AT_ONCE), *selection]
 
 
-# What adds nothing to the checks of JNI, or takes memory to its limits, where they cost minutes: with them in
-# tools/test-release alone.
-WITHOUT_JNI = {"test_descriptions.py", "test_docs_links.py", "test_idle.py",
-               "test_java_line.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py", "test_parent.py",
-               "test_policy.py", "test_policy_reload.py", "test_readiness.py", "test_share_beside.py", "test_shm.py",
+# A run of all has each module of tests/integration under the sanitizers or under -Xcheck:jni, most under both; what it leaves
+# out is in tools/test-release. Here: what adds nothing to the checks of JNI, or takes memory to its limits.
+WITHOUT_JNI = {"test_descriptions.py", "test_idle.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py",
+               "test_parent.py", "test_policy.py", "test_policy_reload.py", "test_share_beside.py", "test_shm.py",
                "test_unix_sockets.py"}
+# What starts many JVMs, and reads nothing that others do not read, too.
+WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_epochs.py", "test_examples.py", "test_intruders.py",
+                "test_java_line.py", "test_long_calls.py", "test_policy_values.py", "test_readiness.py", "test_readme.py",
+                "test_start.py"}
+assert not WITHOUT_JNI & WITHOUT_ASAN
 
 
 # The conformance cases run under -Xcheck:jni on every JDK, integration tests on one: the default one has them under ASan.
@@ -120,7 +124,8 @@ ALL_STEPS = [
      "no-fastpath jpeer fixtures",
      [[PYTHON, "tests/conformance/run.py", "--transport", transport] for transport in ("websocket", "zeromq-binary")],
      on("no-fastpath")),
-    ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
+    ("integration-asan", "the binary under ASan and UBSan", "dev",
+     unittests("tests/integration", lambda name: name not in WITHOUT_ASAN), on("dev")),
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", RELEASE_BUILD,
        unittests("tests/integration", lambda name: name not in WITHOUT_JNI),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in CHECKED_HOMES),
@@ -159,6 +164,8 @@ RELEASE_STEPS = [
      on("release", JPEER_CHECK_JNI="1")),
     ("bench", "load generators and benchmarks, and what they test, optimised", "release",
      [ctest("release", "--label-regex", "bench|net")], {}),
+    ("others-asan", "what the step integration-asan leaves out", "dev",
+     unittests("tests/integration", WITHOUT_ASAN.__contains__), on("dev")),
     *((f"others-jni-{home.name}", "what the steps integration-jni leave out, under -Xcheck:jni", "release",
        unittests("tests/integration", WITHOUT_JNI.__contains__ if home in CHECKED_HOMES else lambda name: True),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
@@ -412,7 +419,7 @@ def main(arguments):
     is_flaky = arguments[:1] == ["--flaky"]
     if arguments == ["--list"]:
         for name, what, *_ in named + [SABOTAGE] * (steps is RELEASE_STEPS):
-            print(f"{name:40}{what}")
+            print(f"{name:42}{what}")
         return 0
     if arguments:
         steps = named
