@@ -47,7 +47,8 @@ static void recognize(struct reading *reading, struct text input, size_t used)
           length == request->length && terms->mode.is_1_1 == request->is_1_1 &&
           terms->mode.keeps_alive == request->keep_alive && terms->refuses_json == route->refuses_json &&
           terms->mode.origin == route->origin && terms->has_peer_id == route->has_peer_id &&
-          uuid_equal(&terms->peer_id, &route->peer_id));
+          uuid_equal(&terms->peer_id, &route->peer_id) && terms->has_epoch == route->has_epoch &&
+          strcmp(terms->epoch, route->epoch) == 0);
 }
 
 static enum http_progress read_head(struct reading *reading, struct text input)
