@@ -14,6 +14,7 @@ back, null for nothing at all. In a reply, a string that begins with "$" stands 
     "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
     "$begins:T"       a text that begins   "$contains:T"     a text that contains T
     "$same:x"         what was kept as x   "$any-of:A|B"     the text A, or B
+    "$text:x"         any string, kept as x
     "$call:x"         the id of a callback, kept as x
 
 and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is what was kept
@@ -88,6 +89,8 @@ def matches_kind(kind, argument, actual, kept):
     if kind == "any":
         return True
     if kind == "text":
+        if argument:
+            kept[argument] = actual
         return isinstance(actual, str)
     if kind == "frames":
         return isinstance(actual, list) and all(isinstance(frame, str) for frame in actual)
