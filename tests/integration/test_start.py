@@ -33,9 +33,9 @@ class CommandLine(PeerCase):
         flags = (Path(__file__).parents[2] / "docs/flags.md").read_text(encoding="utf-8")
         listed = re.findall(r"^\| `([^`]+)`", flags, re.M)
         self.assertGreater(len(listed), 30)
-        for words in (["run", "--help"], ["run", "-help"], ["run", "-?"], ["help", "run"]):
+        for words in (["run", "--help"], ["run", "-h"], ["run", "-help"], ["run", "-?"], ["help", "run"]):
             self.assertEqual(self.check(words, 0, "usage: jpeer", *listed).stderr, "")
-        for word in ("--help", "help"):
+        for word in ("--help", "-h", "help"):
             self.assertEqual(self.check([word], 0, "usage: jpeer", "run").stderr, "")
 
     def test_version(self):
