@@ -12,7 +12,7 @@ from pathlib import Path
 import websockets
 
 from support import jdks
-from support.clients import WebSocketClient, await_running, typed
+from support.clients import WebSocketClient, ZmqClient, await_running, typed
 from support.peer import BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options, run_to_end
 from support.peer_case import PeerCase
 
@@ -210,14 +210,16 @@ class Stopping(PeerCase):
             self.assertFalse(peer.ready_file.exists())
 
     def test_a_running_call_gets_its_answer_within_the_grace_time(self):
-        peer = self.start("--grace", "30s")
-        client, other = WebSocketClient(peer), WebSocketClient(peer)
-        start_blocked_call(client, method="sleep", args="[1500]")  # so long there is time to see it run
-        await_running(other, 1)
-        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
-            peer.send_signal(number)
-        self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
-        self.assertEqual(peer.wait(), 0)
+        for kind in (WebSocketClient, ZmqClient):
+            with self.subTest(kind.__name__):
+                peer = self.start("--grace", "30s")
+                client, other = self.connect(kind), self.connect()
+                start_blocked_call(client, method="sleep", args="[1500]")  # so long there is time to see it run
+                await_running(other, 1)
+                for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+                    peer.send_signal(number)
+                self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
+                self.assertEqual(peer.wait(), 0)
 
     def test_a_running_call_gets_its_answer_after_the_last_thread_has_ended(self):
         """A signal during that time changes nothing."""
