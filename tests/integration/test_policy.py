@@ -6,7 +6,7 @@ import unittest
 
 from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch, typed
 from support.peer import environment, run_to_end
-from support.peer_case import PeerCase, allow, deny
+from support.peer_case import NOT_FOUND, PeerCase, allow, deny
 
 CHANNELS = {WebSocketClient: "WEBSOCKET_RPC", HttpClient: "HTTP_RPC", ZmqClient: "ZMQ_SOCKET_RPC"}
 DISPATCH = "fixtures.dispatch.Dispatch"
@@ -23,6 +23,18 @@ class Policy(PeerCase):
                 self.assertEqual(client.call(*ADD), "3")
             else:
                 self.assert_denied(client.call, *ADD, text=f"fixtures.Calculator.add via {channel}")
+
+    def test_what_one_channel_allows_is_asked_again_for_another(self):
+        """A type that an argument names, and a class that is absent."""
+        client = self.serve_with(allow("fixtures.Arguments") + allow("fixtures.Color", channel="WEBSOCKET_RPC")
+                                 + allow("no.such.Type", channel="WEBSOCKET_RPC"))
+        take = ("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED"))
+        self.assertEqual(client.call(*take), "plain0")
+        self.assertEqual(self.failure(client.call, "no.such.Type", "read").code, NOT_FOUND)
+        for kind in (HttpClient, ZmqClient):
+            other = self.connect(kind)
+            self.assert_denied(other.call, *take, text="fixtures.Color.")
+            self.assert_denied(other.call, "no.such.Type", "read")
 
     def test_overloads_are_candidates_by_channel(self):
         name = DISPATCH + "$Overloaded"
@@ -78,6 +90,7 @@ class Policy(PeerCase):
         self.assertEqual(self.logged(of_hidden + '"secret" verdict=DENY'), 2)
         self.assertEqual(self.logged('member="secret" verdict=DENY'), 3)
         self.assertEqual(self.logged('member="secret"', "supertype"), 0)
+
 
 class Allow(PeerCase):
     def test_a_default_on_the_command_line_wins(self):
