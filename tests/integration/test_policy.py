@@ -4,7 +4,7 @@ tests/conformance/policy has what one request and its reply show."""
 import tempfile
 import unittest
 
-from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch, typed
+from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch, own_name, ref, typed
 from support.peer import environment, run_to_end
 from support.peer_case import NOT_FOUND, PeerCase, allow, deny
 
@@ -45,6 +45,9 @@ class Policy(PeerCase):
             self.assertEqual(client.call(name, "pick", typed("int", 5), on=one), "package int")
             self.assert_denied(other.call, name, "pick", typed("int", 5), on=two)
             self.assertNotIn("pick(int)", self.failure(other.call, name, "pick", 1, 2, 3, on=two).detail)
+            self.assertEqual(own_name(client, name + ".pick", ref(one), typed("int", 5)), "package int")
+            listed = self.failure(own_name, other, name + ".pick", ref(two), 1, 2, 3).detail
+            self.assertEqual(listed.count("pick("), 2, listed)
 
     def test_a_type_that_is_denied_is_not_loaded(self):
         for rule, is_loaded in (("", False), (allow("fixtures.Color"), True)):
