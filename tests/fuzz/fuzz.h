@@ -23,7 +23,7 @@ static inline void require(bool condition)
     abort();
 }
 
-/* A copy with a NUL behind it, for who frees it. */
+/* A copy with a NUL after it, which the caller frees. */
 static inline char *copy_with_end(struct text text)
 {
   char *copy = malloc(text.len + 1);

@@ -15,7 +15,7 @@ enum { DIGITS_MAX = 1000 };
 
 struct reading {
   struct arena arena;
-  struct callback_counts callbacks; /* of the request in hand */
+  struct callback_counts callbacks; /* of the request that is being served */
 };
 
 static enum jp_status read_request(struct reading *reading, const struct jsonrpc_request *request,

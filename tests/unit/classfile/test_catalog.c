@@ -378,7 +378,7 @@ UNIT_TEST(classes_are_read_while_names_are_visited)
 /* ---- names that are like another one ---- */
 
 struct liked {
-  char names[512]; /* one behind the other, each with a blank */
+  char names[512]; /* one after the other, each with a blank */
 };
 
 static void note_liked(void *context, struct text name)
