@@ -117,7 +117,7 @@ class Allow(PeerCase):
 
 
 class Refused(unittest.TestCase):
-    """What is no list of patterns, and wildcards that match classes of the JDK. tests/unit/policy/test_allow.c has more of them."""
+    """What is no list of patterns, and wildcards that match classes of the JDK. tests/unit/policy/test_allow.c has more."""
 
     def check(self, *texts, words=(), env=None):
         done = run_to_end("run", *words, "--as-service", env=env)

@@ -21,7 +21,9 @@ static inline void unit_cases(const char *path, unit_case_function *check)
   FILE *in = fopen(path, "re");
   assert_non_null(in);
   for (int number = 1; fgets(line, sizeof line, in) != NULL; number++) {
-    line[strcspn(line, "\n")] = '\0';
+    char *end = strchr(line, '\n');
+    assert_non_null(end); /* a line that is too long */
+    *end = '\0';
     if (strncmp(line, "=>", 2) == 0) {
       char place[1024];
       snprintf(place, sizeof place, "%s:%d", path, number);
