@@ -20,6 +20,7 @@ static void check_name(const char *place, const char *written, const char *name,
 static void check_names(const char *place, const char *pattern, const char *names)
 {
   char name[UNIT_WORD_MAX];
+  assert_true(*names != '\0');
   while (unit_next_word(&names, name))
     check_name(place, pattern, name + (*name == '!'), *name != '!');
 }
@@ -129,6 +130,7 @@ UNIT_TEST(test_hostile_names)
 static void check_covering(const char *place, const char *input, const char *wanted)
 {
   size_t length = strcspn(input, "\n");
+  assert_true(input[length] == '\n');
   struct policy_pattern first;
   struct policy_pattern second;
   struct arena arena;

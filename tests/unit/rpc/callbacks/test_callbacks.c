@@ -54,6 +54,7 @@ static void check_failed(const char *place, const char *message, const char *wan
   char line[500];
   char sent[500];
   (void)place; /* failures show the messages */
+  assert_true(*wanted != '\0');
   assert_true(snprintf(line, sizeof line, "%s", wanted) < (int)sizeof line);
   char *released = strstr(line, " releases ");
   if (released != NULL) {

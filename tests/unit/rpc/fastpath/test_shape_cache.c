@@ -59,6 +59,7 @@ static void check_lines(const char *place, const char *first, const char *wanted
 {
   char messages[2][1000];
   bool fits = strncmp(wanted, "fits ", 5) == 0;
+  assert_true(fits || strncmp(wanted, "not ", 4) == 0);
   expand(first, messages[0]);
   expand(wanted + (fits ? strlen("fits ") : strlen("not ")), messages[1]);
   check_shape(place, messages[0], messages[1], fits);

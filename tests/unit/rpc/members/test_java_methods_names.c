@@ -25,6 +25,7 @@ UNIT_TEST(component_keys_keep_to_their_characters)
 static void check_classes(const char *place, const char *pattern, const char *names)
 {
   char word[UNIT_WORD_MAX];
+  assert_true(*names != '\0');
   while (unit_next_word(&names, word)) {
     const char *name = word + (*word == '!');
     char *copy = unit_exact_copy(name, strlen(name));
