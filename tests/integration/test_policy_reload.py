@@ -106,6 +106,11 @@ class Reload(PeerCase):
         self.assertEqual(allowed(client), {"config"})
         self.put_policy(CALCULATOR_ONLY)
         eventually(lambda: allowed(client) == {"config", "calculator"}, "both hold")
+        client = self.serve_with("", "--rpc-policy-preset", "deny-nonpublic", head="defaultAction: ALLOW\n")
+        self.put_policy(deny(CONFIG), head="defaultAction: ALLOW\npresets: {deny-scripting: true}\n")
+        eventually(lambda: allowed(client) == {"calculator"}, "the new file holds")
+        self.assert_denied(client.call, "fixtures.Members", "privateStatic")
+        self.assert_denied(client.new, "javax.script.ScriptEngineManager")
 
     def test_what_a_supertype_had_opened_is_closed(self):
         heritage, name = "fixtures.heritage.Heritage", "fixtures.heritage.Heritage$Hidden"
