@@ -180,7 +180,7 @@ class Members(CallbackCase):
         for names, why in ((["java.lang.Runnable"] * 2, "repeated interface: java.lang.Runnable"),
                            (["java.lang.Runnable", "java.lang.String"], "java.lang.String is no interface"),
                            (["java.lang.Runnable", "no.such.Thing"], "no.such.Thing"),
-                           (["java.util.stream.Sink", CALLBACKS + "$Secret"], "non-public interfaces in different packages")):
+                           (["java.util.stream.Sink", CALLBACKS + "$Secret"], "non-public interface")):
             self.assertIn(why, self.refusal("both", self.give(interfaces=names)))
         self.assertIn("is sealed", self.refusal("closed", self.give()))
         self.assertEqual(self.calls, [])
@@ -194,7 +194,6 @@ class Members(CallbackCase):
         self.assertEqual(self.call("list", [1, self.give(type="java.util.Comparator"), "x"]), "1 comparator x ")
         self.assertEqual(self.call("list", [1, self.give(interfaces=["java.util.Comparator"])]), "1 comparator ")
         self.assertIn("a callback is seen", self.refusal("list", [self.give()]))
-
 
     def test_a_result_may_call_back_while_it_is_read(self):
         """And what the client is asked may ask it again."""
