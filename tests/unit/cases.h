@@ -1,9 +1,9 @@
 #ifndef JPEER_TESTS_UNIT_CASES_H
 #define JPEER_TESTS_UNIT_CASES_H
 /*
- * Cases in a text file, where JSON, YAML and command lines stand without escapes. A case is its input, one line or
- * several, and below it a line that begins with "=>" and has what must come of it. What is blank or begins with "## "
- * before an input is for the reader.
+ * Cases in a text file, where JSON, YAML and command lines are written without escapes. A case is its input, one line or
+ * several, and below the input a line that begins with "=>" and has the expected result. Blank lines, and lines that
+ * begin with "## ", are for the reader where no input has begun.
  */
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* How a change of the file is seen; tests/integration/test_policy_reload.py has what comes of it. */
+/* How a change of the file is seen; tests/integration/test_policy_reload.py has what a reload changes. */
 #include "policy/watch.h"
 
 #include "base/clock.h"
