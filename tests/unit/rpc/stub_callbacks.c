@@ -53,7 +53,7 @@ void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void
 
 bool jvm_stack_is_short(void)
 {
-  return false;
+  return stub_callbacks.is_stack_short;
 }
 
 static struct jvm_waiter *make_waiter(void)

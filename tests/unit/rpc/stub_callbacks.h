@@ -10,6 +10,7 @@
 
 struct stub_callbacks {
   _Atomic bool are_exiting; /* the threads of all waiters */
+  bool is_stack_short;      /* of every thread */
   _Atomic uint64_t proxies; /* made so far; their numbers */
   _Atomic int waiters;      /* made and not freed */
   _Atomic int threads;      /* likewise */

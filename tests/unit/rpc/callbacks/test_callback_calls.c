@@ -234,6 +234,10 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, duplex_tear_down)
 UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, duplex_tear_down)
 {
   duplex->too_long = 100;
+  stub_callbacks.is_stack_short = true;
+  stub_call(&caller.call);
+  stub_callbacks.is_stack_short = false;
+  assert_told(&caller.call, STUB_TOLD_FAILURE, "less than 256 KiB of the thread's stack are left");
   stub_call(&caller.call);
   assert_int_equal(caller.call.told, STUB_TOLD_FAILURE);
   assert_non_null(strstr(caller.call.text, "more than may be held for its client (send-buffer-max)"));
