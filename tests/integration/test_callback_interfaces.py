@@ -86,7 +86,8 @@ class Policies(CallbackCase):
         self.assertEqual(told, "hello you, hello you HELLO YOU")
         self.assert_implementing_denied(client, "greet", client.give(overrides=["greet"]), "fixtures.Callbacks$Greeter.greet")
         self.assert_implementing_denied(client, "hidden", client.give(), "fixtures.Callbacks$Hidden.name")
-        self.assert_implementing_denied(client, "closed", client.give(type="com.example.Absent"), "com.example.Absent")
+        for named in ({"type": "com.example.Absent"}, {"interfaces": ["java.util.concurrent.Callable", "com.example.Absent"]}):
+            self.assert_implementing_denied(client, "closed", client.give(**named), "com.example.Absent")
         for number in client.sent:
             client.await_released(number)
 
