@@ -138,6 +138,9 @@ class SlowCalls(PeerCase):
         self.assertEqual([answer["id"] for answer in answers], ["s1", "add", "s2"])
         self.assertIn("busy", answers[1]["error"]["data"]["message"])
         self.assertIn("result", answers[2])
+        refused, body = HttpClient(peer).post('{"jsonrpc":"2.0","method":"call","params":{"type":"fixtures.Calculator",'
+                                              '"method":"add","args":[1,2]}}')
+        self.assertEqual((refused.status, body), (204, b""))  # a notification has no answer, not even this one
         peer.process.kill()
         peer.process.wait()
 
