@@ -8,8 +8,10 @@
 
 static int open_large(void **state)
 {
-  int failed = shm_fixture_share(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
-  ((struct fixture *)*state)->server.pool.rest_ms = 30;
+  int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
+  struct fixture *f = *state;
+  f->server.pool.rest_ms = 30; /* which the peer reads once memory is shared */
+  begin_sharing(&f->c);
   return failed;
 }
 
