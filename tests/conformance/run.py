@@ -41,8 +41,10 @@ What the binary form compares, and which steps it has not, is told in binary_for
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -315,6 +317,16 @@ def run_on_one_peer(options, cases, transports, verbose, counts):
                         raise
 
 
+def run_group(options, cases, transports, verbose):
+    counts = Counter()
+    try:
+        run_on_one_peer(options, cases, transports, verbose, counts)
+    except Exception as error:  # the peer itself fell over: one more failure, and the next group runs
+        print(f"FAIL peer {' '.join(options)}: {error}")
+        counts["failed"] += 1
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--transport", choices=[transport.name for transport in TRANSPORTS])
@@ -327,12 +339,10 @@ def main():
         options = tuple(word.replace("HERE", str(HERE)) for word in case.get("options", STANDARD))
         groups.setdefault(options, []).append(case)
     counts = Counter(passed=0, failed=0)
-    for options, cases in groups.items():
-        try:
-            run_on_one_peer(options, cases, transports, arguments.verbose, counts)
-        except Exception as error:  # the peer itself fell over: one more failure, and the next group runs
-            print(f"FAIL peer {' '.join(options)}: {error}")
-            counts["failed"] += 1
+    largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for count in pool.map(lambda group: run_group(*group, transports, arguments.verbose), largest_first):
+            counts.update(count)
     left_out = f", {counts['left out']} steps have no binary form" if counts["left out"] else ""
     print(f"conformance: {counts['passed']} passed, {counts['failed']} failed{left_out}")
     return 1 if counts["failed"] or not counts["passed"] else 0
