@@ -1,4 +1,4 @@
-"""Requests on executors of the application: in which order they run, what goes wrong there, and binary messages.
+"""Requests on executors of the application: in which order they run, how they fail there, and binary messages.
 tests/conformance/executors has what one request and its reply show."""
 
 import json

@@ -132,7 +132,7 @@ class Staying(LeftTest):
     """Whoever has ended its own side alone is answered, and what a client has sent before it left is served."""
 
     def end_own_side(self, reader, told):
-        """told: what a client gets during that time, by which the server finds out whether it is there."""
+        """told: what a client gets during that time, by which the server finds out whether it is still connected."""
         self.await_inside(1)
         reader.connection.shutdown(socket.SHUT_WR)
         self.assertEqual(told, reader.exactly(len(told)))

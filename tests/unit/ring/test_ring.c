@@ -176,7 +176,7 @@ PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
   static const char bytes[RING_HOME];
   pair_send(&pair->client_out, (struct text){bytes, sizeof bytes});
   pair_receive(&pair->peer_in, (struct text){bytes, sizeof bytes});
-  pair_send(&pair->client_out, TEXT("home")); /* behind a skip frame */
+  pair_send(&pair->client_out, TEXT("home")); /* after a skip frame */
   assert_true(ring_reader_look_within(&pair->peer_in, 16));
   assert_int_equal(ring_read_head(&pair->peer_in, &kind, &length), RING_SKIPPED);
   pair_receive(&pair->peer_in, TEXT("home"));
@@ -226,7 +226,7 @@ PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
   ring_writer_publish(&pair->client_out);
   assert_int_equal(ring_read(&pair->peer_in, bytes, 1), 1);
   ring_reader_publish(&pair->peer_in);
-  assert_false(ring_writer_await_room(&pair->client_out)); /* a byte is free meanwhile */
+  assert_false(ring_writer_await_room(&pair->client_out)); /* a byte has become free */
   assert_int_equal(pair->client_out.mine->wants_room, RING_AWAKE);
   buffer_fini(&rest);
 }

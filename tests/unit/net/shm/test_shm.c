@@ -191,7 +191,7 @@ SHM_TEST(who_does_not_read_is_heard_all_the_same, share_plain)
   AWAIT(atomic_load(&f->server.pool.total) == 0);
 }
 
-/* Of its head, or of what comes behind it. */
+/* A part of its head, or its head and a part of its text. */
 SHM_TEST(a_part_of_a_message_is_not_waited_for_long, open_impatient)
 {
   static const size_t shown[] = {3, 16};
