@@ -377,7 +377,8 @@ def run_flaky(times, tests, environment):
             failures[name] = failures.get(name, 0) + 1
             show_now(f"{name} failed, run {number}: {FLAKY_FOLDER.relative_to(ROOT)}/{name}-{number}.log\n")
 
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    spin = f"import os\nwhile os.getppid() == {os.getpid()}: pass"  # not longer than this process, however it ends
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in os.sched_getaffinity(0)]
     try:
         with ThreadPoolExecutor(FLAKY_AT_ONCE) as pool:
             runs = [(name, command, number) for name, command in tests for number in range(1, times + 1)]
