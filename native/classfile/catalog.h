@@ -155,9 +155,11 @@ typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Which names are like another one: those with the same last part, which stands behind a dot or a $ or is the whole name,
- * and those that come from it by few edits: a character changed, inserted, left out or exchanged with its neighbour, or
- * the case of any. */
+/* True where the name ends with this part, and a dot or a $ is before it, or nothing. */
+bool catalog_has_last_part(struct text name, struct text part);
+
+/* Which names are like another one: those with the same last part, and those that come from it by few edits: a character
+ * changed, inserted, left out or exchanged with its neighbour, or the case of any. */
 struct catalog_likeness {
   struct text name;
   struct text last_part;

@@ -82,7 +82,7 @@ static bool may_be_near(const struct entry *entry, size_t length, uint64_t lette
   return difference <= edits && (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * edits;
 }
 
-static bool has_last_part(struct text name, struct text part)
+bool catalog_has_last_part(struct text name, struct text part)
 {
   if (!text_ends_with(name, part))
     return false;
@@ -105,7 +105,7 @@ void class_names_each_like(const struct class_names *names, const struct catalog
     if (!may_have_part && !is_near)
       continue;
     struct text name = text_slice(all, entry->at, (size_t)entry->at + entry->length);
-    if (is_near || has_last_part(name, like->last_part))
+    if (is_near || catalog_has_last_part(name, like->last_part))
       visit(context, name);
   }
 }

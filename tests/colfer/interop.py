@@ -13,7 +13,7 @@ from support.peer import environment
 BATCH = 480
 CUT_MAX = 1000  # bytes of the structs that are cut at each
 DEPTH_MAX = 30
-TELLING = b"\x00\x01\x7e\x7f\x80\x81\xff"
+EDGE_BYTES = b"\x00\x01\x7e\x7f\x80\x81\xff"
 # A count or a length that no message holds: 2^32-1, and more digits than any number has.
 BOMB, ENDLESS = b"\xff\xff\xff\xff\x0f", b"\xff" * 12
 
@@ -158,9 +158,9 @@ def cut(samples):
 def change(data, rng):
     at = rng.randrange(len(data))
     behind = at + rng.randint(1, 8)
-    telling = bytes([rng.choice(TELLING)])
+    edge = bytes([rng.choice(EDGE_BYTES)])
     flipped = bytes([data[at] ^ 1 << rng.randrange(8)])
-    put, end = rng.choice(((telling, at + 1), (telling, at), (b"", behind), (data[at:behind], at), (BOMB, at + 1),
+    put, end = rng.choice(((edge, at + 1), (edge, at), (b"", behind), (data[at:behind], at), (BOMB, at + 1),
                            (ENDLESS, at), (flipped, at + 1), (flipped, at + 1)))
     return data[:at] + put + data[end:]
 

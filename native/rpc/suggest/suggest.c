@@ -112,19 +112,11 @@ struct candidates {
   struct text names[DISTANCES][CANDIDATES_MAX];
 };
 
-static bool ends_with_simple_name(struct text name, struct text simple)
-{
-  if (!text_ends_with(name, simple))
-    return false;
-  char before = name.len == simple.len ? '.' : name.data[name.len - simple.len - 1];
-  return before == '.' || before == '$';
-}
-
 /* catalog_visitor */
 static void note_candidate(void *context, struct text name)
 {
   struct candidates *candidates = context;
-  unsigned distance = ends_with_simple_name(name, candidates->simple)
+  unsigned distance = catalog_has_last_part(name, candidates->simple)
                           ? 1
                           : nearest_distance(name, candidates->wanted, candidates->limit);
   const struct rpc_suggester *suggester = candidates->suggester;
