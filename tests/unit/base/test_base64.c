@@ -1,4 +1,4 @@
-/* Built a second time without what takes many letters at once (base64_narrow.c). */
+/* Built a second time without SSE2, and so without the conversion of many letters at once. */
 #include "base/base64.h"
 
 #include "tests/unit/unit.h"
