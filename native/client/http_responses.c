@@ -1,6 +1,6 @@
 #include "client/http_responses.h"
 
-#include "base/http_chars.h"
+#include "base/http_syntax.h"
 #include "client/messages/client_error.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * bounded here. No sockets. One owner, one thread at a time.
  */
 #include "base/buffer.h"
-#include "base/chunk_line.h"
+#include "base/http_syntax.h"
 #include "client/transport.h"
 
 #include <llhttp.h>

@@ -1,6 +1,6 @@
 #include "net/http/http_parser.h"
 
-#include "base/http_chars.h"
+#include "base/http_syntax.h"
 
 #include <assert.h>
 #include <string.h>

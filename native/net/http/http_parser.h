@@ -17,7 +17,7 @@
  * One owner, one thread at a time.
  */
 #include "base/buffer.h"
-#include "base/chunk_line.h"
+#include "base/http_syntax.h"
 #include "base/text.h"
 
 #include <llhttp.h>

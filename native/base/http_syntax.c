@@ -1,6 +1,11 @@
-#include "base/chunk_line.h"
+#include "base/http_syntax.h"
 
-#include "base/http_chars.h"
+const bool HTTP_TOKEN_CHARS[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,  ['#'] = true,
+    ['$'] = true,         ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true,
+    ['+'] = true,         ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true,
+    ['`'] = true,         ['|'] = true,         ['~'] = true,
+};
 
 static bool is_blank(unsigned char c)
 {

@@ -1,9 +1,26 @@
-#ifndef JPEER_BASE_CHUNK_LINE_H
-#define JPEER_BASE_CHUNK_LINE_H
-/*
- * The extensions of a chunk (RFC 9112, 7.1.1), which llhttp reads neither with white space nor with an escape in a quoted
- * value. Pure, any thread.
- */
+#ifndef JPEER_BASE_HTTP_SYNTAX_H
+#define JPEER_BASE_HTTP_SYNTAX_H
+/* What llhttp leaves to its users: which bytes are allowed where, and the extensions of chunks. Pure, any thread. */
+#include <stdbool.h>
+
+/* By byte (RFC 9110, 5.6.2). */
+extern const bool HTTP_TOKEN_CHARS[256];
+
+static inline bool http_is_token_char(unsigned char c)
+{
+  return HTTP_TOKEN_CHARS[c];
+}
+
+/* In the value of a field, and in a quoted string (RFC 9110, 5.5 and 5.6.4). */
+static inline bool http_is_text_char(unsigned char c)
+{
+  return (c >= ' ' || c == '\t') && c != 0x7f;
+}
+
+static inline bool http_is_hex_digit(char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 /* Who reads the next byte of a body in chunks. llhttp knows neither white space around ";" and "=" nor an escape in a
  * quoted value, so that extensions (RFC 9112, 7.1.1) are read and dropped before it. */
