@@ -1,5 +1,5 @@
 /* A struct jvm_thread without a thread, and the thread that it is bound to for a while. */
-#include "base/stack.h"
+#include "base/process_limits.h"
 #include "jni/callbacks.h"
 #include "jni/runtime/peer_threads.h"
 

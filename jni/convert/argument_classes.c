@@ -2,7 +2,7 @@
  * or by jni/loaders. */
 #include "jni/convert/arguments.h"
 
-#include "base/descriptors.h"
+#include "base/process_limits.h"
 #include "jni/loaders/load_class.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"

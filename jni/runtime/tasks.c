@@ -1,6 +1,6 @@
 #include "jni/runtime/tasks.h"
 
-#include "base/stack.h"
+#include "base/process_limits.h"
 #include "jni/runtime/throwables.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "jni/runtime/throwables.h"
 
-#include "base/descriptors.h"
+#include "base/process_limits.h"
 #include "jni/runtime/strings.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 #include "classfile/folder.h"
 
-#include "base/descriptors.h"
+#include "base/process_limits.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "classfile/scan.h"
 
-#include "base/processors.h"
+#include "base/process_limits.h"
 #include "classfile/elements.h"
 #include "classfile/folder.h"
 #include "classfile/jar.h"

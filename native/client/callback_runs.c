@@ -1,5 +1,5 @@
 /* Calls from Java: which thread runs them. */
-#include "base/stack.h"
+#include "base/process_limits.h"
 #include "client/client_state.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@ set(client_objects
   $<TARGET_OBJECTS:jpeer_json>
   $<TARGET_OBJECTS:jpeer_llhttp>
   $<TARGET_OBJECTS:jpeer_ring>
-  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|base64|buffer|decimal|http_syntax|number|number_format|primitives|processors|spin_policy|stack|status|text|text_wide|uuid\)\\.c\\.o$>)
+  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|base64|buffer|decimal|http_syntax|number|number_format|primitives|process_limits|spin_policy|status|text|text_wide|uuid\)\\.c\\.o$>)
 set(client_symbols ${CMAKE_CURRENT_SOURCE_DIR}/jpeer-client.map)
 
 add_library(jpeer-client SHARED ${client_objects})

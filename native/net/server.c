@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/processors.h"
+#include "base/process_limits.h"
 #include "net/connection/connection_table.h"
 #include "net/http/http.h"
 #include "net/listener.h"

@@ -1,7 +1,7 @@
 #include "client/shm/shm_look.h"
 
 #include "base/clock.h"
-#include "base/processors.h"
+#include "base/process_limits.h"
 
 #include <sched.h>
 

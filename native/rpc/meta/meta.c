@@ -1,6 +1,6 @@
 #include "rpc/meta/meta.h"
 
-#include "base/processors.h"
+#include "base/process_limits.h"
 #include "classfile/class_file.h"
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_ahead.h"

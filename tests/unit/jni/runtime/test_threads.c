@@ -1,7 +1,7 @@
 #include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 
-#include "base/stack.h"
+#include "base/process_limits.h"
 #include "jni/members.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"

@@ -1,10 +1,16 @@
-#include "base/processors.h"
+#include "base/process_limits.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- processors ---- */
 
 /* cpu.max is "QUOTA PERIOD" in microseconds, or "max PERIOD". */
 static unsigned read_quota(const char *path)
@@ -65,4 +71,38 @@ unsigned processors_usable(void)
   unsigned quota = processors_of_quota("/proc/self/cgroup", "/sys/fs/cgroup");
   unsigned allowed = processors_allowed();
   return quota < allowed ? quota : allowed;
+}
+
+/* ---- the stack ---- */
+
+/* The lowest address of the stack; NULL: it is not known. Asking costs a system call. */
+static char *find_lowest(void)
+{
+  pthread_attr_t attributes;
+  void *lowest;
+  size_t size;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    return NULL;
+  int fault = pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return fault != 0 ? NULL : lowest;
+}
+
+size_t stack_left(void)
+{
+  static _Thread_local char *lowest;
+  if (lowest == NULL)
+    lowest = find_lowest();
+  return lowest == NULL ? SIZE_MAX : (size_t)((char *)__builtin_frame_address(0) - lowest);
+}
+
+/* ---- file descriptors ---- */
+
+bool descriptors_are_used_up(void)
+{
+  int fd = eventfd(0, EFD_CLOEXEC);
+  if (fd < 0)
+    return errno == EMFILE || errno == ENFILE;
+  close(fd);
+  return false;
 }

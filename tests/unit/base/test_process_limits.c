@@ -1,9 +1,11 @@
-#include "base/processors.h"
+#include "base/process_limits.h"
 
 #include "tests/unit/temporary_file.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char root[] = "/tmp/jpeer-test-XXXXXX";
 
@@ -91,6 +93,27 @@ UNIT_TEST(test_affinity)
   assert_int_equal(processors_allowed(), 1);
   assert_int_equal(processors_usable(), 1);
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+UNIT_TEST(tells_when_no_descriptor_is_left)
+{
+  enum { MOST = 64 };
+  int taken[MOST];
+  size_t count = 0;
+  struct rlimit before;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_false(descriptors_are_used_up());
+  const struct rlimit few = {MOST, before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+  while ((taken[count] = dup(STDERR_FILENO)) >= 0)
+    count++;
+  assert_true(count > 0);
+  assert_true(descriptors_are_used_up());
+  close(taken[--count]);
+  assert_false(descriptors_are_used_up());
+  while (count > 0)
+    close(taken[--count]);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 UNIT_MAIN_WITH(make_tree, remove_tree)
