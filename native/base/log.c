@@ -70,7 +70,7 @@ void log_write(enum log_level level, const char *format, ...)
   char text[TEXT_SIZE];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  text_format_va(text, sizeof text, format, args);
   va_end(args);
   write_line(level, text);
 }
@@ -96,12 +96,10 @@ void log_write_rarely(struct log_gate *gate, enum log_level level, const char *f
   char text[TEXT_SIZE];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text - COUNT_SIZE, format, args);
+  size_t length = text_format_va(text, sizeof text - COUNT_SIZE, format, args);
   va_end(args);
-  if (left_out > 0) {
-    size_t length = strlen(text);
+  if (left_out > 0)
     snprintf(text + length, sizeof text - length, " (%" PRIu64 " such lines were left out before this one)",
              left_out);
-  }
   write_line(level, text);
 }

@@ -100,6 +100,33 @@ size_t text_escape(struct text t, const char *plain, const char *quoted, char *o
   return whole;
 }
 
+void text_mark_cut(char *out, size_t size)
+{
+  static const char dots[] = "...";
+  struct text kept = text_cut(text_of(out), size - sizeof dots);
+  memcpy(out + kept.len, dots, sizeof dots);
+}
+
+size_t text_format_va(char *out, size_t size, const char *format, va_list args)
+{
+  int wanted = vsnprintf(out, size, format, args);
+  if (wanted >= 0 && (size_t)wanted < size)
+    return (size_t)wanted;
+  if (wanted < 0) /* the text would be too long for the C library to count */
+    out[0] = '\0';
+  text_mark_cut(out, size);
+  return strlen(out);
+}
+
+size_t text_format(char *out, size_t size, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  size_t length = text_format_va(out, size, format, args);
+  va_end(args);
+  return length;
+}
+
 /* Reads fewer than eight bytes as one number that holds them all. Copying a length unknown to the compiler
  * would cost a call. */
 static uint64_t load_rest(const char *p, size_t count)

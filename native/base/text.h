@@ -7,6 +7,7 @@
  * would give its code point (WTF-8): JSON and Java both allow them, and nothing may be corrupted on the way.
  * Pure functions, any thread.
  */
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -83,6 +84,15 @@ size_t text_valid_utf8(struct text t);
  * of a character on. Returns the length of the whole, as snprintf does.
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
+
+/* Formats as snprintf does, except that a text that does not fit is cut between two characters and ends with "...". size
+ * is 4 or more. Returns the length of what is in out. */
+size_t text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+size_t text_format_va(char *out, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+/* Puts "..." at the end of a NUL-terminated text of which something was left out: behind it, or, where the size bytes of
+ * out have no room for that, in place of its last characters. */
+void text_mark_cut(char *out, size_t size);
 
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);

@@ -115,4 +115,37 @@ UNIT_TEST(leaves_out_whole_characters_of_what_does_not_fit)
   assert_string_equal(out, "abc");
 }
 
+/* Each size from 4 on, and characters of one to four bytes at each place of the cut. */
+UNIT_TEST(formats_and_cuts_between_characters)
+{
+  static const char whole[] = "a\xC3\xA9\xE4\xB8\x96\xF0\x9F\x98\x80z\xC3\xA9\xF0\x9F\x98\x80\xE4\xB8\x96y";
+  for (size_t size = 4; size <= sizeof whole + 2; size++) {
+    char *out = test_malloc(size);
+    size_t length = text_format(out, size, "%s", whole);
+    assert_int_equal(length, strlen(out));
+    assert_int_equal(text_valid_utf8(text_of(out)), length);
+    if (size >= sizeof whole) {
+      assert_string_equal(out, whole);
+    } else {
+      assert_true(length + 4 >= size); /* of the character at the cut, three bytes at most are left out */
+      assert_true(text_ends_with(text_of(out), TEXT("...")));
+      assert_memory_equal(out, whole, length - 3);
+    }
+    test_free(out);
+  }
+}
+
+UNIT_TEST(marks_a_text_that_something_was_left_out_of)
+{
+  char out[10] = "short";
+  text_mark_cut(out, sizeof out);
+  assert_string_equal(out, "short...");
+  memcpy(out, "12345\xC3\xA9\xC3\xA9", sizeof out);
+  text_mark_cut(out, sizeof out);
+  assert_string_equal(out, "12345...");
+  memcpy(out, "123456789", sizeof out);
+  text_mark_cut(out, sizeof out);
+  assert_string_equal(out, "123456...");
+}
+
 UNIT_MAIN
