@@ -17,22 +17,10 @@ enum { TEXT_SIZE = 2048 };
 static _Atomic int current_level = LOG_LEVEL_INFO;
 
 static const char *const level_words[] = {"error", "warn", "info", "debug"};
-enum { LEVELS = sizeof level_words / sizeof level_words[0] };
 
 void log_set_level(enum log_level level)
 {
   atomic_store_explicit(&current_level, level, memory_order_relaxed);
-}
-
-bool log_parse_level(const char *word, enum log_level *level)
-{
-  for (int i = 0; i < LEVELS; i++) {
-    if (strcmp(word, level_words[i]) == 0) {
-      *level = (enum log_level)i;
-      return true;
-    }
-  }
-  return false;
 }
 
 bool log_enabled(enum log_level level)

@@ -11,8 +11,6 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level level);
-/* False for a word other than error, warn, info and debug. */
-bool log_parse_level(const char *word, enum log_level *level);
 bool log_enabled(enum log_level level);
 
 /* Writes "2026-01-31T12:00:00.123Z LEVEL text\n", with control characters in the text escaped. */

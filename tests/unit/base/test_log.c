@@ -99,19 +99,6 @@ UNIT_TEST(leaves_out_what_is_below_the_level)
   assert_matches("warn  w\n.*info  i\n.*debug d\n$");
 }
 
-UNIT_TEST(knows_its_levels_by_word)
-{
-  enum log_level level = LOG_LEVEL_INFO;
-  assert_true(log_parse_level("error", &level));
-  assert_int_equal(level, LOG_LEVEL_ERROR);
-  assert_true(log_parse_level("debug", &level));
-  assert_int_equal(level, LOG_LEVEL_DEBUG);
-  assert_false(log_parse_level("Debug", &level));
-  assert_false(log_parse_level("", &level));
-  assert_false(log_parse_level("infos", &level));
-  assert_int_equal(level, LOG_LEVEL_DEBUG);
-}
-
 UNIT_TEST(one_line_a_second_passes_and_the_rest_is_counted)
 {
   struct log_gate gate = {0};
