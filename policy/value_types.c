@@ -1,7 +1,5 @@
 #include "policy/value_types.h"
 
-#include "base/text_order.h"
-
 #include <stdlib.h>
 
 /* Sorted by text_order, for a binary search. */

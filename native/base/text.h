@@ -62,6 +62,14 @@ static inline struct text text_slice(struct text t, size_t from, size_t to)
   return (struct text){t.data + from, to - from};
 }
 
+/* The order of sorted tables, by bytes: negative, 0 or positive, as memcmp; a text comes before those that begin with it. */
+static inline int text_order(struct text a, struct text b)
+{
+  size_t shorter = a.len < b.len ? a.len : b.len;
+  int order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
+  return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool text_equal_ignore_case(struct text a, struct text b); /* ASCII letters only */
 bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);

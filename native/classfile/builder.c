@@ -2,7 +2,6 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
-#include "base/text_order.h"
 #include "classfile/class_file.h"
 #include "classfile/string_pool.h"
 #include "classfile/table.h"

@@ -1,7 +1,6 @@
 #include "classfile/catalog.h"
 
 #include "base/clock.h"
-#include "base/text_order.h"
 #include "classfile/builder.h"
 #include "classfile/excerpt.h"
 #include "classfile/jimage.h"

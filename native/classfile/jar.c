@@ -1,7 +1,6 @@
 #include "classfile/jar.h"
 
 #include "base/process_limits.h"
-#include "base/text_order.h"
 #include "classfile/manifest.h"
 #include "classfile/table.h"
 

@@ -1,7 +1,6 @@
 #include "classfile/source.h"
 
 #include "base/log.h"
-#include "base/text_order.h"
 #include "classfile/builder.h"
 #include "classfile/elements.h"
 #include "classfile/folder.h"

@@ -1,7 +1,5 @@
 #include "rpc/meta/meta_prefixes.h"
 
-#include "base/text_order.h"
-
 #include <stdlib.h>
 
 static int compare_texts(const void *left, const void *right)

@@ -1,6 +1,5 @@
 #include "rpc/suggest/suggest.h"
 
-#include "base/text_order.h"
 #include "classfile/class_file.h"
 #include "op/type.h"
 #include "rpc/meta/meta_query.h"
