@@ -1,7 +1,6 @@
 #include "rpc/meta/meta_json.h"
 
 #include "classfile/class_file.h"
-#include "classfile/modifiers.h"
 #include "classfile/signature.h"
 #include "json/writer.h"
 

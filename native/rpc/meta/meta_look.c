@@ -1,7 +1,6 @@
 #include "rpc/meta/meta_look.h"
 
 #include "classfile/class_file.h"
-#include "classfile/modifiers.h"
 #include "rpc/meta/meta_json.h"
 #include "rpc/meta/meta_shapes.h"
 #include "json/writer.h"

@@ -2,6 +2,8 @@
 
 #include "tests/unit/classfile/files.h"
 
+#include "base/buffer.h"
+
 static uint8_t *read_class(const char *name, size_t *size)
 {
   char path[4096];
@@ -240,6 +242,113 @@ UNIT_TEST(test_hostile_files)
     assert_int_equal(status, hostile[i].complaint == NULL ? JP_OK : JP_INVALID);
     if (hostile[i].complaint != NULL && strstr(error.text, hostile[i].complaint) == NULL)
       fail_msg("case %zu: %s", i, error.text);
+  }
+}
+
+/* ---- text ---- */
+
+static const struct {
+  struct text in_file;
+  struct text peer; /* data NULL: malformed */
+} modified_utf8[] = {
+    {TEXT(""), TEXT("")},
+    {TEXT("java/lang/String"), TEXT("java/lang/String")},
+    {TEXT("gr\xC3\xB6\xC3\x9F"
+          "e"),
+     TEXT("gr\xC3\xB6\xC3\x9F"
+          "e")},
+    {TEXT("\xE2\x82\xAC"), TEXT("\xE2\x82\xAC")},
+    {TEXT("a\xC0\x80z"), TEXT("a\0z")},
+    {TEXT("\xED\xA0\xB5\xED\xB2\xB3"), TEXT("\xF0\x9D\x92\xB3")}, /* a pair of surrogates: U+1D4B3 */
+    {TEXT("\xED\xA0\xB5x"), TEXT("\xED\xA0\xB5x")},               /* a lone one stays */
+    {TEXT("\xED\xB2\xB3\xED\xA0\xB5"), TEXT("\xED\xB2\xB3\xED\xA0\xB5")},
+    {TEXT("a\0b"), TEXT_ABSENT},
+    {TEXT("12345678\0"), TEXT_ABSENT},
+    {TEXT("\x80"), TEXT_ABSENT},
+    {TEXT("\xC3"), TEXT_ABSENT},
+    {TEXT("\xC3z"), TEXT_ABSENT},
+    {TEXT("\xC1\xBF"), TEXT_ABSENT},
+    {TEXT("\xE2\x82"), TEXT_ABSENT},
+    {TEXT("\xE2\x82z"), TEXT_ABSENT},
+    {TEXT("\xE0\x80\x80"), TEXT_ABSENT},
+    {TEXT("\xE0\x9F\xBF"), TEXT_ABSENT},
+    {TEXT("\xF0\x9D\x92\xB3"), TEXT_ABSENT}, /* four bytes are never right here */
+    {TEXT("\xFF"), TEXT_ABSENT},
+};
+
+/* A class A whose attribute SourceFile is this text, in memory that ends with it. */
+static uint8_t *make_class_of_source(struct text source, size_t *size)
+{
+  static const char head[] = "\xCA\xFE\xBA\xBE\0\0\0\x3D\0\5\7\0\2\1\0\1A\1\0\x0ASourceFile\1";
+  static const char tail[] = "\0\x21\0\1\0\0\0\0\0\0\0\0\0\1\0\3\0\0\0\2\0\4";
+  struct buffer class;
+  buffer_init(&class);
+  buffer_append(&class, head, sizeof head - 1);
+  buffer_append_char(&class, (char)(source.len >> 8));
+  buffer_append_char(&class, (char)source.len);
+  buffer_append_text(&class, source);
+  buffer_append(&class, tail, sizeof tail - 1);
+  uint8_t *bytes = (uint8_t *)unit_exact_copy(class.data, class.len);
+  *size = class.len;
+  buffer_fini(&class);
+  return bytes;
+}
+
+UNIT_TEST(reads_modified_utf8)
+{
+  for (size_t i = 0; i < COUNT_OF(modified_utf8); i++) {
+    struct arena arena;
+    struct class_file file;
+    struct jp_error error;
+    size_t size;
+    uint8_t *bytes = make_class_of_source(modified_utf8[i].in_file, &size);
+    arena_init(&arena);
+    enum jp_status status = class_file_parse(bytes, size, &arena, &file, &error);
+    if (status != (modified_utf8[i].peer.data == NULL ? JP_INVALID : JP_OK))
+      fail_msg("case %zu: %s", i, status == JP_OK ? "taken" : error.text);
+    if (status == JP_OK)
+      unit_assert_text(file.source_file, modified_utf8[i].peer, __FILE__, __LINE__);
+    else if (strstr(error.text, "is not modified UTF-8") == NULL)
+      fail_msg("case %zu: %s", i, error.text);
+    arena_fini(&arena);
+    test_free(bytes);
+  }
+}
+
+/* ---- access flags ---- */
+
+static const struct {
+  uint16_t access;
+  enum modifiers_of of;
+  const char *text;
+} modifiers[] = {
+    {0x0000, MODIFIERS_OF_CLASS, ""},
+    {0x0021, MODIFIERS_OF_CLASS, "public"}, /* ACC_SUPER is not synchronized */
+    {0x0609, MODIFIERS_OF_CLASS, "public abstract static interface"},
+    {0x4030, MODIFIERS_OF_CLASS, "final"},
+    {0x0019, MODIFIERS_OF_FIELD, "public static final"},
+    {0x00C2, MODIFIERS_OF_FIELD, "private transient volatile"},
+    {0x00C1, MODIFIERS_OF_METHOD, "public"}, /* a bridge of variable arity */
+    {0x0D3C, MODIFIERS_OF_METHOD, "protected abstract static final synchronized native strictfp"},
+    {0x9010, MODIFIERS_OF_PARAMETER, "final"},
+    {0xFFEF, MODIFIERS_OF_PARAMETER, ""},
+};
+
+UNIT_TEST(writes_modifiers_as_java_does)
+{
+  for (size_t i = 0; i < COUNT_OF(modifiers); i++) {
+    char text[MODIFIERS_TEXT_MAX];
+    modifiers_format(modifiers[i].access, modifiers[i].of, text);
+    assert_string_equal(text, modifiers[i].text);
+  }
+}
+
+UNIT_TEST(has_room_for_all_modifiers)
+{
+  char text[MODIFIERS_TEXT_MAX];
+  for (int of = MODIFIERS_OF_CLASS; of <= MODIFIERS_OF_PARAMETER; of++) {
+    modifiers_format(0xFFFF, (enum modifiers_of)of, text);
+    assert_true(strlen(text) < sizeof text);
   }
 }
 
