@@ -1,7 +1,7 @@
 #include "classfile/scan.h"
 
 #include "base/process_limits.h"
-#include "classfile/elements.h"
+#include "classfile/class_path.h"
 #include "classfile/folder.h"
 #include "classfile/jar.h"
 #include "classfile/jimage.h"

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "classfile/builder.h"
-#include "classfile/elements.h"
+#include "classfile/class_path.h"
 #include "classfile/folder.h"
 #include "classfile/jar.h"
 #include "classfile/jimage.h"
