@@ -1,12 +1,13 @@
 #include "classfile/catalog.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "classfile/builder.h"
 #include "classfile/excerpt.h"
 #include "classfile/jimage.h"
-#include "classfile/names.h"
 #include "classfile/scan.h"
 #include "classfile/string_pool.h"
+#include "classfile/table.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -18,6 +19,23 @@ enum {
   /* Names are kept for a second, and so long that finding them out takes a twentieth of the time at most. */
   NAMES_AGE_MS = 1000,
   NAMES_AGE_TIMES = 20
+};
+
+/* What tells most names from another one without a look at their bytes. */
+struct entry {
+  uint64_t letters; /* a bit for each character that the name has, whatever its case; some share one */
+  uint32_t at;      /* in bytes */
+  uint16_t length;
+  uint8_t last; /* character */
+};
+
+/* The names of all classes in a form that is searched in a fraction of a millisecond for those that are like another one. One
+ * thread while names are added, then any number. */
+struct class_names {
+  atomic_uint users;
+  struct table entries;
+  struct buffer bytes; /* one name after the other */
+  bool is_short;       /* of memory */
 };
 
 struct catalog {
@@ -36,6 +54,15 @@ struct catalog {
   struct class_names *names; /* NULL: nobody has asked for names that are like another one */
   int64_t names_good_until;  /* clock_now_ms */
 };
+
+static void release_names(struct class_names *names)
+{
+  if (names == NULL || atomic_fetch_sub(&names->users, 1) != 1)
+    return;
+  table_fini(&names->entries);
+  buffer_fini(&names->bytes);
+  free(names);
+}
 
 enum jp_status catalog_create(const struct catalog_config *config, struct catalog **catalog,
                               struct jp_error *error)
@@ -74,7 +101,7 @@ void catalog_destroy(struct catalog *catalog)
     return;
   excerpts_destroy(catalog->excerpts);
   builder_destroy(catalog->builder);
-  class_names_destroy(catalog->names);
+  release_names(catalog->names);
   pthread_mutex_destroy(&catalog->names_lock);
   pthread_mutex_destroy(&catalog->lock);
   free(catalog->class_path);
@@ -164,17 +191,80 @@ enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit
   return status;
 }
 
+/* ---- names that are like another one ---- */
+
+static uint64_t letters_of(struct text name)
+{
+  enum { CASE = 0x20, LETTERS = 64 };
+  uint64_t letters = 0;
+  for (size_t i = 0; i < name.len; i++)
+    letters |= UINT64_C(1) << (((uint8_t)name.data[i] | CASE) % LETTERS);
+  return letters;
+}
+
+/* A catalog_visitor. */
+static void add_name(void *context, struct text name)
+{
+  struct class_names *names = context;
+  if (name.len == 0 || name.len > UINT16_MAX || names->is_short)
+    return;
+  size_t at = names->bytes.len;
+  struct entry *entry = at > UINT32_MAX ? NULL : table_add(&names->entries, 1);
+  buffer_append_text(&names->bytes, name);
+  names->is_short = entry == NULL || names->bytes.failed;
+  if (!names->is_short)
+    *entry =
+        (struct entry){letters_of(name), (uint32_t)at, (uint16_t)name.len, (uint8_t)name.data[name.len - 1]};
+}
+
+bool catalog_has_last_part(struct text name, struct text part)
+{
+  if (!text_ends_with(name, part))
+    return false;
+  char before = name.len == part.len ? '.' : name.data[name.len - part.len - 1];
+  return before == '.' || before == '$';
+}
+
+/* In the order in which they were added. Names that have a little more than the edits may come with them. */
+static void visit_like(const struct class_names *names, const struct catalog_likeness *like,
+                       catalog_visitor *visit, void *context)
+{
+  const struct entry *entries = names->entries.items;
+  struct text all = buffer_text(&names->bytes);
+  uint64_t letters = letters_of(like->name);
+  uint64_t part_letters = letters_of(like->last_part);
+  uint8_t last = like->last_part.len == 0 ? 0 : (uint8_t)like->last_part.data[like->last_part.len - 1];
+  for (size_t i = 0; i < names->entries.count; i++) {
+    const struct entry *entry = &entries[i];
+    bool may_have_part = entry->last == last && (part_letters & ~entry->letters) == 0;
+    size_t length = like->name.len;
+    size_t difference = entry->length > length ? entry->length - length : length - entry->length;
+    /* An edit takes a character away, adds one or both: two bits at most. */
+    bool is_near = difference <= like->edits &&
+                   (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * like->edits;
+    if (!may_have_part && !is_near)
+      continue;
+    struct text name = text_slice(all, entry->at, (size_t)entry->at + entry->length);
+    if (is_near || catalog_has_last_part(name, like->last_part))
+      visit(context, name);
+  }
+}
+
 static enum jp_status read_names(struct catalog *catalog, struct class_names **names, struct jp_error *error)
 {
-  struct class_names *made = class_names_create();
-  enum jp_status status = made == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory")
-                                       : catalog_each_name(catalog, class_names_add, made, error);
-  if (status == JP_OK && !class_names_are_complete(made))
+  struct class_names *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  atomic_init(&made->users, 1);
+  table_init(&made->entries, sizeof(struct entry));
+  buffer_init(&made->bytes);
+  enum jp_status status = catalog_each_name(catalog, add_name, made, error);
+  if (status == JP_OK && made->is_short)
     status = jp_fail(error, JP_NO_MEMORY, "out of memory");
   if (status == JP_OK)
     *names = made;
   else
-    class_names_destroy(made);
+    release_names(made);
   return status;
 }
 
@@ -185,18 +275,20 @@ static enum jp_status hold_names(struct catalog *catalog, struct class_names **n
   pthread_mutex_lock(&catalog->names_lock);
   int64_t start = clock_now_ms();
   if (catalog->names == NULL || start >= catalog->names_good_until) {
-    struct class_names *read;
+    struct class_names *read = NULL;
     status = read_names(catalog, &read, error);
     if (status == JP_OK) {
       int64_t end = clock_now_ms();
       int64_t long_enough = (end - start) * NAMES_AGE_TIMES;
-      class_names_destroy(catalog->names);
+      release_names(catalog->names);
       catalog->names = read;
       catalog->names_good_until = end + (long_enough > NAMES_AGE_MS ? long_enough : NAMES_AGE_MS);
     }
   }
-  if (status == JP_OK)
-    *names = class_names_retain(catalog->names);
+  if (status == JP_OK) {
+    atomic_fetch_add(&catalog->names->users, 1);
+    *names = catalog->names;
+  }
   pthread_mutex_unlock(&catalog->names_lock);
   return status;
 }
@@ -208,8 +300,8 @@ enum jp_status catalog_each_name_like(struct catalog *catalog, const struct cata
   enum jp_status status = hold_names(catalog, &names, error);
   if (status != JP_OK)
     return status;
-  class_names_each_like(names, like, visit, context);
-  class_names_destroy(names);
+  visit_like(names, like, visit, context);
+  release_names(names);
   return JP_OK;
 }
 
