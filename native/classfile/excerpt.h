@@ -2,7 +2,7 @@
 #define JPEER_CLASSFILE_EXCERPT_H
 /* Excerpts of a catalog, and those that it keeps (catalog.h). Only for catalog.c. */
 #include "classfile/catalog.h"
-#include "classfile/source.h"
+#include "classfile/class_source.h"
 
 struct excerpts;
 

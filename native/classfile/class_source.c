@@ -1,4 +1,4 @@
-#include "classfile/source.h"
+#include "classfile/class_source.h"
 
 #include "base/log.h"
 #include "classfile/builder.h"

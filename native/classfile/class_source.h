@@ -1,5 +1,5 @@
-#ifndef JPEER_CLASSFILE_SOURCE_H
-#define JPEER_CLASSFILE_SOURCE_H
+#ifndef JPEER_CLASSFILE_CLASS_SOURCE_H
+#define JPEER_CLASSFILE_CLASS_SOURCE_H
 /*
  * Finds the file of one class where the JDK and a class path have it, and the names of all classes, without reading any
  * other class file. What it found out about the class path (the elements, the names in its jars) is kept. One thread at a
