@@ -282,24 +282,6 @@ static void warn_zip(struct builder *builder, const char *name, zip_error_t *why
   builder_warn(builder, &(struct class_place){name, NULL}, &reason);
 }
 
-static enum jp_status read_memory(struct builder *builder, const void *bytes, size_t size, const char *name,
-                                  unsigned feature_version, unsigned depth, struct jp_error *error)
-{
-  zip_error_t why;
-  zip_error_init(&why);
-  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
-  zip_t *archive = source == NULL ? NULL : zip_open_from_source(source, ZIP_RDONLY, &why);
-  enum jp_status status = JP_OK;
-  if (archive == NULL) {
-    zip_source_free(source);
-    warn_zip(builder, name, &why);
-  } else {
-    status = read_archive(builder, archive, name, feature_version, depth, NULL, NULL, error);
-  }
-  zip_error_fini(&why);
-  return status;
-}
-
 static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
 {
   size_t size = 0;
@@ -310,8 +292,19 @@ static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
       arena_printf(&jar->arena, "%s!%s", jar->name, zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW));
   if (name.data == NULL)
     return no_memory(jar);
-  return read_memory(jar->builder, jar->bytes, size, name.data, jar->feature_version, jar->depth + 1,
-                     jar->error);
+  zip_error_t why;
+  zip_error_init(&why);
+  zip_source_t *source = zip_source_buffer_create(jar->bytes, size, 0, &why);
+  zip_t *archive = source == NULL ? NULL : zip_open_from_source(source, ZIP_RDONLY, &why);
+  if (archive == NULL) {
+    zip_source_free(source);
+    warn_zip(jar->builder, name.data, &why);
+  } else {
+    status = read_archive(jar->builder, archive, name.data, jar->feature_version, jar->depth + 1, NULL, NULL,
+                          jar->error);
+  }
+  zip_error_fini(&why);
+  return status;
 }
 
 static enum jp_status read_nested_jars(struct jar *jar)
@@ -479,12 +472,4 @@ enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes
   enum jp_status status = found == NULL ? JP_INVALID : unpack_entry(jar, found->index, CLASS_BYTES_MAX, size);
   *bytes = jar->bytes;
   return status == JP_INVALID ? JP_NOT_FOUND : status;
-}
-
-/* ---- */
-
-enum jp_status jar_read_bytes(struct builder *builder, const void *bytes, size_t size, const char *name,
-                              unsigned feature_version, struct jp_error *error)
-{
-  return read_memory(builder, bytes, size, name, feature_version, 1, error);
 }

@@ -14,10 +14,6 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
                              struct arena *arena, struct text *class_path,
                              struct jp_error *error) JP_MUST_CHECK;
 
-/* Reads a jar from bytes, which are borrowed during the call. name is for messages. */
-enum jp_status jar_read_bytes(struct builder *builder, const void *bytes, size_t size, const char *name,
-                              unsigned feature_version, struct jp_error *error) JP_MUST_CHECK;
-
 /*
  * A jar whose classes are read one at a time: its own alone (of a multi-release jar those for this Java). One owner.
  * Caller closes with jar_close. *jar is NULL where it is no readable jar, of which `warnings`, a builder that outlives

@@ -3,7 +3,7 @@
 #include "classfile/jar.h"
 #include "classfile/manifest.h"
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/memory_file.h"
 
 static void read_manifest(struct text input)
 {
@@ -21,12 +21,18 @@ FUZZ_TARGET(input)
   enum { FEATURE_VERSION = 17 };
   struct jp_error error;
   struct catalog_tables tables;
+  char path[FUZZ_PATH_SIZE];
+  struct text class_path;
+  struct arena arena;
   struct builder *builder = builder_create();
   require(builder != NULL);
   log_set_level(LOG_LEVEL_ERROR);
   read_manifest(input);
-  enum jp_status status =
-      jar_read_bytes(builder, (const uint8_t *)input.data, input.len, "fuzz", FEATURE_VERSION, &error);
+  int file = open_copy(input, path);
+  arena_init(&arena);
+  enum jp_status status = jar_read_file(builder, path, FEATURE_VERSION, &arena, &class_path, &error);
   require(status == JP_LIMIT || (status == JP_OK && builder_finish(builder, &tables, &error) == JP_OK));
+  arena_fini(&arena);
+  close(file);
   builder_destroy(builder);
 }

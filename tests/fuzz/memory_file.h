@@ -1,0 +1,27 @@
+#ifndef JPEER_TESTS_FUZZ_MEMORY_FILE_H
+#define JPEER_TESTS_FUZZ_MEMORY_FILE_H
+/* An input as a file, for what is read from a path. */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FUZZ_PATH_SIZE = 40 };
+
+/* A file in memory with the input in it, by a path that names it as long as its descriptor is open; the caller closes
+ * that. */
+static inline int open_copy(struct text input, char path[FUZZ_PATH_SIZE])
+{
+  int file = memfd_create("fuzz", MFD_CLOEXEC);
+  require(file >= 0);
+  for (size_t done = 0; done < input.len;) {
+    ssize_t written = write(file, input.data + done, input.len - done);
+    require(written > 0);
+    done += (size_t)written;
+  }
+  snprintf(path, FUZZ_PATH_SIZE, "/proc/self/fd/%d", file);
+  return file;
+}
+
+#endif
