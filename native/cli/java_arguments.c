@@ -2,6 +2,7 @@
 
 #include "cli/argument_file.h"
 #include "cli/java_options.h"
+#include "cli/run_option_rows.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -54,17 +54,6 @@ static void offer_class(struct search *search, struct text name)
     search->of_near_simple = name;
 }
 
-static struct text choose_nearest(const struct search *search)
-{
-  const struct text found[NEARNESSES] = {search->exact[SAME_NAME], search->exact[SAME_SIMPLE_NAME],
-                                         search->near.best, search->of_near_simple};
-  for (size_t i = 0; i < NEARNESSES; i++) {
-    if (found[i].data != NULL)
-      return found[i];
-  }
-  return TEXT_ABSENT;
-}
-
 /* "a/b/Main.class" and "a.b.Main.java" are a.b.Main. Caller frees. */
 static char *make_class_name(const char *name)
 {
@@ -93,7 +82,13 @@ static struct text find_nearest(const struct catalog_tables *tables, struct text
     if (!class->hidden && has_main(tables, class))
       offer_class(&search, catalog_text(tables, class->name));
   }
-  return choose_nearest(&search);
+  const struct text found[NEARNESSES] = {search.exact[SAME_NAME], search.exact[SAME_SIMPLE_NAME],
+                                         search.near.best, search.of_near_simple};
+  for (size_t i = 0; i < NEARNESSES; i++) {
+    if (found[i].data != NULL)
+      return found[i];
+  }
+  return TEXT_ABSENT;
 }
 
 static void add_suggestion(struct jp_error *error, struct text name)

@@ -8,6 +8,7 @@
  * array (option_list_fini).
  */
 #include "base/status.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +53,9 @@ struct option_list {
 void option_list_fini(struct option_list *list);
 /* Moves the first `count` items behind the others. */
 void option_list_rotate(struct option_list *list, size_t count);
+
+/* True for what may name a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
+bool option_is_name(struct text name);
 
 /* Readers, each with the type of its value. */
 option_reader option_read_switch;   /* bool; the variable is 1, true, yes, 0, false or no */

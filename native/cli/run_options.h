@@ -1,8 +1,8 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * The options of `jpeer run` and those of `java` (cli/java_options.h), their defaults, and the rules between
- * them.
+ * The options of `jpeer run` (cli/run_option_rows.h) and those of `java` (cli/java_options.h), their defaults, the rules
+ * between them, and what the two and the words after them make jpeer run.
  *
  * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
  * those are. It owns the texts out of argument files. Main's thread.
@@ -107,10 +107,6 @@ struct run_options {
   struct arena arena; /* owns texts out of files and joined ones */
 };
 
-/* The table, which help and the test of docs/flags.md need, too. */
-extern const struct option run_option_rows[];
-extern const size_t run_option_count;
-
 /* Sets the defaults and reads the arguments behind `run` and the environment (for variable see
  * cli/options.h). JP_INVALID: a usage error in one line. Where help or version is set, nothing else was
  * checked. Caller calls run_options_fini in any case. */
@@ -118,5 +114,12 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
                                 struct jp_error *error) JP_MUST_CHECK;
 void run_options_fini(struct run_options *options);
+
+/* Prints java's line about JDK_JAVA_OPTIONS. */
+void run_options_print_variable(const struct run_options *options);
+/* Logs what is odd about the options and the environment, and is no error: a line for each option of java that does
+ * nothing, each unknown JPEER_ variable, and each entry of the class path and the module path that does not exist.
+ * environment has NAME=VALUE texts and ends with NULL. */
+void run_options_log_notices(const struct run_options *options, char *const *environment);
 
 #endif

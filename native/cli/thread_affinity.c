@@ -2,18 +2,8 @@
 
 #include "base/text.h"
 
-enum { NAME_BYTES_MAX = 128 };
-
 static const struct jvm_executor fx = {
     .name = TEXT("FX"), .class_name = TEXT("javafx.application.Platform"), .member = TEXT("runLater")};
-
-static bool is_name(struct text name)
-{
-  bool good = name.len > 0 && name.len <= NAME_BYTES_MAX && text_valid_utf8(name) == name.len;
-  for (size_t i = 0; good && i < name.len; i++)
-    good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F;
-  return good;
-}
 
 /* Names between dots (JVMS 4.2.2). */
 static bool is_qualified(struct text name)
@@ -41,7 +31,7 @@ static bool split(const char *written, struct jvm_executor *executor)
   *executor = (struct jvm_executor){.name = text_slice(text, 0, class_at - 1),
                                     .class_name = text_slice(text, class_at, member_at - 1),
                                     .member = text_slice(text, member_at, text.len)};
-  return is_name(executor->name) && is_qualified(text_slice(text, class_at, text.len));
+  return option_is_name(executor->name) && is_qualified(text_slice(text, class_at, text.len));
 }
 
 enum jp_status thread_affinity_read(const struct option *option, const char *text, void *value,

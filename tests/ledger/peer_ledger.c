@@ -1,6 +1,6 @@
 /*
  * Stands between `jpeer run` and the core of the peer, in a program that is jpeer otherwise: each message is served under
- * the reference ledger. CMakeLists.txt gives run.c these functions in place of those of rpc/peer.h.
+ * the reference ledger. CMakeLists.txt gives run_subcommand.c these functions in place of those of rpc/peer.h.
  */
 #include "tests/ledger/peer_ledger.h"
 

@@ -1,5 +1,5 @@
 /* docs/flags.md says what the table of options says: its rows are compared one by one. */
-#include "cli/run_options.h"
+#include "cli/run_option_rows.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

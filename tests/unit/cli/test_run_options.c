@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "base/buffer.h"
+#include "cli/run_option_rows.h"
 #include "policy/policy.h"
 
 #include "tests/unit/cases.h"
@@ -269,6 +270,50 @@ UNIT_TEST(test_argument_files)
   run_options_fini(&command.options);
   buffer_fini(&out);
   unlink(path);
+}
+
+/* What run_options_log_notices logs, without the times before the levels. */
+static void capture_notices(const struct run_options *options, char *const *environment, struct buffer *out)
+{
+  char line[1024];
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  int saved = dup(STDERR_FILENO);
+  assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+  run_options_log_notices(options, environment);
+  assert_true(dup2(saved, STDERR_FILENO) >= 0);
+  close(saved);
+  rewind(file);
+  while (fgets(line, sizeof line, file) != NULL)
+    buffer_append_text(out, text_of(strchr(line, ' ') + 1));
+  fclose(file);
+}
+
+UNIT_TEST(logs_what_is_odd_and_no_error)
+{
+  static char rpc[] = "JPEER_JSONRPC=auto", ttl[] = "JPEER_SESION_TTL=1",
+              names[] = "JPEER_NAMES=", colour[] = "JPEER_COLOUR_OF_THE_LOG=red", known[] = "JPEER_NAME=a",
+              other[] = "JPEERS=1";
+  static char *const environment[] = {rpc, ttl, names, colour, known, other, NULL};
+  static const char wanted[] =
+      "warn  -splash: is passed over: a peer shows no splash screen\n"
+      "warn  JPEER_JSONRPC is set, and no option has this variable: did you mean JPEER_JSON_RPC?\n"
+      "warn  JPEER_SESION_TTL is set, and no option has this variable: did you mean JPEER_SESSION_TTL?\n"
+      "warn  JPEER_NAMES is set, and no option has this variable: did you mean JPEER_NAME?\n"
+      "warn  JPEER_COLOUR_OF_THE_LOG is set, and no option has this variable\n"
+      "warn  the class path names /nowhere/a.jar, which is not there\n"
+      "warn  the class path names /nowhere/*, which is not there\n"
+      "warn  the module path names /nowhere/mods, which is not there\n";
+  struct command command;
+  struct buffer out;
+  buffer_init(&out);
+  assert_int_equal(
+      read_command(&command, "-splash:x -p /nowhere/mods -cp /:/nowhere/a.jar:/nowhere/*:/* Main", NULL),
+      JP_OK);
+  capture_notices(&command.options, environment, &out);
+  unit_assert_text(buffer_text(&out), text_of(wanted), __FILE__, __LINE__);
+  buffer_fini(&out);
+  run_options_fini(&command.options);
 }
 
 /* Every row can be explained: a twin in the environment, words for help, a reader. */

@@ -7,7 +7,7 @@
 #include "cli/parent_watch.h"
 #include "cli/policy_options.h"
 #include "cli/ready.h"
-#include "cli/run_notices.h"
+#include "cli/run_option_rows.h"
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
 #include "jni/jvm.h"
@@ -64,13 +64,6 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
                                  .withheld = run->options.compat_pal ? RPC_COMPAT_WITHHELD : NULL,
                                  .default_action = (enum policy_action)run->options.default_action};
   return policy_source_create(&config, &run->policies, error);
-}
-
-static enum jp_status watch_policy(struct run *run, struct jp_error *error)
-{
-  if (run->options.policy_file == NULL)
-    return JP_OK;
-  return policy_watch_start(run->policies, run->options.policy_watch_ms, &run->policy_watch, error);
 }
 
 static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
@@ -304,13 +297,6 @@ static void bound_arenas(void)
     mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
 }
 
-/* -showversion prints java's version before the application runs. */
-static enum jp_status run_show_first(struct run *run, struct jp_error *error)
-{
-  return run->options.show_first == NULL ? JP_OK
-                                         : java_command_run(&run->home, run->options.show_first, error);
-}
-
 /* The JDK's own java takes the place of this process where no peer is needed. */
 static int become_java(struct run *run, struct jp_error *error)
 {
@@ -324,30 +310,30 @@ static int become_java(struct run *run, struct jp_error *error)
   return EXIT_RUN_TIME;
 }
 
-static enum jp_status watch_parent(const struct run *run, struct jp_error *error)
-{
-  const struct run_options *options = &run->options;
-  return options->stop_on_eof < 0 ? JP_OK
-                                  : parent_watch_start(options->stop_on_eof, options->grace_ms, error);
-}
-
 static int run_peer(struct run *run, struct jp_error *error)
 {
+  const struct run_options *options = &run->options;
   bound_arenas();
-  if (run->options.has_uuid)
-    run->uuid = run->options.uuid;
+  if (options->has_uuid)
+    run->uuid = options->uuid;
   else
     uuid_random(&run->uuid);
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
-  if (watch_parent(run, error) != JP_OK || watch_policy(run, error) != JP_OK ||
-      jvm_locate(run->options.jvm, &run->home, error) != JP_OK)
+  enum jp_status status = JP_OK;
+  if (options->stop_on_eof >= 0)
+    status = parent_watch_start(options->stop_on_eof, options->grace_ms, error);
+  if (status == JP_OK && options->policy_file != NULL)
+    status = policy_watch_start(run->policies, options->policy_watch_ms, &run->policy_watch, error);
+  if (status != JP_OK || jvm_locate(options->jvm, &run->home, error) != JP_OK)
     return EXIT_RUN_TIME;
-  enum jp_status allowed = policy_option_check_allow(run->options.allow, &run->home, error);
+  enum jp_status allowed = policy_option_check_allow(options->allow, &run->home, error);
   if (allowed != JP_OK)
     return allowed == JP_INVALID ? EXIT_USAGE : EXIT_RUN_TIME;
-  if (run_show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
-      create_peer(run, error) != JP_OK)
+  /* -showversion prints java's version before the application runs. */
+  if (options->show_first != NULL && java_command_run(&run->home, options->show_first, error) != JP_OK)
+    return EXIT_RUN_TIME;
+  if (bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch_jvm(run, error);
@@ -377,7 +363,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   int code = EXIT_GOOD;
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
-  run_notices_java_variable(&run.options);
+  run_options_print_variable(&run.options);
   /* Before anything can fail: an old ready file must not report a start that has failed. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
   struct jp_error *first = status == JP_OK ? &error : NULL;
@@ -391,7 +377,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   } else if (removed != JP_OK) {
     code = EXIT_RUN_TIME;
   } else {
-    run_notices_log(&run.options, environ);
+    run_options_log_notices(&run.options, environ);
     code = run_peer(&run, &error);
   }
   if (error.text[0] != '\0' && code != EXIT_GOOD)
