@@ -2,238 +2,127 @@
 
 #include <string.h>
 
-struct java_option;
-
-/* value: of an option that takes one. */
-typedef enum jp_status apply_function(const struct java_option *option, const char *argument,
-                                      const char *value, struct run_options *options, struct jp_error *error);
+enum effect {
+  PASS_ON,         /* to the JVM: `text`, or the option as it is */
+  JOIN_VALUE,      /* likewise, with its value in one word, under its long name, which is `text` */
+  TAKE_CLASS_PATH, /* what follows the name */
+  TAKE_MODULE,
+  SHOW_ONLY,  /* java runs it in the peer's place */
+  SHOW_FIRST, /* java runs `text` before the application */
+  LOAD_ONLY,
+  ASK_HELP,
+  IGNORE,
+  PASS_OVER, /* with the notice `text` */
+  REFUSE     /* because of `text` */
+};
 
 struct java_option {
   const char *name;
-  apply_function *apply;
-  const char *text;  /* for apply, to say or to pass on */
+  enum effect effect;
+  const char *text;
   const char *takes; /* the value's form: the value is the next argument, or follows the '=' of a long name */
   bool is_prefix;    /* the name is how the option begins: -Xmx1g */
   bool is_for_line;  /* not taken in JDK_JAVA_OPTIONS */
   bool ends;         /* what follows belongs to the application */
 };
 
-/* ---- the effects of options ---- */
-
-static enum jp_status add_to_jvm(struct run_options *options, const char *text, struct jp_error *error)
-{
-  options->line_jvm_options++;
-  return option_read_list(NULL, text, &options->jvm_options, error);
-}
-
-static enum jp_status pass_on(const struct java_option *option, const char *argument, const char *value,
-                              struct run_options *options, struct jp_error *error)
-{
-  (void)value;
-  return add_to_jvm(options, option->text != NULL ? option->text : argument, error);
-}
-
-/* The JVM takes such an option as one word, and only under its long name, which is `text`. */
-static enum jp_status join_value(const struct java_option *option, const char *argument, const char *value,
-                                 struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  struct text joined = arena_printf(&options->arena, "%s=%s", option->text, value);
-  if (joined.data == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  if (strcmp(option->text, "--module-path") == 0)
-    options->module_path = joined.data + strlen("--module-path=");
-  return add_to_jvm(options, joined.data, error);
-}
-
-static enum jp_status take_class_path(const struct java_option *option, const char *argument,
-                                      const char *value, struct run_options *options, struct jp_error *error)
-{
-  (void)value;
-  (void)error;
-  options->class_path = argument + strlen(option->name);
-  return JP_OK;
-}
-
-static enum jp_status take_module(const struct java_option *option, const char *argument, const char *value,
-                                  struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  if (*value == '\0' || *value == '/' || value[strlen(value) - 1] == '/')
-    return jp_fail(error, JP_INVALID, "%s takes %s, not \"%.200s\"", option->name, option->takes, value);
-  options->main_module = value;
-  return JP_OK;
-}
-
-static enum jp_status show_only(const struct java_option *option, const char *argument, const char *value,
-                                struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  (void)error;
-  if (options->show == NULL) {
-    options->show = option->name;
-    options->show_value = value;
-  }
-  return JP_OK;
-}
-
-static enum jp_status show_first(const struct java_option *option, const char *argument, const char *value,
-                                 struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  (void)value;
-  (void)error;
-  options->show_first = option->text;
-  return JP_OK;
-}
-
-static enum jp_status load_only(const struct java_option *option, const char *argument, const char *value,
-                                struct run_options *options, struct jp_error *error)
-{
-  (void)option;
-  (void)argument;
-  (void)value;
-  (void)error;
-  options->dry_run = true;
-  return JP_OK;
-}
-
-static enum jp_status ask_help(const struct java_option *option, const char *argument, const char *value,
-                               struct run_options *options, struct jp_error *error)
-{
-  (void)option;
-  (void)argument;
-  (void)value;
-  (void)error;
-  options->help = true;
-  return JP_OK;
-}
-
-static enum jp_status ignore_option(const struct java_option *option, const char *argument, const char *value,
-                                    struct run_options *options, struct jp_error *error)
-{
-  (void)option;
-  (void)argument;
-  (void)value;
-  (void)options;
-  (void)error;
-  return JP_OK;
-}
-
-static enum jp_status pass_over(const struct java_option *option, const char *argument, const char *value,
-                                struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  (void)value;
-  return option_read_list(NULL, option->text, &options->passed_over, error);
-}
-
-static enum jp_status refuse_option(const struct java_option *option, const char *argument, const char *value,
-                                    struct run_options *options, struct jp_error *error)
-{
-  (void)argument;
-  (void)value;
-  (void)options;
-  return jp_fail(error, JP_INVALID, "%s: %s", option->name, option->text);
-}
-
 /* ---- the table ---- */
 
 /* The first row that matches counts, so that whole names come before prefixes. */
 static const struct java_option rows[] = {
-    {.name = "-p", .apply = join_value, .text = "--module-path", .takes = "PATH"},
-    {.name = "--module-path", .apply = join_value, .text = "--module-path", .takes = "PATH"},
-    {.name = "--upgrade-module-path", .apply = join_value, .text = "--upgrade-module-path", .takes = "PATH"},
-    {.name = "--add-modules", .apply = join_value, .text = "--add-modules", .takes = "MODULE,..."},
-    {.name = "--limit-modules", .apply = join_value, .text = "--limit-modules", .takes = "MODULE,..."},
+    {.name = "-p", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
+    {.name = "--module-path", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
+    {.name = "--upgrade-module-path", .effect = JOIN_VALUE, .text = "--upgrade-module-path", .takes = "PATH"},
+    {.name = "--add-modules", .effect = JOIN_VALUE, .text = "--add-modules", .takes = "MODULE,..."},
+    {.name = "--limit-modules", .effect = JOIN_VALUE, .text = "--limit-modules", .takes = "MODULE,..."},
     {.name = "--add-exports",
-     .apply = join_value,
+     .effect = JOIN_VALUE,
      .text = "--add-exports",
      .takes = "MODULE/PACKAGE=MODULE,..."},
-    {.name = "--add-opens", .apply = join_value, .text = "--add-opens", .takes = "MODULE/PACKAGE=MODULE,..."},
-    {.name = "--add-reads", .apply = join_value, .text = "--add-reads", .takes = "MODULE=MODULE,..."},
-    {.name = "--patch-module", .apply = join_value, .text = "--patch-module", .takes = "MODULE=FILE:..."},
+    {.name = "--add-opens",
+     .effect = JOIN_VALUE,
+     .text = "--add-opens",
+     .takes = "MODULE/PACKAGE=MODULE,..."},
+    {.name = "--add-reads", .effect = JOIN_VALUE, .text = "--add-reads", .takes = "MODULE=MODULE,..."},
+    {.name = "--patch-module", .effect = JOIN_VALUE, .text = "--patch-module", .takes = "MODULE=FILE:..."},
     {.name = "--enable-native-access",
-     .apply = join_value,
+     .effect = JOIN_VALUE,
      .text = "--enable-native-access",
      .takes = "MODULE,..."},
     {.name = "--enable-final-field-mutation",
-     .apply = join_value,
+     .effect = JOIN_VALUE,
      .text = "--enable-final-field-mutation",
      .takes = "MODULE,..."},
-    {.name = "--enable-preview", .apply = pass_on},
-    {.name = "--illegal-access=", .apply = pass_on, .is_prefix = true},
-    {.name = "--illegal-native-access=", .apply = pass_on, .is_prefix = true},
-    {.name = "--illegal-final-field-mutation=", .apply = pass_on, .is_prefix = true},
-    {.name = "--sun-misc-unsafe-memory-access=", .apply = pass_on, .is_prefix = true},
-    {.name = "--finalization=", .apply = pass_on, .is_prefix = true},
-    {.name = "--show-module-resolution", .apply = pass_on, .text = "-Djdk.module.showModuleResolution=true"},
+    {.name = "--enable-preview", .effect = PASS_ON},
+    {.name = "--illegal-access=", .effect = PASS_ON, .is_prefix = true},
+    {.name = "--illegal-native-access=", .effect = PASS_ON, .is_prefix = true},
+    {.name = "--illegal-final-field-mutation=", .effect = PASS_ON, .is_prefix = true},
+    {.name = "--sun-misc-unsafe-memory-access=", .effect = PASS_ON, .is_prefix = true},
+    {.name = "--finalization=", .effect = PASS_ON, .is_prefix = true},
+    {.name = "--show-module-resolution", .effect = PASS_ON, .text = "-Djdk.module.showModuleResolution=true"},
 
-    {.name = "-m", .apply = take_module, .takes = "MODULE[/CLASS]", .is_for_line = true, .ends = true},
-    {.name = "--module", .apply = take_module, .takes = "MODULE[/CLASS]", .is_for_line = true, .ends = true},
+    {.name = "-m", .effect = TAKE_MODULE, .takes = "MODULE[/CLASS]", .is_for_line = true, .ends = true},
+    {.name = "--module", .effect = TAKE_MODULE, .takes = "MODULE[/CLASS]", .is_for_line = true, .ends = true},
 
-    {.name = "-Djava.class.path=", .apply = take_class_path, .is_prefix = true},
-    {.name = "-D", .apply = pass_on, .is_prefix = true},
-    {.name = "-ea", .apply = pass_on},
-    {.name = "-ea:", .apply = pass_on, .is_prefix = true},
-    {.name = "-enableassertions", .apply = pass_on},
-    {.name = "-enableassertions:", .apply = pass_on, .is_prefix = true},
-    {.name = "-da", .apply = pass_on},
-    {.name = "-da:", .apply = pass_on, .is_prefix = true},
-    {.name = "-disableassertions", .apply = pass_on},
-    {.name = "-disableassertions:", .apply = pass_on, .is_prefix = true},
-    {.name = "-esa", .apply = pass_on},
-    {.name = "-enablesystemassertions", .apply = pass_on},
-    {.name = "-dsa", .apply = pass_on},
-    {.name = "-disablesystemassertions", .apply = pass_on},
-    {.name = "-javaagent:", .apply = pass_on, .is_prefix = true},
-    {.name = "-agentlib:", .apply = pass_on, .is_prefix = true},
-    {.name = "-agentpath:", .apply = pass_on, .is_prefix = true},
-    {.name = "-verbose", .apply = pass_on},
-    {.name = "-verbose:", .apply = pass_on, .is_prefix = true},
-    {.name = "-verbosegc", .apply = pass_on, .text = "-verbose:gc"},
-    {.name = "-noclassgc", .apply = pass_on, .text = "-Xnoclassgc"},
-    {.name = "-debug", .apply = pass_on, .text = "-Xdebug"},
-    {.name = "-verify", .apply = pass_on, .text = "-Xverify:all"},
-    {.name = "-noverify", .apply = pass_on, .text = "-Xverify:none"},
-    {.name = "-server", .apply = ignore_option},          /* a JDK has no other JVM */
-    {.name = "-client", .apply = ignore_option},          /* java ignores it, too */
-    {.name = "--disable-@files", .apply = ignore_option}, /* argument files have been read by now */
+    {.name = "-Djava.class.path=", .effect = TAKE_CLASS_PATH, .is_prefix = true},
+    {.name = "-D", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-ea", .effect = PASS_ON},
+    {.name = "-ea:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-enableassertions", .effect = PASS_ON},
+    {.name = "-enableassertions:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-da", .effect = PASS_ON},
+    {.name = "-da:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-disableassertions", .effect = PASS_ON},
+    {.name = "-disableassertions:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-esa", .effect = PASS_ON},
+    {.name = "-enablesystemassertions", .effect = PASS_ON},
+    {.name = "-dsa", .effect = PASS_ON},
+    {.name = "-disablesystemassertions", .effect = PASS_ON},
+    {.name = "-javaagent:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-agentlib:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-agentpath:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-verbose", .effect = PASS_ON},
+    {.name = "-verbose:", .effect = PASS_ON, .is_prefix = true},
+    {.name = "-verbosegc", .effect = PASS_ON, .text = "-verbose:gc"},
+    {.name = "-noclassgc", .effect = PASS_ON, .text = "-Xnoclassgc"},
+    {.name = "-debug", .effect = PASS_ON, .text = "-Xdebug"},
+    {.name = "-verify", .effect = PASS_ON, .text = "-Xverify:all"},
+    {.name = "-noverify", .effect = PASS_ON, .text = "-Xverify:none"},
+    {.name = "-server", .effect = IGNORE},          /* a JDK has no other JVM */
+    {.name = "-client", .effect = IGNORE},          /* java ignores it, too */
+    {.name = "--disable-@files", .effect = IGNORE}, /* argument files have been read by now */
     {.name = "-splash:",
-     .apply = pass_over,
+     .effect = PASS_OVER,
      .text = "-splash: is passed over: a peer shows no splash screen",
      .is_prefix = true},
 
-    {.name = "-version", .apply = show_only, .is_for_line = true},
-    {.name = "--version", .apply = show_only, .is_for_line = true},
-    {.name = "-fullversion", .apply = show_only, .is_for_line = true},
-    {.name = "--full-version", .apply = show_only, .is_for_line = true},
-    {.name = "-X", .apply = show_only, .is_for_line = true},
-    {.name = "--help-extra", .apply = show_only, .is_for_line = true},
-    {.name = "--list-modules", .apply = show_only},
-    {.name = "--describe-module", .apply = show_only, .takes = "MODULE"},
-    {.name = "--validate-modules", .apply = show_only},
-    {.name = "--dry-run", .apply = load_only, .is_for_line = true},
-    {.name = "-showversion", .apply = show_first, .text = "-version"},
-    {.name = "--show-version", .apply = show_first, .text = "--version"},
-    {.name = "-?", .apply = ask_help, .is_for_line = true},
-    {.name = "-help", .apply = ask_help, .is_for_line = true},
+    {.name = "-version", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "--version", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "-fullversion", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "--full-version", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "-X", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "--help-extra", .effect = SHOW_ONLY, .is_for_line = true},
+    {.name = "--list-modules", .effect = SHOW_ONLY},
+    {.name = "--describe-module", .effect = SHOW_ONLY, .takes = "MODULE"},
+    {.name = "--validate-modules", .effect = SHOW_ONLY},
+    {.name = "--dry-run", .effect = LOAD_ONLY, .is_for_line = true},
+    {.name = "-showversion", .effect = SHOW_FIRST, .text = "-version"},
+    {.name = "--show-version", .effect = SHOW_FIRST, .text = "--version"},
+    {.name = "-?", .effect = ASK_HELP, .is_for_line = true},
+    {.name = "-help", .effect = ASK_HELP, .is_for_line = true},
     {.name = "--source",
-     .apply = refuse_option,
+     .effect = REFUSE,
      .text = "programs in source files are not run: compile them first",
      .is_prefix = true},
     {.name = "-XshowSettings",
-     .apply = refuse_option,
+     .effect = REFUSE,
      .text = "a peer does not show the JVM's settings: java -XshowSettings does",
      .is_prefix = true},
-    {.name = "-Xdiag", .apply = pass_on, .text = "-Dsun.java.launcher.diag=true"},
-    {.name = "-Xfuture", .apply = pass_on, .text = "-Xverify:all"},
-    {.name = "-X", .apply = pass_on, .is_prefix = true},
+    {.name = "-Xdiag", .effect = PASS_ON, .text = "-Dsun.java.launcher.diag=true"},
+    {.name = "-Xfuture", .effect = PASS_ON, .text = "-Xverify:all"},
+    {.name = "-X", .effect = PASS_ON, .is_prefix = true},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
-
-/* Options in jpeer's own table that java takes on its command line alone. */
-static const char *const other_line_options[] = {"-jar", "-h", "--help"};
 
 /* True where the row is the argument's; *value is then the value attached to it, or NULL. */
 static bool matches_row(const struct java_option *option, const char *argument, const char **value)
@@ -260,6 +149,65 @@ static const struct java_option *find_option(const char *argument, const char **
   return NULL;
 }
 
+static enum jp_status add_to_jvm(struct run_options *options, const char *text, struct jp_error *error)
+{
+  options->line_jvm_options++;
+  return option_read_list(NULL, text, &options->jvm_options, error);
+}
+
+static enum jp_status join_value(struct run_options *options, const char *name, const char *value,
+                                 struct jp_error *error)
+{
+  struct text joined = arena_printf(&options->arena, "%s=%s", name, value);
+  if (joined.data == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (strcmp(name, "--module-path") == 0)
+    options->module_path = joined.data + strlen("--module-path=");
+  return add_to_jvm(options, joined.data, error);
+}
+
+/* value: of an option that takes one. */
+static enum jp_status apply_option(const struct java_option *option, const char *argument, const char *value,
+                                   struct run_options *options, struct jp_error *error)
+{
+  switch (option->effect) {
+  case PASS_ON:
+    return add_to_jvm(options, option->text != NULL ? option->text : argument, error);
+  case JOIN_VALUE:
+    return join_value(options, option->text, value, error);
+  case TAKE_CLASS_PATH:
+    options->class_path = argument + strlen(option->name);
+    break;
+  case TAKE_MODULE:
+    if (*value == '\0' || *value == '/' || value[strlen(value) - 1] == '/')
+      return jp_fail(error, JP_INVALID, "%s takes %s, not \"%.200s\"", option->name, option->takes, value);
+    options->main_module = value;
+    break;
+  case SHOW_ONLY: /* the first of several */
+    if (options->show == NULL) {
+      options->show = option->name;
+      options->show_value = value;
+    }
+    break;
+  case SHOW_FIRST:
+    options->show_first = option->text;
+    break;
+  case LOAD_ONLY:
+    options->dry_run = true;
+    break;
+  case ASK_HELP:
+    options->help = true;
+    break;
+  case IGNORE:
+    break;
+  case PASS_OVER:
+    return option_read_list(NULL, option->text, &options->passed_over, error);
+  case REFUSE:
+    return jp_fail(error, JP_INVALID, "%s: %s", option->name, option->text);
+  }
+  return JP_OK;
+}
+
 enum jp_status java_option_read(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                 struct jp_error *error)
 {
@@ -275,7 +223,7 @@ enum jp_status java_option_read(void *values, char *const *args, size_t arg_coun
     value = args[1];
     *taken = 2;
   }
-  return option->apply(option, args[0], value, values, error);
+  return apply_option(option, args[0], value, values, error);
 }
 
 const char *java_option_name(size_t index)
@@ -292,8 +240,10 @@ bool java_option_takes_next(const char *argument)
 
 bool java_option_is_for_line(const char *argument)
 {
-  for (size_t i = 0; i < sizeof other_line_options / sizeof *other_line_options; i++) {
-    if (strcmp(argument, other_line_options[i]) == 0)
+  /* Those of jpeer's own table. */
+  static const char *const others[] = {"-jar", "-h", "--help"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (strcmp(argument, others[i]) == 0)
       return true;
   }
   const char *value;
