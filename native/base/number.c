@@ -1,16 +1,11 @@
 #include "base/number.h"
 
-static const char *scan_digits(const char *p, const char *end)
-{
-  while (p < end && number_is_digit(*p))
-    p++;
-  return p;
-}
-
-/* As scan_digits, but there must be at least one. */
+/* The place after at least one digit. */
 static const char *scan_some_digits(const char *p, const char *end, const char **stop)
 {
-  const char *behind = scan_digits(p, end);
+  const char *behind = p;
+  while (behind < end && number_is_digit(*behind))
+    behind++;
   if (behind > p)
     return behind;
   *stop = p;

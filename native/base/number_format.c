@@ -81,12 +81,6 @@ static bool is_power_of_two(double value)
   return frexp(value, &exponent) == 0.5;
 }
 
-static void drop_trailing_zeros(struct digits *digits)
-{
-  while (digits->count > 1 && digits->text[digits->count - 1] == '0')
-    digits->count--;
-}
-
 static void shortest_digits(double value, bool subnormal, const struct width *width, struct digits *digits)
 {
   /* A subnormal has fewer bits than `sure` speaks of. */
@@ -152,7 +146,8 @@ static size_t put_exponent(const struct digits *digits, char *out)
 
 static size_t put_digits(struct digits *digits, char *out)
 {
-  drop_trailing_zeros(digits);
+  while (digits->count > 1 && digits->text[digits->count - 1] == '0')
+    digits->count--;
   if (digits->point > -3 && digits->point <= 7)
     return put_without_exponent(digits, out);
   return put_exponent(digits, out);

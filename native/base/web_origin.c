@@ -25,15 +25,6 @@ static bool is_one_of(char c, const char *set)
   return c != '\0' && strchr(set, c) != NULL;
 }
 
-static void copy_in_lower_case(struct text t, char *out)
-{
-  memcpy(out, t.data, t.len);
-  for (size_t i = 0; i < t.len; i++) {
-    if (out[i] >= 'A' && out[i] <= 'Z')
-      out[i] = (char)(out[i] - 'A' + 'a');
-  }
-}
-
 /* RFC 3986, 3.1, in lower case. */
 static bool is_scheme(struct text t)
 {
@@ -75,12 +66,6 @@ static long read_port(struct text t)
   return t.len < 2 || t.data[1] == '0' ? -1 : port;
 }
 
-static bool is_default_port(struct text scheme, long port)
-{
-  return (port == 80 && text_equal(scheme, TEXT("http"))) ||
-         (port == 443 && text_equal(scheme, TEXT("https")));
-}
-
 /* Checks the host and the port, in lower case. *length becomes its length without a default port. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
@@ -99,7 +84,7 @@ static const char *check_place(struct text scheme, struct text place, size_t *le
   if (host == place.len)
     return NULL;
   long port = place.data[host] == ':' ? read_port(text_slice(place, host, place.len)) : -1;
-  if (is_default_port(scheme, port))
+  if ((port == 80 && text_equal(scheme, TEXT("http"))) || (port == 443 && text_equal(scheme, TEXT("https"))))
     *length = host;
   return port < 0 ? "has something other than a port behind its host" : NULL;
 }
@@ -111,7 +96,10 @@ const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_
     return "is empty";
   if (origin.len >= WEB_ORIGIN_SIZE)
     return "is too long";
-  copy_in_lower_case(origin, serialised);
+  for (size_t i = 0; i < origin.len; i++) {
+    char c = origin.data[i];
+    serialised[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  }
   struct text lower = {serialised, origin.len};
   const char *found = memmem(serialised, origin.len, separator.data, separator.len);
   struct text scheme = text_slice(lower, 0, found == NULL ? 0 : (size_t)(found - serialised));

@@ -304,18 +304,6 @@ static size_t simple_name_start(const struct class_file *file)
   return start;
 }
 
-static bool is_hidden(const struct class_file *file, size_t simple_name)
-{
-  return file->local || (file->access & ACCESS_SYNTHETIC) != 0 ||
-         text_equal(text_slice(file->name, simple_name, file->name.len), TEXT("package-info"));
-}
-
-/* A class that the application's loader finds, in place of one of the name in a part that it does not look into. */
-static bool is_preferred(const struct builder *builder, uint32_t known)
-{
-  return builder->part == 0 && ((const struct catalog_class *)builder->classes.items)[known].part != 0;
-}
-
 /* Where the class goes: *place in the classes, CATALOG_NONE: nowhere, because one of its name counts. */
 static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_t *place,
                                  struct jp_error *error)
@@ -324,8 +312,11 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   *place = CATALOG_NONE;
   if (slot == NULL)
     return no_memory(error);
-  if (*slot != CATALOG_NONE && !is_preferred(builder, *slot))
-    return JP_OK; /* the first on the class path wins */
+  /* The first on the class path wins, except that a class that the application's loader finds takes the place of one in a
+   * part that it does not look into. */
+  const struct catalog_class *classes = builder->classes.items;
+  if (*slot != CATALOG_NONE && (builder->part != 0 || classes[*slot].part == 0))
+    return JP_OK;
   if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
       builder->fields.count > RECORD_COUNT_MAX)
     return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
@@ -354,7 +345,8 @@ enum jp_status builder_add_parsed(struct builder *builder, const struct class_fi
     return status;
   size_t simple_name = simple_name_start(file);
   class.simple_name_at = (uint16_t)simple_name;
-  class.hidden = is_hidden(file, simple_name);
+  class.hidden = file->local || (file->access & ACCESS_SYNTHETIC) != 0 ||
+                 text_equal(text_slice(file->name, simple_name, file->name.len), TEXT("package-info"));
   status = intern_text(builder, file->source_file, &class.source_file, error);
   if (status == JP_OK)
     status = add_links(builder, file, &class, error);

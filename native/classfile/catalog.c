@@ -115,21 +115,17 @@ unsigned catalog_feature_version(const struct catalog_config *config)
   return version == 0 ? FEATURE_VERSION_UNKNOWN : version;
 }
 
-static enum jp_status read_all(struct catalog *catalog, struct builder *builder, struct jp_error *error)
-{
-  const struct scan_config config = {.catalog = {catalog->class_path, catalog->java_home, catalog->threads},
-                                     .threads = catalog->threads,
-                                     .is_stopped = &catalog->is_stopped};
-  enum jp_status status = scan_run(&config, builder, error);
-  return status == JP_OK ? builder_finish(builder, &catalog->tables, error) : status;
-}
-
 static enum jp_status load_tables(struct catalog *catalog, struct jp_error *error)
 {
   struct builder *builder = builder_create();
   if (builder == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
-  enum jp_status status = read_all(catalog, builder, error);
+  const struct scan_config config = {.catalog = {catalog->class_path, catalog->java_home, catalog->threads},
+                                     .threads = catalog->threads,
+                                     .is_stopped = &catalog->is_stopped};
+  enum jp_status status = scan_run(&config, builder, error);
+  if (status == JP_OK)
+    status = builder_finish(builder, &catalog->tables, error);
   if (status != JP_OK)
     builder_destroy(builder);
   else

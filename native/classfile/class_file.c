@@ -77,14 +77,6 @@ static uint32_t read_u4(struct cursor *cursor)
              : (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Makes a cursor over the next count bytes, which this one skips. */
-static struct cursor slice_cursor(struct cursor *cursor, size_t count)
-{
-  const uint8_t *bytes = take_bytes(cursor, count);
-  return bytes == NULL ? (struct cursor){cursor->end, cursor->end, true}
-                       : (struct cursor){bytes, bytes + count, false};
-}
-
 /* ---- text (JVMS 4.4.7) ---- */
 
 static bool is_ascii_without_nul(const uint8_t *bytes, size_t count)
@@ -290,11 +282,13 @@ static enum jp_status read_attributes(struct class_reader *reader, const struct 
   unsigned count = read_u2(&reader->cursor);
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned name = read_u2(&reader->cursor);
-    struct class_reader inner = *reader;
-    inner.cursor = slice_cursor(&reader->cursor, read_u4(&reader->cursor));
+    size_t length = read_u4(&reader->cursor);
+    const uint8_t *content = take_bytes(&reader->cursor, length);
     const struct attribute *known = find_attribute(table, size, reader, name);
-    if (known == NULL || reader->cursor.failed)
+    if (known == NULL || content == NULL)
       continue;
+    struct class_reader inner = *reader;
+    inner.cursor = (struct cursor){content, content + length, false};
     enum jp_status status = known->read(&inner, target);
     if (status == JP_OK)
       status = check_left(&inner, known->name.data, 0);

@@ -180,12 +180,6 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 
 /* ---- one class of the class path ---- */
 
-static bool is_same_file(const struct open_jar *open, const struct stat *facts)
-{
-  return open->size == facts->st_size && open->changed.tv_sec == facts->st_mtim.tv_sec &&
-         open->changed.tv_nsec == facts->st_mtim.tv_nsec;
-}
-
 /* A jar that has changed since is opened again; one that has gone has no classes. */
 static enum jp_status open_jar(struct class_source *source, size_t element, struct jar **jar,
                                struct jp_error *error)
@@ -205,7 +199,9 @@ static enum jp_status open_jar(struct class_source *source, size_t element, stru
     if (open->jar == NULL || (chosen->jar != NULL && open->used < chosen->used))
       chosen = open;
   }
-  if (chosen->jar == NULL || chosen->element != element || !is_same_file(chosen, &facts)) {
+  bool is_same_file = chosen->size == facts.st_size && chosen->changed.tv_sec == facts.st_mtim.tv_sec &&
+                      chosen->changed.tv_nsec == facts.st_mtim.tv_nsec;
+  if (chosen->jar == NULL || chosen->element != element || !is_same_file) {
     jar_close(chosen->jar);
     *chosen = (struct open_jar){.element = element, .changed = facts.st_mtim, .size = facts.st_size};
     enum jp_status status = jar_open(source->warnings, path, source->feature_version, &chosen->jar, error);
@@ -215,15 +211,6 @@ static enum jp_status open_jar(struct class_source *source, size_t element, stru
   chosen->used = ++source->uses;
   *jar = chosen->jar;
   return JP_OK;
-}
-
-static enum jp_status read_folder_file(struct class_source *source, const char *folder, struct text path,
-                                       struct jp_error *error)
-{
-  char name[NAME_MAX_BYTES + sizeof ".class"];
-  snprintf(name, sizeof name, "%.*s.class", TEXT_ARGS(path));
-  return folder_read_class(folder, name, &source->bytes.data, &source->bytes.size, &source->bytes.capacity,
-                           error);
 }
 
 static bool is_the_class(const uint8_t *bytes, size_t size, struct text name, struct arena *arena,
@@ -288,7 +275,10 @@ static enum jp_status read_from_class_path(struct class_source *source, struct t
     if (is_in_jar) {
       status = read_jar_class(source, &classes[next++], name, arena, file, error);
     } else if (order[i].is_folder) {
-      status = read_folder_file(source, order[i].path, path, error);
+      char file_name[NAME_MAX_BYTES + sizeof ".class"];
+      snprintf(file_name, sizeof file_name, "%.*s.class", TEXT_ARGS(path));
+      status = folder_read_class(order[i].path, file_name, &source->bytes.data, &source->bytes.size,
+                                 &source->bytes.capacity, error);
       if (status == JP_OK)
         (void)is_the_class(source->bytes.data, source->bytes.size, name, arena, file, &status, error);
     }

@@ -260,14 +260,6 @@ static enum jp_status read_class(struct reading *reading, struct wanted wanted)
   return status;
 }
 
-static enum jp_status read_classes(struct reading *reading)
-{
-  enum jp_status status = JP_OK;
-  for (size_t i = 0; status == JP_OK && i < reading->wanted.count; i++)
-    status = read_class(reading, ((const struct wanted *)reading->wanted.items)[i]);
-  return status;
-}
-
 static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text *names, size_t count,
                                    enum catalog_extent extent, struct catalog_excerpt *excerpt,
                                    struct jp_error *error)
@@ -284,8 +276,8 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
     pthread_mutex_lock(&excerpts->reading);
     status = make_source(excerpts, error);
     reading.source = excerpts->source;
-    if (status == JP_OK)
-      status = read_classes(&reading);
+    for (size_t i = 0; status == JP_OK && i < reading.wanted.count; i++)
+      status = read_class(&reading, ((const struct wanted *)reading.wanted.items)[i]);
     pthread_mutex_unlock(&excerpts->reading);
   }
   if (status == JP_OK)

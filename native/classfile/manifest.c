@@ -46,13 +46,6 @@ static bool split_attribute(struct text line, struct text *name, struct text *va
   return true;
 }
 
-static struct text trim_end(struct text t)
-{
-  while (t.len > 0 && t.data[t.len - 1] == ' ')
-    t.len--;
-  return t;
-}
-
 bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *manifest)
 {
   *manifest = (struct manifest){false, TEXT("")};
@@ -68,10 +61,13 @@ bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *man
       continue;
     if (!join_value(value, &bytes, arena, &value))
       return false;
-    if (is_class_path)
+    if (is_class_path) {
       manifest->class_path = value;
-    else
-      manifest->multi_release = text_equal_ignore_case(trim_end(value), TEXT("true"));
+      continue;
+    }
+    while (value.len > 0 && value.data[value.len - 1] == ' ')
+      value.len--;
+    manifest->multi_release = text_equal_ignore_case(value, TEXT("true"));
   }
   return true;
 }

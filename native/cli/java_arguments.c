@@ -40,15 +40,6 @@ static enum jp_status append_word(struct expansion *expansion, char *word, struc
 
 /* ---- limits of the variable ---- */
 
-/* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same
- * variable. */
-static bool is_peer_option(const char *word)
-{
-  return strncmp(word, "-cp", strlen("-cp")) != 0 && strncmp(word, "-classpath", strlen("-classpath")) != 0 &&
-         strncmp(word, "--class-path", strlen("--class-path")) != 0 &&
-         options_have(run_option_rows, run_option_count, word);
-}
-
 static enum jp_status check_for_variable(const struct expansion *expansion, const char *word,
                                          struct jp_error *error)
 {
@@ -57,7 +48,11 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
   if (word[0] == '-' && java_option_is_for_line(word))
     return jp_fail(error, JP_INVALID, "%s cannot have %.200s: java takes it on its command line alone",
                    variable_name, word);
-  if (word[0] == '-' && is_peer_option(word))
+  /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
+  bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
+                       strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
+                       strncmp(word, "--class-path", strlen("--class-path")) == 0;
+  if (word[0] == '-' && !is_class_path && options_have(run_option_rows, run_option_count, word))
     return jp_fail(error, JP_INVALID,
                    "%s cannot have %.200s: the peer's own options have variables of their own", variable_name,
                    word);

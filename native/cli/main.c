@@ -36,15 +36,6 @@ static void print_help(FILE *out)
         out);
 }
 
-static const struct subcommand *find_subcommand(const char *name)
-{
-  for (size_t i = 0; i < SUBCOMMANDS; i++) {
-    if (strcmp(subcommands[i].name, name) == 0)
-      return &subcommands[i];
-  }
-  return NULL;
-}
-
 static int fail_unknown(const char *name)
 {
   struct near_name search;
@@ -63,14 +54,15 @@ static int fail_unknown(const char *name)
 
 static int run_subcommand(const char *name, char *const *args, size_t arg_count)
 {
-  const struct subcommand *subcommand = find_subcommand(name);
-  if (subcommand == NULL)
-    return fail_unknown(name);
-  if (subcommand->run == NULL) {
-    fprintf(stderr, "jpeer: %s is not available in this version\n", subcommand->name);
+  for (size_t i = 0; i < SUBCOMMANDS; i++) {
+    if (strcmp(subcommands[i].name, name) != 0)
+      continue;
+    if (subcommands[i].run != NULL)
+      return subcommands[i].run(args, arg_count);
+    fprintf(stderr, "jpeer: %s is not available in this version\n", name);
     return EXIT_USAGE;
   }
-  return subcommand->run(args, arg_count);
+  return fail_unknown(name);
 }
 
 static int show_help(char *const *args, size_t arg_count)

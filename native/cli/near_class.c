@@ -91,15 +91,6 @@ static struct text find_nearest(const struct catalog_tables *tables, struct text
   return TEXT_ABSENT;
 }
 
-static void add_suggestion(struct jp_error *error, struct text name)
-{
-  size_t length = strlen(error->text);
-  /* Half a name would not help. */
-  int wanted = snprintf(NULL, 0, ": did you mean %.*s?", TEXT_ARGS(name));
-  if (wanted > 0 && length + (size_t)wanted < sizeof error->text)
-    snprintf(error->text + length, sizeof error->text - length, ": did you mean %.*s?", TEXT_ARGS(name));
-}
-
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error)
 {
   /* The JDK's classes are left out: nobody means one of them, and reading them takes long. */
@@ -110,8 +101,11 @@ void near_class_suggest(const char *class_path, const char *name, struct jp_erro
   if (wanted != NULL && catalog_create(&config, &catalog, NULL) == JP_OK &&
       catalog_load(catalog, &tables, NULL) == JP_OK) {
     struct text found = find_nearest(tables, text_of(wanted));
-    if (found.data != NULL)
-      add_suggestion(error, found);
+    size_t length = strlen(error->text);
+    /* Half a name would not help. */
+    int wanted = snprintf(NULL, 0, ": did you mean %.*s?", TEXT_ARGS(found));
+    if (found.data != NULL && wanted > 0 && length + (size_t)wanted < sizeof error->text)
+      snprintf(error->text + length, sizeof error->text - length, ": did you mean %.*s?", TEXT_ARGS(found));
   }
   catalog_destroy(catalog);
   free(wanted);

@@ -205,17 +205,11 @@ static const struct option *find_option(const struct option_input *input, const 
   return NULL;
 }
 
-/* The option's name, without a '=' and the value behind it. */
-static struct text name_of(const char *argument)
-{
-  return (struct text){argument, strcspn(argument, "=")};
-}
-
 static enum jp_status fail_unknown(const struct option_input *input, const char *argument,
                                    struct jp_error *error)
 {
   struct near_name search;
-  near_name_init(&search, name_of(argument));
+  near_name_init(&search, (struct text){argument, strcspn(argument, "=")});
   for (size_t row = 0; row < input->option_count; row++) {
     const struct option *option = &input->options[row];
     for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++)

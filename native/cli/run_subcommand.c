@@ -113,21 +113,17 @@ static enum jp_status create_catalog(struct run *run, struct jp_error *error)
   return status;
 }
 
-/* A ref that a client has kept from another life of the peer then names no object, by all odds. */
-static uint32_t last_first_ref(const struct run_options *options)
-{
-  enum { RANDOM_REF_MAX = (1 << 30) - 1 };
-  if (options->first_ref > 0)
-    return (uint32_t)options->first_ref;
-  return options->compat_pal ? 1 : RANDOM_REF_MAX;
-}
-
 static enum jp_status create_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
+  enum { RANDOM_REF_MAX = (1 << 30) - 1 };
   enum jp_status status = create_catalog(run, error);
   if (status != JP_OK)
     return status;
+  /* At random, a ref that a client has kept from another life of the peer names no object, by all odds. */
+  uint32_t first_ref_max = options->compat_pal ? 1 : RANDOM_REF_MAX;
+  if (options->first_ref > 0)
+    first_ref_max = (uint32_t)options->first_ref;
   struct rpc_peer_config config = {
       .uuid = run->uuid,
       .name = options->name,
@@ -138,7 +134,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .max_batch = options->batch_max,
                  .values_max = options->values_max,
                  .first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1,
-                 .first_ref_max = last_first_ref(options),
+                 .first_ref_max = first_ref_max,
                  .session_max_objects = options->session_max_objects,
                  .sessions_max = options->sessions_max,
                  .sessions_per_address = options->sessions_per_address,
