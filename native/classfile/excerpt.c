@@ -1,6 +1,7 @@
 #include "classfile/excerpt.h"
 
 #include "base/buffer.h"
+#include "base/hash_index.h"
 #include "classfile/builder.h"
 #include "classfile/table.h"
 
@@ -128,14 +129,12 @@ struct reading {
   struct class_source *source;
   struct builder *builder;
   enum catalog_extent extent;
-  struct table wanted; /* struct wanted */
-  uint32_t *slots;     /* hash table: index in wanted plus one; 0: free */
-  struct arena arena;  /* the names */
+  struct table wanted;       /* struct wanted */
+  struct hash_index indexes; /* in wanted, by the hash of the name; of those that are read again the first */
+  struct arena arena;        /* the names */
   struct arena file_arena;
   struct jp_error *error;
 };
-
-enum { SLOTS = 4 * CLASSES_IN_ONE_MAX };
 
 static enum jp_status no_memory(struct jp_error *error)
 {
@@ -157,9 +156,10 @@ static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
 /* A class that was wanted as a type alone before, and perhaps is read, is read again for more. */
 static enum jp_status want(struct reading *reading, struct wanted wanted)
 {
-  size_t slot = (size_t)text_hash(wanted.name) % SLOTS;
-  for (; reading->slots[slot] != 0; slot = (slot + 1) % SLOTS) {
-    struct wanted *known = (struct wanted *)reading->wanted.items + reading->slots[slot] - 1;
+  uint32_t hash = (uint32_t)text_hash(wanted.name);
+  size_t cursor = SIZE_MAX;
+  for (uint32_t index; (index = hash_index_next(&reading->indexes, hash, &cursor)) != HASH_INDEX_NONE;) {
+    struct wanted *known = (struct wanted *)reading->wanted.items + index;
     if (!text_equal(known->name, wanted.name))
       continue;
     if (!known->is_type || wanted.is_type)
@@ -171,7 +171,9 @@ static enum jp_status want(struct reading *reading, struct wanted wanted)
   if (wanted.name.data == NULL)
     return no_memory(reading->error);
   enum jp_status status = add_wanted(reading, wanted);
-  reading->slots[slot] = (uint32_t)reading->wanted.count;
+  if (status == JP_OK &&
+      hash_index_add(&reading->indexes, hash, (uint32_t)reading->wanted.count - 1) != JP_OK)
+    status = no_memory(reading->error);
   return status;
 }
 
@@ -268,8 +270,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
   table_init(&reading.wanted, sizeof(struct wanted));
   arena_init(&reading.arena);
   arena_init(&reading.file_arena);
-  reading.slots = calloc(SLOTS, sizeof *reading.slots);
-  enum jp_status status = reading.slots == NULL ? no_memory(error) : JP_OK;
+  enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < count; i++)
     status = want(&reading, (struct wanted){names[i], true, false});
   if (status == JP_OK) {
@@ -282,7 +283,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
   }
   if (status == JP_OK)
     status = builder_finish(excerpt->builder, &excerpt->tables, error);
-  free(reading.slots);
+  hash_index_fini(&reading.indexes);
   table_fini(&reading.wanted);
   arena_fini(&reading.arena);
   arena_fini(&reading.file_arena);

@@ -1,22 +1,15 @@
 #include "classfile/string_pool.h"
 
+#include "base/hash_index.h"
 #include "classfile/table.h"
 
 #include <stdlib.h>
 
-struct slot {
-  uint32_t hash;
-  uint32_t id_plus_one; /* 0: free */
-};
-
 struct string_pool {
-  struct table bytes;   /* char */
-  struct table offsets; /* uint32_t: where text i starts; one more at the end */
-  struct slot *slots;
-  size_t slot_count; /* a power of two */
+  struct table bytes;    /* char */
+  struct table offsets;  /* uint32_t: where text i starts; one more at the end */
+  struct hash_index ids; /* by hash_of */
 };
-
-enum { FIRST_SLOTS = 1024 };
 
 struct string_pool *string_pool_create(void)
 {
@@ -25,13 +18,11 @@ struct string_pool *string_pool_create(void)
     return NULL;
   table_init(&pool->bytes, 1);
   table_init(&pool->offsets, sizeof(uint32_t));
-  pool->slot_count = FIRST_SLOTS;
-  pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
   uint32_t *start = table_add(&pool->offsets, 1);
   uint32_t empty;
   if (start != NULL)
     *start = 0;
-  if (pool->slots == NULL || start == NULL || string_pool_intern(pool, TEXT(""), &empty) != JP_OK) {
+  if (start == NULL || string_pool_intern(pool, TEXT(""), &empty) != JP_OK) {
     string_pool_destroy(pool);
     return NULL;
   }
@@ -44,39 +35,8 @@ void string_pool_destroy(struct string_pool *pool)
     return;
   table_fini(&pool->bytes);
   table_fini(&pool->offsets);
-  free(pool->slots);
+  hash_index_fini(&pool->ids);
   free(pool);
-}
-
-static bool grow_slots(struct string_pool *pool)
-{
-  size_t count = pool->slot_count * 2;
-  struct slot *slots = calloc(count, sizeof *slots);
-  if (slots == NULL)
-    return false;
-  for (size_t i = 0; i < pool->slot_count; i++) {
-    if (pool->slots[i].id_plus_one == 0)
-      continue;
-    size_t at = pool->slots[i].hash & (count - 1);
-    while (slots[at].id_plus_one != 0)
-      at = (at + 1) & (count - 1);
-    slots[at] = pool->slots[i];
-  }
-  free(pool->slots);
-  pool->slots = slots;
-  pool->slot_count = count;
-  return true;
-}
-
-static struct slot *find_slot(struct string_pool *pool, struct text t, uint32_t hash)
-{
-  size_t at = hash & (pool->slot_count - 1);
-  for (;; at = (at + 1) & (pool->slot_count - 1)) {
-    struct slot *slot = &pool->slots[at];
-    if (slot->id_plus_one == 0 ||
-        (slot->hash == hash && text_equal(string_pool_text(pool, slot->id_plus_one - 1), t)))
-      return slot;
-  }
 }
 
 static uint32_t hash_of(struct text t)
@@ -86,16 +46,16 @@ static uint32_t hash_of(struct text t)
 
 void string_pool_expect(const struct string_pool *pool, struct text t)
 {
-  __builtin_prefetch(&pool->slots[hash_of(t) & (pool->slot_count - 1)]);
+  hash_index_expect(&pool->ids, hash_of(t));
 }
 
 enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint32_t *id)
 {
   uint32_t hash = hash_of(t);
-  struct slot *slot = find_slot(pool, t, hash);
-  if (slot->id_plus_one != 0) {
-    *id = slot->id_plus_one - 1;
-    return JP_OK;
+  size_t cursor = SIZE_MAX;
+  while ((*id = hash_index_next(&pool->ids, hash, &cursor)) != HASH_INDEX_NONE) {
+    if (text_equal(string_pool_text(pool, *id), t))
+      return JP_OK;
   }
   size_t count = string_pool_count(pool);
   if (t.len > UINT32_MAX - pool->bytes.count || count >= UINT32_MAX - 1)
@@ -107,16 +67,13 @@ enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint3
   if (t.len > 0)
     memcpy(bytes, t.data, t.len);
   *end = (uint32_t)pool->bytes.count;
-  *slot = (struct slot){hash, (uint32_t)count + 1};
   *id = (uint32_t)count;
-  return (count + 1) * 2 > pool->slot_count && !grow_slots(pool) ? JP_NO_MEMORY : JP_OK;
+  return hash_index_add(&pool->ids, hash, *id);
 }
 
 void string_pool_seal(struct string_pool *pool)
 {
-  free(pool->slots);
-  pool->slots = NULL;
-  pool->slot_count = 0;
+  hash_index_fini(&pool->ids);
   table_shrink(&pool->bytes);
   table_shrink(&pool->offsets);
 }

@@ -1,0 +1,61 @@
+#ifndef JPEER_BASE_HASH_INDEX_H
+#define JPEER_BASE_HASH_INDEX_H
+/*
+ * A hash table from 32-bit hashes to 32-bit numbers, of whatever the owner keeps in an array; a hash may have several. The
+ * owner compares what the numbers stand for. One owner, which locks it where others use it, too. One that is all zero is
+ * empty, and needs no memory.
+ */
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_index_entry {
+  uint32_t hash;
+  uint32_t number_plus_one; /* 0: the place is free */
+};
+
+struct hash_index {
+  struct hash_index_entry *entries;
+  size_t capacity; /* 0 or a power of two */
+  size_t count;
+};
+
+enum { HASH_INDEX_NONE = UINT32_MAX };
+
+void hash_index_fini(struct hash_index *index);
+
+/* JP_NO_MEMORY leaves the index as it was. */
+enum jp_status hash_index_add(struct hash_index *index, uint32_t hash, uint32_t number) JP_MUST_CHECK;
+/* Removes the pair, which must be there. */
+void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t number);
+
+static inline size_t hash_index_home(const struct hash_index *index, uint32_t hash)
+{
+  /* What is hashed may be consecutive numbers, or have few bits: a multiplication spreads both (Knuth's golden ratio), and
+   * the high bits are the good ones. */
+  return (size_t)(((uint64_t)hash * 0x9E3779B97F4A7C15u) >> 32) & (index->capacity - 1);
+}
+
+/* Walks the numbers of a hash: *cursor starts as SIZE_MAX; returns HASH_INDEX_NONE at the end. The index must not change
+ * between the steps. */
+static inline uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *cursor)
+{
+  if (index->count == 0)
+    return HASH_INDEX_NONE;
+  size_t mask = index->capacity - 1;
+  size_t at = *cursor == SIZE_MAX ? hash_index_home(index, hash) : (*cursor + 1) & mask;
+  for (; index->entries[at].number_plus_one != 0; at = (at + 1) & mask) {
+    if (index->entries[at].hash == hash) {
+      *cursor = at;
+      return index->entries[at].number_plus_one - 1;
+    }
+  }
+  *cursor = at == 0 ? mask : at - 1;
+  return HASH_INDEX_NONE;
+}
+
+/* Prefetches the place of a hash that is soon looked for or added. */
+void hash_index_expect(const struct hash_index *index, uint32_t hash);
+
+#endif
