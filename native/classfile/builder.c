@@ -1,10 +1,10 @@
 #include "classfile/builder.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/log.h"
 #include "classfile/class_file.h"
 #include "classfile/string_pool.h"
-#include "classfile/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +14,21 @@ static const uint64_t total_bytes_max = (uint64_t)4 << 30;
 
 struct builder {
   struct string_pool *strings;
-  struct table classes;       /* struct catalog_class */
-  struct table methods;       /* struct catalog_method */
-  struct table fields;        /* struct catalog_field */
-  struct table parameters;    /* struct catalog_parameter */
-  struct table links;         /* struct catalog_link */
-  struct table subclasses;    /* uint32_t */
-  struct table class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
+  struct array classes;       /* struct catalog_class */
+  struct array methods;       /* struct catalog_method */
+  struct array fields;        /* struct catalog_field */
+  struct array parameters;    /* struct catalog_parameter */
+  struct array links;         /* struct catalog_link */
+  struct array subclasses;    /* uint32_t */
+  struct array class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
   struct arena arena;         /* for the class that is being added */
-  struct table parts;         /* struct catalog_part */
+  struct array parts;         /* struct catalog_part */
   uint16_t part_count;        /* beside the one that stands for none */
   uint16_t part;              /* the one that is entered */
   uint64_t bytes;
   unsigned warnings;
   bool keeps_warnings;
-  struct table kept_warnings; /* struct text, in an arena of their own */
+  struct array kept_warnings; /* struct text, in an arena of their own */
   struct arena warning_arena;
   const atomic_bool *is_stopped; /* NULL: it is never stopped */
 };
@@ -38,15 +38,15 @@ struct builder *builder_create(void)
   struct builder *builder = calloc(1, sizeof *builder);
   if (builder == NULL)
     return NULL;
-  table_init(&builder->classes, sizeof(struct catalog_class));
-  table_init(&builder->methods, sizeof(struct catalog_method));
-  table_init(&builder->fields, sizeof(struct catalog_field));
-  table_init(&builder->parameters, sizeof(struct catalog_parameter));
-  table_init(&builder->links, sizeof(struct catalog_link));
-  table_init(&builder->subclasses, sizeof(uint32_t));
-  table_init(&builder->class_of_name, sizeof(uint32_t));
-  table_init(&builder->parts, sizeof(struct catalog_part));
-  table_init(&builder->kept_warnings, sizeof(struct text));
+  array_init(&builder->classes, sizeof(struct catalog_class));
+  array_init(&builder->methods, sizeof(struct catalog_method));
+  array_init(&builder->fields, sizeof(struct catalog_field));
+  array_init(&builder->parameters, sizeof(struct catalog_parameter));
+  array_init(&builder->links, sizeof(struct catalog_link));
+  array_init(&builder->subclasses, sizeof(uint32_t));
+  array_init(&builder->class_of_name, sizeof(uint32_t));
+  array_init(&builder->parts, sizeof(struct catalog_part));
+  array_init(&builder->kept_warnings, sizeof(struct text));
   arena_init(&builder->arena);
   arena_init_small(&builder->warning_arena);
   builder->strings = string_pool_create();
@@ -72,15 +72,15 @@ void builder_destroy(struct builder *builder)
   if (builder == NULL)
     return;
   string_pool_destroy(builder->strings);
-  table_fini(&builder->classes);
-  table_fini(&builder->methods);
-  table_fini(&builder->fields);
-  table_fini(&builder->parameters);
-  table_fini(&builder->links);
-  table_fini(&builder->subclasses);
-  table_fini(&builder->class_of_name);
-  table_fini(&builder->parts);
-  table_fini(&builder->kept_warnings);
+  array_fini(&builder->classes);
+  array_fini(&builder->methods);
+  array_fini(&builder->fields);
+  array_fini(&builder->parameters);
+  array_fini(&builder->links);
+  array_fini(&builder->subclasses);
+  array_fini(&builder->class_of_name);
+  array_fini(&builder->parts);
+  array_fini(&builder->kept_warnings);
   arena_fini(&builder->arena);
   arena_fini(&builder->warning_arena);
   free(builder);
@@ -90,7 +90,7 @@ void builder_destroy(struct builder *builder)
 static void warn_of_text(struct builder *builder, struct text warning)
 {
   if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
-    struct text *kept = table_add(&builder->kept_warnings, 1);
+    struct text *kept = array_add(&builder->kept_warnings, 1);
     if (kept != NULL)
       *kept = arena_text(&builder->warning_arena, warning);
   } else if (builder->warnings < WARNINGS_MAX) {
@@ -154,10 +154,10 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
 /* The entry of a name in class_of_name, which grows with the strings. */
 static uint32_t *class_slot(struct builder *builder, uint32_t name)
 {
-  struct table *table = &builder->class_of_name;
+  struct array *table = &builder->class_of_name;
   if (name >= table->count) {
     size_t more = string_pool_count(builder->strings) - table->count;
-    uint32_t *added = table_add(table, more);
+    uint32_t *added = array_add(table, more);
     if (added == NULL)
       return NULL;
     for (size_t i = 0; i < more; i++)
@@ -178,7 +178,7 @@ static enum jp_status add_parameters(struct builder *builder, const struct class
   if (builder->parameters.count > RECORD_COUNT_MAX)
     return jp_fail(error, JP_LIMIT, "more parameters than a catalog takes");
   *first = (uint32_t)builder->parameters.count;
-  struct catalog_parameter *added = table_add(&builder->parameters, method->parameter_count);
+  struct catalog_parameter *added = array_add(&builder->parameters, method->parameter_count);
   if (added == NULL)
     return no_memory(error);
   for (unsigned i = 0; i < method->parameter_count; i++) {
@@ -208,7 +208,7 @@ static enum jp_status add_method(struct builder *builder, const struct class_mem
     status = add_parameters(builder, member, &method.first_parameter, error);
   if (status != JP_OK)
     return status;
-  struct catalog_method *added = table_add(&builder->methods, 1);
+  struct catalog_method *added = array_add(&builder->methods, 1);
   if (added == NULL)
     return no_memory(error);
   *added = method;
@@ -226,7 +226,7 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
     status = intern_text(builder, member->signature, &field.signature, error);
   if (status != JP_OK)
     return status;
-  struct catalog_field *added = table_add(&builder->fields, 1);
+  struct catalog_field *added = array_add(&builder->fields, 1);
   if (added == NULL)
     return no_memory(error);
   *added = field;
@@ -282,7 +282,7 @@ static enum jp_status add_links(struct builder *builder, const struct class_file
       intern_text(builder, is_interface ? TEXT("") : file->superclass, &class->superclass.name, error);
   class->first_interface = (uint32_t)builder->links.count;
   class->interface_count = (uint16_t)file->interface_count;
-  struct catalog_link *links = table_add(&builder->links, file->interface_count);
+  struct catalog_link *links = array_add(&builder->links, file->interface_count);
   if (links == NULL)
     return no_memory(error);
   for (size_t i = 0; status == JP_OK && i < file->interface_count; i++) {
@@ -322,7 +322,7 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
     return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
   if (*slot == CATALOG_NONE) {
     *slot = (uint32_t)builder->classes.count;
-    if (table_add(&builder->classes, 1) == NULL)
+    if (array_add(&builder->classes, 1) == NULL)
       return no_memory(error);
   }
   *place = *slot;
@@ -425,7 +425,7 @@ static enum jp_status merge_methods(struct merging *merging, const struct catalo
       (const struct catalog_method *)merging->part->methods.items + from->first_method;
   const struct catalog_parameter *parameters = merging->part->parameters.items;
   class->first_method = (uint32_t)into->methods.count;
-  struct catalog_method *added = table_add(&into->methods, from->method_count);
+  struct catalog_method *added = array_add(&into->methods, from->method_count);
   if (added == NULL)
     return no_memory(merging->error);
   for (size_t i = 0; i < from->method_count; i++) {
@@ -438,7 +438,7 @@ static enum jp_status merge_methods(struct merging *merging, const struct catalo
     if (into->parameters.count > RECORD_COUNT_MAX)
       return jp_fail(merging->error, JP_LIMIT, "more parameters than a catalog takes");
     added[i].first_parameter = (uint32_t)into->parameters.count;
-    struct catalog_parameter *named = table_add(&into->parameters, methods[i].parameter_count);
+    struct catalog_parameter *named = array_add(&into->parameters, methods[i].parameter_count);
     if (named == NULL)
       return no_memory(merging->error);
     for (unsigned at = 0; at < methods[i].parameter_count; at++) {
@@ -458,8 +458,8 @@ static enum jp_status merge_members(struct merging *merging, const struct catalo
   const struct catalog_field *fields = (const struct catalog_field *)part->fields.items + from->first_field;
   class->first_interface = (uint32_t)into->links.count;
   class->first_field = (uint32_t)into->fields.count;
-  struct catalog_link *added_links = table_add(&into->links, from->interface_count);
-  struct catalog_field *added_fields = table_add(&into->fields, from->field_count);
+  struct catalog_link *added_links = array_add(&into->links, from->interface_count);
+  struct catalog_field *added_fields = array_add(&into->fields, from->field_count);
   if (added_links == NULL || added_fields == NULL)
     return no_memory(merging->error);
   for (size_t i = 0; i < from->interface_count; i++)
@@ -527,7 +527,7 @@ static int compare_classes(const void *left, const void *right, void *context)
 
 static void resolve_link(const struct builder *builder, struct catalog_link *link)
 {
-  const struct table *known = &builder->class_of_name;
+  const struct array *known = &builder->class_of_name;
   link->class_index = link->name != 0 && link->name < known->count
                           ? ((const uint32_t *)known->items)[link->name]
                           : CATALOG_NONE;
@@ -561,7 +561,7 @@ static bool list_subclasses(struct builder *builder)
       total++;
     }
   }
-  uint32_t *subclasses = table_add(&builder->subclasses, total);
+  uint32_t *subclasses = array_add(&builder->subclasses, total);
   if (subclasses == NULL)
     return false;
   uint32_t next = 0;
@@ -582,7 +582,7 @@ static bool list_subclasses(struct builder *builder)
 static bool fill_parts(struct builder *builder)
 {
   size_t count = (size_t)builder->part_count + 1;
-  struct catalog_part *parts = table_add(&builder->parts, count);
+  struct catalog_part *parts = array_add(&builder->parts, count);
   const struct catalog_class *classes = builder->classes.items;
   if (parts == NULL)
     return false;
@@ -603,13 +603,13 @@ enum jp_status builder_finish(struct builder *builder, struct catalog_tables *ta
   if (!list_subclasses(builder) || !fill_parts(builder))
     return no_memory(error);
   arena_fini(&builder->arena);
-  table_fini(&builder->class_of_name);
+  array_fini(&builder->class_of_name);
   string_pool_seal(builder->strings);
-  table_shrink(&builder->classes);
-  table_shrink(&builder->methods);
-  table_shrink(&builder->fields);
-  table_shrink(&builder->parameters);
-  table_shrink(&builder->links);
+  array_shrink(&builder->classes);
+  array_shrink(&builder->methods);
+  array_shrink(&builder->fields);
+  array_shrink(&builder->parameters);
+  array_shrink(&builder->links);
   *tables = (struct catalog_tables){
       .classes = builder->classes.items,
       .class_count = builder->classes.count,

@@ -1,5 +1,6 @@
 #include "classfile/catalog.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "classfile/builder.h"
@@ -7,7 +8,6 @@
 #include "classfile/jimage.h"
 #include "classfile/scan.h"
 #include "classfile/string_pool.h"
-#include "classfile/table.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct entry {
  * thread while names are added, then any number. */
 struct class_names {
   atomic_uint users;
-  struct table entries;
+  struct array entries;
   struct buffer bytes; /* one name after the other */
   bool is_short;       /* of memory */
 };
@@ -59,7 +59,7 @@ static void release_names(struct class_names *names)
 {
   if (names == NULL || atomic_fetch_sub(&names->users, 1) != 1)
     return;
-  table_fini(&names->entries);
+  array_fini(&names->entries);
   buffer_fini(&names->bytes);
   free(names);
 }
@@ -205,7 +205,7 @@ static void add_name(void *context, struct text name)
   if (name.len == 0 || name.len > UINT16_MAX || names->is_short)
     return;
   size_t at = names->bytes.len;
-  struct entry *entry = at > UINT32_MAX ? NULL : table_add(&names->entries, 1);
+  struct entry *entry = at > UINT32_MAX ? NULL : array_add(&names->entries, 1);
   buffer_append_text(&names->bytes, name);
   names->is_short = entry == NULL || names->bytes.failed;
   if (!names->is_short)
@@ -252,7 +252,7 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   atomic_init(&made->users, 1);
-  table_init(&made->entries, sizeof(struct entry));
+  array_init(&made->entries, sizeof(struct entry));
   buffer_init(&made->bytes);
   enum jp_status status = catalog_each_name(catalog, add_name, made, error);
   if (status == JP_OK && made->is_short)

@@ -146,7 +146,7 @@ static enum jp_status no_memory(struct jp_error *error)
 static bool insert_after(struct elements *elements, size_t *index, const char *path, unsigned depth)
 {
   size_t added = elements->all.count;
-  struct element *element = path == NULL ? NULL : table_add(&elements->all, 1);
+  struct element *element = path == NULL ? NULL : array_add(&elements->all, 1);
   if (element == NULL)
     return false;
   struct element *all = elements->all.items;
@@ -161,8 +161,8 @@ enum jp_status elements_init(struct elements *elements, const char *class_path, 
 {
   struct buffer expanded;
   *elements = (struct elements){.first = ELEMENTS_END};
-  table_init(&elements->all, sizeof(struct element));
-  table_init(&elements->seen, sizeof(struct file_id));
+  array_init(&elements->all, sizeof(struct element));
+  array_init(&elements->seen, sizeof(struct file_id));
   arena_init(&elements->arena);
   buffer_init(&expanded);
   class_path_expand(text_of(class_path), &expanded);
@@ -177,8 +177,8 @@ enum jp_status elements_init(struct elements *elements, const char *class_path, 
 
 void elements_fini(struct elements *elements)
 {
-  table_fini(&elements->all);
-  table_fini(&elements->seen);
+  array_fini(&elements->all);
+  array_fini(&elements->seen);
   arena_fini(&elements->arena);
 }
 
@@ -196,7 +196,7 @@ enum jp_status elements_look_at(struct elements *elements, size_t index, enum el
   }
   if (elements->seen.count == ELEMENTS_MAX)
     return jp_fail(error, JP_LIMIT, "more than %d elements on the class path", ELEMENTS_MAX);
-  struct file_id *added = table_add(&elements->seen, 1);
+  struct file_id *added = array_add(&elements->seen, 1);
   if (added == NULL)
     return no_memory(error);
   *added = (struct file_id){facts.st_dev, facts.st_ino};

@@ -2,9 +2,9 @@
 #define JPEER_CLASSFILE_CLASS_PATH_H
 /* Class paths and module paths as the `java` command takes them, and what a class path names. Any thread. */
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/status.h"
-#include "classfile/table.h"
 
 /* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The
  * `java` command does so before it starts the JVM, which knows no wildcards. A wildcard that finds no jar
@@ -37,8 +37,8 @@ enum { ELEMENTS_END = SIZE_MAX };
 enum element_kind { ELEMENT_NONE /* it is not there, or came before */, ELEMENT_FOLDER, ELEMENT_JAR };
 
 struct elements {
-  struct table all;  /* struct element */
-  struct table seen; /* struct file_id */
+  struct array all;  /* struct element */
+  struct array seen; /* struct file_id */
   size_t first;
   struct arena arena;
 };

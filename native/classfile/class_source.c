@@ -41,8 +41,8 @@ struct class_source {
   bool has_parts;        /* one of the jars has */
   unsigned feature_version;
   struct elements elements;
-  struct table order;   /* struct place, in the order of the class path; those that are there */
-  struct table classes; /* struct jar_class, sorted by path, then by element */
+  struct array order;   /* struct place, in the order of the class path; those that are there */
+  struct array classes; /* struct jar_class, sorted by path, then by element */
   struct arena arena;   /* their paths */
   struct builder *warnings;
   struct open_jar open[OPEN_JARS];
@@ -62,8 +62,8 @@ struct class_source *class_source_create(const struct catalog_config *config)
     return NULL;
   source->config = *config;
   atomic_init(&source->users, 1);
-  table_init(&source->order, sizeof(struct place));
-  table_init(&source->classes, sizeof(struct jar_class));
+  array_init(&source->order, sizeof(struct place));
+  array_init(&source->classes, sizeof(struct jar_class));
   arena_init(&source->arena);
   source->warnings = builder_create();
   if (source->warnings != NULL)
@@ -79,8 +79,8 @@ static void forget_class_path(struct class_source *source)
     source->open[i].jar = NULL;
   }
   elements_fini(&source->elements);
-  table_fini(&source->order);
-  table_fini(&source->classes);
+  array_fini(&source->order);
+  array_fini(&source->classes);
   arena_fini(&source->arena);
 }
 
@@ -111,7 +111,7 @@ static enum jp_status no_memory(struct jp_error *error)
 static bool add_jar_classes(struct class_source *source, const struct jar *jar)
 {
   size_t count = jar_class_count(jar);
-  struct jar_class *added = table_add(&source->classes, count);
+  struct jar_class *added = array_add(&source->classes, count);
   bool done = added != NULL;
   for (size_t i = 0; done && i < count; i++) {
     added[i] =
@@ -143,7 +143,7 @@ static enum jp_status list_element(struct class_source *source, size_t index, st
   enum jp_status status = elements_look_at(&source->elements, index, &kind, error);
   if (status != JP_OK || kind == ELEMENT_NONE)
     return status;
-  struct place *place = table_add(&source->order, 1);
+  struct place *place = array_add(&source->order, 1);
   if (place == NULL)
     return no_memory(error);
   *place = (struct place){elements_at(&source->elements, index)->path, kind == ELEMENT_FOLDER};

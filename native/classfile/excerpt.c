@@ -1,9 +1,9 @@
 #include "classfile/excerpt.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/hash_index.h"
 #include "classfile/builder.h"
-#include "classfile/table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -129,7 +129,7 @@ struct reading {
   struct class_source *source;
   struct builder *builder;
   enum catalog_extent extent;
-  struct table wanted;       /* struct wanted */
+  struct array wanted;       /* struct wanted */
   struct hash_index indexes; /* in wanted, by the hash of the name; of those that are read again the first */
   struct arena arena;        /* the names */
   struct arena file_arena;
@@ -146,7 +146,7 @@ static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
 {
   if (reading->wanted.count == CLASSES_IN_ONE_MAX)
     return jp_fail(reading->error, JP_LIMIT, "more classes than an excerpt takes");
-  struct wanted *added = table_add(&reading->wanted, 1);
+  struct wanted *added = array_add(&reading->wanted, 1);
   if (added == NULL)
     return no_memory(reading->error);
   *added = wanted;
@@ -267,7 +267,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
                                    struct jp_error *error)
 {
   struct reading reading = {.builder = excerpt->builder, .extent = extent, .error = error};
-  table_init(&reading.wanted, sizeof(struct wanted));
+  array_init(&reading.wanted, sizeof(struct wanted));
   arena_init(&reading.arena);
   arena_init(&reading.file_arena);
   enum jp_status status = JP_OK;
@@ -284,7 +284,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
   if (status == JP_OK)
     status = builder_finish(excerpt->builder, &excerpt->tables, error);
   hash_index_fini(&reading.indexes);
-  table_fini(&reading.wanted);
+  array_fini(&reading.wanted);
   arena_fini(&reading.arena);
   arena_fini(&reading.file_arena);
   return status;

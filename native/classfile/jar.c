@@ -1,8 +1,8 @@
 #include "classfile/jar.h"
 
+#include "base/array.h"
 #include "base/process_limits.h"
 #include "classfile/manifest.h"
-#include "classfile/table.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct jar {
   uint16_t rooted_part; /* of classes below a folder such as BOOT-INF/classes; 0: none was found */
   struct manifest manifest;
   struct arena arena;
-  struct table entries; /* struct jar_entry */
+  struct array entries; /* struct jar_entry */
   uint8_t *bytes;       /* of the current entry */
   size_t capacity;
   uint8_t *packed; /* the same as the jar has it */
@@ -204,7 +204,7 @@ static enum jp_status list_entries(struct jar *jar)
     struct jar_entry entry = {.index = (uint64_t)i, .path = text_slice(path, 0, path.len - suffix.len)};
     if (!reduce_path(jar, &entry))
       continue;
-    struct jar_entry *added = table_add(&jar->entries, 1);
+    struct jar_entry *added = array_add(&jar->entries, 1);
     if (added == NULL)
       return no_memory(jar);
     *added = entry;
@@ -332,7 +332,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
                     .part = depth > 1 ? builder_make_part(builder) : 0,
                     .error = error};
   arena_init(&jar.arena);
-  table_init(&jar.entries, sizeof(struct jar_entry));
+  array_init(&jar.entries, sizeof(struct jar_entry));
   enum jp_status status = read_manifest(&jar);
   if (status == JP_OK)
     status = read_classes(&jar);
@@ -343,7 +343,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
     status = class_path->data == NULL ? no_memory(&jar) : JP_OK;
   }
   builder_enter_part(builder, 0);
-  table_fini(&jar.entries);
+  array_fini(&jar.entries);
   arena_fini(&jar.arena);
   free_buffers(&jar);
   zip_discard(archive);
@@ -396,7 +396,7 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
     return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
   *opened = (struct jar){.builder = warnings, .feature_version = feature_version};
   arena_init(&opened->arena);
-  table_init(&opened->entries, sizeof(struct jar_entry));
+  array_init(&opened->entries, sizeof(struct jar_entry));
   opened->name = arena_printf(&opened->arena, "%s", path).data;
   opened->archive = opened->name == NULL ? NULL : zip_open(path, ZIP_RDONLY, &code);
   enum jp_status status = JP_OK;
@@ -417,7 +417,7 @@ void jar_close(struct jar *jar)
 {
   if (jar == NULL)
     return;
-  table_fini(&jar->entries);
+  array_fini(&jar->entries);
   arena_fini(&jar->arena);
   free_buffers(jar);
   if (jar->archive != NULL)

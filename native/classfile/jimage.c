@@ -1,7 +1,7 @@
 #include "classfile/jimage.h"
 
+#include "base/array.h"
 #include "classfile/class_file.h"
-#include "classfile/table.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -33,11 +33,11 @@ struct jimage {
   struct jimage_file *file;
   char path[4096];
   struct arena arena;
-  struct table classes; /* struct jimage_class; empty: they are not listed yet */
-  struct table exports; /* struct text: packages with dots; sorted. Empty: they are not read yet */
+  struct array classes; /* struct jimage_class; empty: they are not listed yet */
+  struct array exports; /* struct text: packages with dots; sorted. Empty: they are not read yet */
   const char *last_module;
   const char *exports_of;   /* the module that the package was looked for in last; NULL: none */
-  struct table own_exports; /* struct text: of that module alone */
+  struct array own_exports; /* struct text: of that module alone */
   struct jimage_bytes bytes;
   bool no_memory;
 };
@@ -133,7 +133,7 @@ static bool note_class(struct jimage_file *image, const char *module, const char
     return true;
   size_t package_length = strlen(package);
   struct text path = join_path(&jimage->arena, (struct text){package, package_length}, text_of(name));
-  struct jimage_class *class = table_add(&jimage->classes, 1);
+  struct jimage_class *class = array_add(&jimage->classes, 1);
   module = keep_module(jimage, module);
   if (path.data == NULL || class == NULL || module == NULL) {
     jimage->no_memory = true;
@@ -203,14 +203,14 @@ static enum jp_status read_bytes(const struct jimage *jimage, const char *module
 }
 
 /* Adds what a module's module-info, which is in the bytes, exports to everyone. */
-static enum jp_status add_exports(struct jimage *jimage, struct table *exports, struct jp_error *error)
+static enum jp_status add_exports(struct jimage *jimage, struct array *exports, struct jp_error *error)
 {
   struct arena arena;
   struct class_file file;
   arena_init(&arena);
   enum jp_status status = class_file_parse(jimage->bytes.data, jimage->bytes.size, &arena, &file, error);
   for (size_t i = 0; status == JP_OK && i < file.export_count; i++) {
-    struct text *added = table_add(exports, 1);
+    struct text *added = array_add(exports, 1);
     if (added != NULL)
       *added = arena_text(&jimage->arena, file.exports[i]);
     if (added == NULL || added->data == NULL)
@@ -362,9 +362,9 @@ enum jp_status jimage_open(const char *java_home, struct jimage **jimage, struct
   if (opened == NULL)
     return no_memory(error);
   arena_init(&opened->arena);
-  table_init(&opened->classes, sizeof(struct jimage_class));
-  table_init(&opened->exports, sizeof(struct text));
-  table_init(&opened->own_exports, sizeof(struct text));
+  array_init(&opened->classes, sizeof(struct jimage_class));
+  array_init(&opened->exports, sizeof(struct text));
+  array_init(&opened->own_exports, sizeof(struct text));
   enum jp_status status = load_library(opened, java_home, error);
   if (status == JP_OK)
     status = open_image(opened, java_home, error);
@@ -382,9 +382,9 @@ void jimage_close(struct jimage *jimage)
   if (jimage->file != NULL)
     jimage->library.close(jimage->file);
   arena_fini(&jimage->arena);
-  table_fini(&jimage->classes);
-  table_fini(&jimage->exports);
-  table_fini(&jimage->own_exports);
+  array_fini(&jimage->classes);
+  array_fini(&jimage->exports);
+  array_fini(&jimage->own_exports);
   free(jimage->bytes.data);
   free(jimage);
 }

@@ -1,13 +1,13 @@
 #include "classfile/string_pool.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
-#include "classfile/table.h"
 
 #include <stdlib.h>
 
 struct string_pool {
-  struct table bytes;    /* char */
-  struct table offsets;  /* uint32_t: where text i starts; one more at the end */
+  struct array bytes;    /* char */
+  struct array offsets;  /* uint32_t: where text i starts; one more at the end */
   struct hash_index ids; /* by hash_of */
 };
 
@@ -16,9 +16,9 @@ struct string_pool *string_pool_create(void)
   struct string_pool *pool = calloc(1, sizeof *pool);
   if (pool == NULL)
     return NULL;
-  table_init(&pool->bytes, 1);
-  table_init(&pool->offsets, sizeof(uint32_t));
-  uint32_t *start = table_add(&pool->offsets, 1);
+  array_init(&pool->bytes, 1);
+  array_init(&pool->offsets, sizeof(uint32_t));
+  uint32_t *start = array_add(&pool->offsets, 1);
   uint32_t empty;
   if (start != NULL)
     *start = 0;
@@ -33,8 +33,8 @@ void string_pool_destroy(struct string_pool *pool)
 {
   if (pool == NULL)
     return;
-  table_fini(&pool->bytes);
-  table_fini(&pool->offsets);
+  array_fini(&pool->bytes);
+  array_fini(&pool->offsets);
   hash_index_fini(&pool->ids);
   free(pool);
 }
@@ -60,8 +60,8 @@ enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint3
   size_t count = string_pool_count(pool);
   if (t.len > UINT32_MAX - pool->bytes.count || count >= UINT32_MAX - 1)
     return JP_LIMIT;
-  char *bytes = table_add(&pool->bytes, t.len);
-  uint32_t *end = table_add(&pool->offsets, 1);
+  char *bytes = array_add(&pool->bytes, t.len);
+  uint32_t *end = array_add(&pool->offsets, 1);
   if (bytes == NULL || end == NULL)
     return JP_NO_MEMORY;
   if (t.len > 0)
@@ -74,8 +74,8 @@ enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint3
 void string_pool_seal(struct string_pool *pool)
 {
   hash_index_fini(&pool->ids);
-  table_shrink(&pool->bytes);
-  table_shrink(&pool->offsets);
+  array_shrink(&pool->bytes);
+  array_shrink(&pool->offsets);
 }
 
 size_t string_pool_count(const struct string_pool *pool)

@@ -81,14 +81,14 @@ enum jp_status java_schemas_init(struct java_schemas *schemas, const struct cata
                                  bool for_generators)
 {
   *schemas = (struct java_schemas){.tables = tables, .for_generators = for_generators};
-  table_init(&schemas->enums, sizeof(uint32_t));
+  array_init(&schemas->enums, sizeof(uint32_t));
   schemas->enum_seen = calloc(tables->class_count / 8 + 1, 1);
   return schemas->enum_seen == NULL ? JP_NO_MEMORY : JP_OK;
 }
 
 void java_schemas_fini(struct java_schemas *schemas)
 {
-  table_fini(&schemas->enums);
+  array_fini(&schemas->enums);
   free(schemas->enum_seen);
   schemas->enum_seen = NULL;
 }
@@ -130,7 +130,7 @@ static bool note_enum(struct java_schemas *schemas, uint32_t class_index)
   uint8_t bit = (uint8_t)(1u << class_index % 8);
   if ((schemas->enum_seen[class_index / 8] & bit) != 0)
     return true;
-  uint32_t *added = table_add(&schemas->enums, 1);
+  uint32_t *added = array_add(&schemas->enums, 1);
   if (added == NULL)
     return false;
   *added = class_index;

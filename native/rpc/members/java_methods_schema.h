@@ -4,17 +4,17 @@
  * Writes JSON Schemas (draft 7) for the arguments and results of members that are called by their own names
  * (docs/descriptions.md, "Types"). One owner, one thread at a time.
  */
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/status.h"
 #include "classfile/catalog.h"
-#include "classfile/table.h"
 
 struct java_schemas {
   const struct catalog_tables *tables;
   bool
       for_generators; /* one type a schema, and no component but ObjectRef (docs/descriptions.md, "Generators") */
   bool compat_pal;    /* results have no texts, and none of them is a LargeResult */
-  struct table enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
+  struct array enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
   uint8_t *enum_seen; /* one bit for each class */
 };
 

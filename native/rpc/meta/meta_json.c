@@ -292,7 +292,7 @@ static void write_field(struct meta_json *json, const struct meta_member *member
 typedef void member_writer(struct meta_json *json, const struct meta_member *member, struct buffer *out);
 
 /* Writes one member of a list, or the list's end, and then goes on to the next phase. */
-static void write_next_member(struct meta_json *json, const struct table *list, member_writer *write,
+static void write_next_member(struct meta_json *json, const struct array *list, member_writer *write,
                               struct text after, struct buffer *out)
 {
   const struct meta_member *members = list->items;

@@ -5,9 +5,9 @@
 /* Interfaces that extend one another deeper are left out. */
 enum { DEPTH_MAX = 128 };
 
-static bool append_class(struct table *table, uint32_t class_index)
+static bool append_class(struct array *table, uint32_t class_index)
 {
-  uint32_t *added = table_add(table, 1);
+  uint32_t *added = array_add(table, 1);
   if (added != NULL)
     *added = class_index;
   return added != NULL;

@@ -22,19 +22,19 @@ struct meta_signature {
 void meta_members_init(struct meta_members *members)
 {
   *members = (struct meta_members){0};
-  table_init(&members->constructors, sizeof(struct meta_member));
-  table_init(&members->methods, sizeof(struct meta_member));
-  table_init(&members->fields, sizeof(struct meta_member));
-  table_init(&members->lineage, sizeof(uint32_t));
+  array_init(&members->constructors, sizeof(struct meta_member));
+  array_init(&members->methods, sizeof(struct meta_member));
+  array_init(&members->fields, sizeof(struct meta_member));
+  array_init(&members->lineage, sizeof(uint32_t));
   arena_init(&members->arena);
 }
 
 void meta_members_fini(struct meta_members *members)
 {
-  table_fini(&members->constructors);
-  table_fini(&members->methods);
-  table_fini(&members->fields);
-  table_fini(&members->lineage);
+  array_fini(&members->constructors);
+  array_fini(&members->methods);
+  array_fini(&members->fields);
+  array_fini(&members->lineage);
   free(members->visited);
   members->visited = NULL;
   arena_fini(&members->arena);
@@ -54,9 +54,9 @@ bool meta_members_shows(const struct catalog_tables *tables, const struct catalo
          !is_constructor(tables, method);
 }
 
-static bool add_member(struct meta_members *members, struct table *table, struct meta_member member)
+static bool add_member(struct meta_members *members, struct array *table, struct meta_member member)
 {
-  struct meta_member *added = table_add(table, 1);
+  struct meta_member *added = array_add(table, 1);
   if (added == NULL)
     return false;
   *added = member;

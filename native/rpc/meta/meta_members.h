@@ -5,9 +5,9 @@
  * ones and, with merge_ancestry, the inherited ones. For the meta_*.c files and rpc/members.
  */
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/status.h"
 #include "classfile/catalog.h"
-#include "classfile/table.h"
 
 struct meta_query;
 struct meta_signature;
@@ -23,13 +23,13 @@ struct meta_member {
 struct meta_members {
   /* struct meta_member, nearest class first, each class in the order of its file; denied members are in,
    * too */
-  struct table constructors;
-  struct table methods;
-  struct table fields;
+  struct array constructors;
+  struct array methods;
+  struct array fields;
   size_t allowed_count;
 
   /* for inherited members */
-  struct table lineage; /* uint32_t: the class, its superclasses, then interfaces, subtypes first */
+  struct array lineage; /* uint32_t: the class, its superclasses, then interfaces, subtypes first */
   size_t chain_length;  /* the class and its superclasses in lineage */
   uint32_t *visited;    /* by class index: the number of the last walk that visited the class */
   uint32_t walk;

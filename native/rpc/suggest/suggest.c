@@ -283,7 +283,7 @@ void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const stru
   end_look(&look);
 }
 
-static bool has_allowed(const struct look *look, const struct table *members, struct text name)
+static bool has_allowed(const struct look *look, const struct array *members, struct text name)
 {
   const struct meta_member *each = members->items;
   for (size_t i = 0; i < members->count; i++) {

@@ -1,0 +1,48 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { FIRST_ITEMS = 16 };
+
+void array_init(struct array *array, size_t item_size)
+{
+  *array = (struct array){.item_size = item_size};
+}
+
+void array_fini(struct array *array)
+{
+  free(array->items);
+  *array = (struct array){.item_size = array->item_size};
+}
+
+void *array_add(struct array *array, size_t more)
+{
+  size_t wanted;
+  if (__builtin_add_overflow(array->count, more, &wanted) || wanted > SIZE_MAX - FIRST_ITEMS)
+    return NULL;
+  if (wanted > array->capacity || array->items == NULL) {
+    size_t capacity = array->capacity + array->capacity / 2;
+    if (capacity < wanted + FIRST_ITEMS)
+      capacity = wanted + FIRST_ITEMS;
+    void *items = reallocarray(array->items, capacity, array->item_size);
+    if (items == NULL)
+      return NULL;
+    array->items = items;
+    array->capacity = capacity;
+  }
+  void *added = (char *)array->items + array->count * array->item_size;
+  array->count = wanted;
+  return added;
+}
+
+void array_shrink(struct array *array)
+{
+  if (array->count == 0 || array->count == array->capacity)
+    return;
+  void *items = reallocarray(array->items, array->count, array->item_size);
+  if (items == NULL)
+    return; /* the array keeps its size */
+  array->items = items;
+  array->capacity = array->count;
+}

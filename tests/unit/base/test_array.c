@@ -1,0 +1,47 @@
+#include "base/array.h"
+
+#include "tests/unit/unit.h"
+
+UNIT_TEST(keeps_items_while_it_grows_and_shrinks)
+{
+  enum { ITEMS = 10000 };
+  struct array array;
+  array_init(&array, sizeof(uint32_t));
+  for (uint32_t i = 0; i < ITEMS; i += 1 + i % 3) {
+    uint32_t *added = array_add(&array, 1 + i % 3);
+    assert_non_null(added);
+    for (uint32_t more = 0; more <= i % 3; more++)
+      added[more] = i + more;
+  }
+  assert_true(array.count >= ITEMS && array.capacity >= array.count);
+  array_shrink(&array);
+  assert_int_equal(array.capacity, array.count);
+  for (uint32_t i = 0; i < array.count; i++)
+    assert_int_equal(((const uint32_t *)array.items)[i], i);
+  array_fini(&array);
+  assert_int_equal(array.count, 0);
+}
+
+UNIT_TEST(gives_a_place_also_where_nothing_is_added)
+{
+  struct array array;
+  array_init(&array, 8);
+  array_shrink(&array);
+  assert_non_null(array_add(&array, 0));
+  assert_int_equal(array.count, 0);
+  array_fini(&array);
+}
+
+UNIT_TEST(refuses_more_than_memory_has)
+{
+  struct array array;
+  array_init(&array, 16);
+  assert_non_null(array_add(&array, 1));
+  assert_null(array_add(&array, SIZE_MAX));
+  assert_null(array_add(&array, SIZE_MAX - 1));
+  assert_int_equal(array.count, 1);
+  assert_non_null(array_add(&array, 1));
+  array_fini(&array);
+}
+
+UNIT_MAIN
