@@ -103,8 +103,7 @@ void near_class_suggest(const char *class_path, const char *name, struct jp_erro
     struct text found = find_nearest(tables, text_of(wanted));
     size_t length = strlen(error->text);
     /* Half a name would not help. */
-    int wanted = snprintf(NULL, 0, ": did you mean %.*s?", TEXT_ARGS(found));
-    if (found.data != NULL && wanted > 0 && length + (size_t)wanted < sizeof error->text)
+    if (found.data != NULL && strlen(": did you mean ?") + found.len < sizeof error->text - length)
       snprintf(error->text + length, sizeof error->text - length, ": did you mean %.*s?", TEXT_ARGS(found));
   }
   catalog_destroy(catalog);
