@@ -47,7 +47,7 @@ struct class_source {
   struct builder *warnings;
   struct open_jar open[OPEN_JARS];
   uint64_t uses;
-  struct jimage_bytes bytes; /* of a class of the JDK or of a folder */
+  struct buffer bytes; /* of a class of the JDK or of a folder */
 };
 
 struct place {
@@ -97,7 +97,7 @@ void class_source_destroy(struct class_source *source)
   forget_class_path(source);
   jimage_close(source->jimage);
   builder_destroy(source->warnings);
-  free(source->bytes.data);
+  buffer_fini(&source->bytes);
   free(source);
 }
 
@@ -277,10 +277,10 @@ static enum jp_status read_from_class_path(struct class_source *source, struct t
     } else if (order[i].is_folder) {
       char file_name[NAME_MAX_BYTES + sizeof ".class"];
       snprintf(file_name, sizeof file_name, "%.*s.class", TEXT_ARGS(path));
-      status = folder_read_class(order[i].path, file_name, &source->bytes.data, &source->bytes.size,
-                                 &source->bytes.capacity, error);
+      status = folder_read_class(order[i].path, file_name, &source->bytes, error);
       if (status == JP_OK)
-        (void)is_the_class(source->bytes.data, source->bytes.size, name, arena, file, &status, error);
+        (void)is_the_class((const uint8_t *)source->bytes.data, source->bytes.len, name, arena, file, &status,
+                           error);
     }
   }
   return status;
@@ -321,7 +321,7 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
   status = source->jimage == NULL ? JP_NOT_FOUND
                                   : jimage_find(source->jimage, path, &source->bytes, &is_exported, error);
   if (status == JP_OK &&
-      is_the_class(source->bytes.data, source->bytes.size, name, arena, file, &status, error))
+      is_the_class((const uint8_t *)source->bytes.data, source->bytes.len, name, arena, file, &status, error))
     *origin = is_exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL;
   if (status != JP_NOT_FOUND)
     return status;

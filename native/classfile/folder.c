@@ -18,9 +18,8 @@ struct folder {
   folder_visitor *visit; /* not NULL: of each class only the path is wanted */
   void *context;
   const char *root;
-  char path[4096]; /* of the current file or folder, below the root */
-  uint8_t *bytes;
-  size_t capacity;
+  char path[4096];     /* of the current file or folder, below the root */
+  struct buffer bytes; /* of the current file */
   unsigned files;
   unsigned depth;
   struct {
@@ -50,30 +49,22 @@ static enum jp_status fail_to_open(struct folder *folder)
   return JP_OK;
 }
 
-static bool read_whole(int fd, uint8_t *bytes, size_t size)
+/* The whole file into *bytes. JP_NOT_FOUND: it cannot be read. */
+static enum jp_status read_whole(int fd, size_t size, struct buffer *bytes)
 {
-  size_t done = 0;
-  while (done < size) {
-    ssize_t got = read(fd, bytes + done, size - done);
+  buffer_clear(bytes);
+  char *to = buffer_reserve(bytes, size);
+  if (to == NULL)
+    return JP_NO_MEMORY;
+  while (bytes->len < size) {
+    ssize_t got = read(fd, to + bytes->len, size - bytes->len);
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
-      return false;
-    done += (size_t)got;
+      return JP_NOT_FOUND;
+    bytes->len += (size_t)got;
   }
-  return true;
-}
-
-static bool reserve_bytes(struct folder *folder, size_t size)
-{
-  if (size <= folder->capacity && folder->bytes != NULL)
-    return true;
-  uint8_t *bytes = realloc(folder->bytes, size + 1);
-  if (bytes == NULL)
-    return false;
-  folder->bytes = bytes;
-  folder->capacity = size;
-  return true;
+  return JP_OK;
 }
 
 static enum jp_status add_class(struct folder *folder, int fd, size_t size)
@@ -82,15 +73,17 @@ static enum jp_status add_class(struct folder *folder, int fd, size_t size)
     warn_of_entry(folder, "it is larger than the limit");
     return JP_OK;
   }
-  if (!reserve_bytes(folder, size))
+  enum jp_status status = read_whole(fd, size, &folder->bytes);
+  if (status == JP_NO_MEMORY)
     return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
-  if (!read_whole(fd, folder->bytes, size)) {
+  if (status != JP_OK) {
     warn_of_entry(folder, "it cannot be read");
     return JP_OK;
   }
   struct text path = {folder->path, strlen(folder->path) - (sizeof ".class" - 1)};
-  return builder_add_class(folder->builder, folder->bytes, size, path, CATALOG_CLASS_PATH,
-                           &(struct class_place){folder->root, folder->path}, folder->error);
+  return builder_add_class(folder->builder, (const uint8_t *)folder->bytes.data, size, path,
+                           CATALOG_CLASS_PATH, &(struct class_place){folder->root, folder->path},
+                           folder->error);
 }
 
 static enum jp_status read_folder(struct folder *folder, int fd);
@@ -201,7 +194,7 @@ enum jp_status folder_read(struct builder *builder, const char *path, struct jp_
   folder->root = path;
   folder->error = error;
   enum jp_status status = enter_folder(folder, AT_FDCWD, path);
-  free(folder->bytes);
+  buffer_fini(&folder->bytes);
   free(folder);
   return status;
 }
@@ -220,8 +213,8 @@ enum jp_status folder_list(const char *path, folder_visitor *visit, void *contex
   return status;
 }
 
-enum jp_status folder_read_class(const char *path, const char *name, uint8_t **bytes, size_t *size,
-                                 size_t *capacity, struct jp_error *error)
+enum jp_status folder_read_class(const char *path, const char *name, struct buffer *bytes,
+                                 struct jp_error *error)
 {
   int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   int fd = root < 0 ? -1 : openat(root, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -231,14 +224,9 @@ enum jp_status folder_read_class(const char *path, const char *name, uint8_t **b
     status = jp_fail(error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, path);
   if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
       facts.st_size <= CLASS_BYTES_MAX) {
-    struct folder folder = {.root = path, .bytes = *bytes, .capacity = *capacity, .error = error};
-    *size = (size_t)facts.st_size;
-    if (!reserve_bytes(&folder, *size))
+    status = read_whole(fd, (size_t)facts.st_size, bytes);
+    if (status == JP_NO_MEMORY)
       status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
-    else
-      status = read_whole(fd, folder.bytes, *size) ? JP_OK : JP_NOT_FOUND;
-    *bytes = folder.bytes;
-    *capacity = folder.capacity;
   }
   if (fd >= 0)
     close(fd);

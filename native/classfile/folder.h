@@ -1,6 +1,7 @@
 #ifndef JPEER_CLASSFILE_FOLDER_H
 #define JPEER_CLASSFILE_FOLDER_H
 /* Reads classes below a folder of the class path. Any thread. */
+#include "base/buffer.h"
 #include "classfile/builder.h"
 
 /* Files that cannot be read are left out with a warning. JP_NO_MEMORY, JP_LIMIT; JP_IO: no file descriptor is
@@ -13,9 +14,9 @@ typedef void folder_visitor(void *context, struct text path);
 enum jp_status folder_list(const char *path, folder_visitor *visit, void *context,
                            struct jp_error *error) JP_MUST_CHECK;
 
-/* Reads one file below the folder into *bytes, which the caller frees, and which is grown where *capacity is too
- * small. JP_NOT_FOUND: it is not there or cannot be read, and the error is not set. JP_NO_MEMORY, JP_IO. */
-enum jp_status folder_read_class(const char *path, const char *name, uint8_t **bytes, size_t *size,
-                                 size_t *capacity, struct jp_error *error) JP_MUST_CHECK;
+/* Reads one file below the folder, which replaces what is in bytes. JP_NOT_FOUND: it is not there or cannot be read, and
+ * the error is not set. JP_NO_MEMORY, JP_IO. */
+enum jp_status folder_read_class(const char *path, const char *name, struct buffer *bytes,
+                                 struct jp_error *error) JP_MUST_CHECK;
 
 #endif

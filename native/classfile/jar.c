@@ -1,6 +1,7 @@
 #include "classfile/jar.h"
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/process_limits.h"
 #include "classfile/manifest.h"
 
@@ -32,11 +33,9 @@ struct jar {
   uint16_t rooted_part; /* of classes below a folder such as BOOT-INF/classes; 0: none was found */
   struct manifest manifest;
   struct arena arena;
-  struct array entries; /* struct jar_entry */
-  uint8_t *bytes;       /* of the current entry */
-  size_t capacity;
-  uint8_t *packed; /* the same as the jar has it */
-  size_t packed_capacity;
+  struct array entries;                         /* struct jar_entry */
+  struct buffer bytes;                          /* of the current entry */
+  struct buffer packed;                         /* the same as the jar has it */
   struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
   struct jp_error *error;
 };
@@ -53,19 +52,6 @@ static enum jp_status no_memory(struct jar *jar)
   return jp_fail(jar->error, JP_NO_MEMORY, "out of memory while reading %s", jar->name);
 }
 
-/* Makes room for size bytes and one more. */
-static bool reserve_bytes(uint8_t **buffer, size_t *capacity, size_t size)
-{
-  if (size < *capacity)
-    return true;
-  uint8_t *bytes = realloc(*buffer, size + 1);
-  if (bytes == NULL)
-    return false;
-  *buffer = bytes;
-  *capacity = size + 1;
-  return true;
-}
-
 static bool is_deflated(const zip_stat_t *facts)
 {
   zip_uint64_t needed = ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC | ZIP_STAT_ENCRYPTION_METHOD;
@@ -77,25 +63,25 @@ static bool is_deflated(const zip_stat_t *facts)
 static bool inflate_whole(struct jar *jar, zip_file_t *file, const zip_stat_t *facts)
 {
   size_t size = (size_t)facts->size;
-  zip_int64_t got = zip_fread(file, jar->packed, facts->comp_size);
+  zip_int64_t got = zip_fread(file, jar->packed.data, facts->comp_size);
   return got >= 0 && (zip_uint64_t)got == facts->comp_size &&
-         libdeflate_deflate_decompress(jar->decompressor, jar->packed, (size_t)got, jar->bytes, size, NULL) ==
-             LIBDEFLATE_SUCCESS &&
-         libdeflate_crc32(0, jar->bytes, size) == facts->crc;
+         libdeflate_deflate_decompress(jar->decompressor, jar->packed.data, (size_t)got, jar->bytes.data,
+                                       size, NULL) == LIBDEFLATE_SUCCESS &&
+         libdeflate_crc32(0, jar->bytes.data, size) == facts->crc;
 }
 
 static bool prepare_inflation(struct jar *jar, const zip_stat_t *facts)
 {
   if (jar->decompressor == NULL)
     jar->decompressor = libdeflate_alloc_decompressor();
-  return jar->decompressor != NULL &&
-         reserve_bytes(&jar->packed, &jar->packed_capacity, (size_t)facts->comp_size);
+  buffer_clear(&jar->packed);
+  return jar->decompressor != NULL && buffer_reserve(&jar->packed, (size_t)facts->comp_size) != NULL;
 }
 
 static void free_buffers(struct jar *jar)
 {
-  free(jar->bytes);
-  free(jar->packed);
+  buffer_fini(&jar->bytes);
+  buffer_fini(&jar->packed);
   libdeflate_free_decompressor(jar->decompressor);
 }
 
@@ -105,7 +91,7 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 {
   size_t done = 0;
   zip_int64_t got;
-  while ((got = zip_fread(file, jar->bytes + done, size + 1 - done)) > 0) {
+  while ((got = zip_fread(file, jar->bytes.data + done, size + 1 - done)) > 0) {
     done += (size_t)got;
     if (done > size)
       return false;
@@ -130,7 +116,8 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
   }
   *size = (size_t)facts.size;
   bool deflated = is_deflated(&facts);
-  if (!reserve_bytes(&jar->bytes, &jar->capacity, *size) || (deflated && !prepare_inflation(jar, &facts)))
+  buffer_clear(&jar->bytes);
+  if (buffer_reserve(&jar->bytes, *size + 1) == NULL || (deflated && !prepare_inflation(jar, &facts)))
     return no_memory(jar);
   zip_file_t *file = zip_fopen_index(jar->archive, index, deflated ? ZIP_FL_COMPRESSED : 0);
   if (file == NULL) {
@@ -154,7 +141,7 @@ static enum jp_status read_manifest(struct jar *jar)
   enum jp_status status = unpack_entry(jar, (uint64_t)index, MANIFEST_BYTES_MAX, &size);
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;
-  struct text copy = arena_text(&jar->arena, (struct text){(const char *)jar->bytes, size});
+  struct text copy = arena_text(&jar->arena, (struct text){jar->bytes.data, size});
   return copy.data != NULL && manifest_parse(copy, &jar->arena, &jar->manifest) ? JP_OK : no_memory(jar);
 }
 
@@ -263,8 +250,8 @@ static enum jp_status read_classes(struct jar *jar)
     builder_enter_part(jar->builder, part_of(jar, &entries[i]));
     struct class_place place = {jar->name, zip_get_name(jar->archive, entries[i].index, ZIP_FL_ENC_RAW)};
     if (status == JP_OK)
-      status = builder_add_class(jar->builder, jar->bytes, size, entries[i].path, CATALOG_CLASS_PATH, &place,
-                                 jar->error);
+      status = builder_add_class(jar->builder, (const uint8_t *)jar->bytes.data, size, entries[i].path,
+                                 CATALOG_CLASS_PATH, &place, jar->error);
     if (status != JP_OK)
       return status;
   }
@@ -294,7 +281,7 @@ static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
     return no_memory(jar);
   zip_error_t why;
   zip_error_init(&why);
-  zip_source_t *source = zip_source_buffer_create(jar->bytes, size, 0, &why);
+  zip_source_t *source = zip_source_buffer_create(jar->bytes.data, size, 0, &why);
   zip_t *archive = source == NULL ? NULL : zip_open_from_source(source, ZIP_RDONLY, &why);
   if (archive == NULL) {
     zip_source_free(source);
@@ -470,6 +457,6 @@ enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes
                                                 sizeof(struct jar_entry), compare_with_path);
   jar->error = error;
   enum jp_status status = found == NULL ? JP_INVALID : unpack_entry(jar, found->index, CLASS_BYTES_MAX, size);
-  *bytes = jar->bytes;
+  *bytes = (const uint8_t *)jar->bytes.data;
   return status == JP_INVALID ? JP_NOT_FOUND : status;
 }

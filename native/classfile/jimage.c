@@ -38,7 +38,7 @@ struct jimage {
   const char *last_module;
   const char *exports_of;   /* the module that the package was looked for in last; NULL: none */
   struct array own_exports; /* struct text: of that module alone */
-  struct jimage_bytes bytes;
+  struct buffer bytes;      /* of a module-info */
   bool no_memory;
 };
 
@@ -181,7 +181,7 @@ struct text jimage_class_path(const struct jimage *jimage, size_t index)
 }
 
 static enum jp_status read_bytes(const struct jimage *jimage, const char *module, const char *path,
-                                 struct jimage_bytes *bytes, struct jp_error *error)
+                                 struct buffer *bytes, struct jp_error *error)
 {
   int64_t wanted = 0;
   int64_t location = jimage->library.find(jimage->file, module, any_version, path, &wanted);
@@ -189,15 +189,11 @@ static enum jp_status read_bytes(const struct jimage *jimage, const char *module
     return jp_fail(error, JP_NOT_FOUND, "%s has no %s in module %s", jimage->path, path, module);
   if (wanted <= 0 || wanted > CLASS_BYTES_MAX)
     return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
-  if ((size_t)wanted > bytes->capacity) {
-    uint8_t *data = realloc(bytes->data, (size_t)wanted);
-    if (data == NULL)
-      return no_memory(error);
-    bytes->data = data;
-    bytes->capacity = (size_t)wanted;
-  }
-  bytes->size = (size_t)wanted;
-  if (jimage->library.get(jimage->file, location, (char *)bytes->data, wanted) != wanted)
+  buffer_clear(bytes);
+  if (buffer_reserve(bytes, (size_t)wanted) == NULL)
+    return no_memory(error);
+  bytes->len = (size_t)wanted;
+  if (jimage->library.get(jimage->file, location, bytes->data, wanted) != wanted)
     return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
   return JP_OK;
 }
@@ -208,7 +204,8 @@ static enum jp_status add_exports(struct jimage *jimage, struct array *exports, 
   struct arena arena;
   struct class_file file;
   arena_init(&arena);
-  enum jp_status status = class_file_parse(jimage->bytes.data, jimage->bytes.size, &arena, &file, error);
+  enum jp_status status =
+      class_file_parse((const uint8_t *)jimage->bytes.data, jimage->bytes.len, &arena, &file, error);
   for (size_t i = 0; status == JP_OK && i < file.export_count; i++) {
     struct text *added = array_add(exports, 1);
     if (added != NULL)
@@ -261,8 +258,9 @@ enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage,
                            struct jp_error *error)
 {
   const struct jimage_class *classes = jimage->classes.items;
-  struct jimage_bytes bytes = {.data = NULL};
+  struct buffer bytes;
   enum jp_status status = JP_OK;
+  buffer_init(&bytes);
   for (size_t i = from; status == JP_OK && i < to; i++) {
     const struct jimage_class *class = &classes[i];
     if (class->package.len == 0)
@@ -276,11 +274,11 @@ enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage,
         jimage->exports.count > 0 && bsearch(&class->package, jimage->exports.items, jimage->exports.count,
                                              sizeof(struct text), compare_packages) != NULL;
     struct text path = text_slice(class->path, 0, class->path.len - (sizeof ".class" - 1));
-    status = builder_add_class(builder, bytes.data, bytes.size, path,
+    status = builder_add_class(builder, (const uint8_t *)bytes.data, bytes.len, path,
                                exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL,
                                &(struct class_place){jimage->path, class->path.data}, error);
   }
-  free(bytes.data);
+  buffer_fini(&bytes);
   return status;
 }
 
@@ -306,8 +304,8 @@ static enum jp_status find_exported(struct jimage *jimage, const char *module, s
   return JP_OK;
 }
 
-enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimage_bytes *bytes,
-                           bool *is_exported, struct jp_error *error)
+enum jp_status jimage_find(struct jimage *jimage, struct text path, struct buffer *bytes, bool *is_exported,
+                           struct jp_error *error)
 {
   char package[JIMAGE_PATH_MAX];
   char entry[JIMAGE_PATH_MAX];
@@ -385,7 +383,7 @@ void jimage_close(struct jimage *jimage)
   array_fini(&jimage->classes);
   array_fini(&jimage->exports);
   array_fini(&jimage->own_exports);
-  free(jimage->bytes.data);
+  buffer_fini(&jimage->bytes);
   free(jimage);
 }
 

@@ -4,16 +4,10 @@
  * Reads the classes of a JDK out of its image, lib/modules, by the JDK's own lib/libjimage.so, which stays
  * loaded. One owner, except for jimage_read: after jimage_begin_read any number of threads may read.
  */
+#include "base/buffer.h"
 #include "classfile/builder.h"
 
 struct jimage;
-
-/* Holds one class file after the other. data NULL: it has no memory yet. The owner frees data. */
-struct jimage_bytes {
-  uint8_t *data;
-  size_t size;
-  size_t capacity;
-};
 
 enum { JIMAGE_PATH_MAX = 2048 }; /* no class of a JDK has a longer path */
 
@@ -35,10 +29,10 @@ enum jp_status jimage_begin_read(struct jimage *jimage, size_t *count, struct jp
 enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage, size_t from, size_t to,
                            struct jp_error *error) JP_MUST_CHECK;
 
-/* Finds one class ("java/util/Map$Entry") without a list. JP_NOT_FOUND: there is none, and the error is not set; JP_IO,
+/* Finds one class ("java/util/Map$Entry") without a list; its file replaces what is in bytes. JP_NOT_FOUND: there is none, and the error is not set; JP_IO,
  * JP_NO_MEMORY. */
-enum jp_status jimage_find(struct jimage *jimage, struct text path, struct jimage_bytes *bytes,
-                           bool *is_exported, struct jp_error *error) JP_MUST_CHECK;
+enum jp_status jimage_find(struct jimage *jimage, struct text path, struct buffer *bytes, bool *is_exported,
+                           struct jp_error *error) JP_MUST_CHECK;
 
 /* Is given a class's binary name with dots; false ends the visit. */
 typedef bool jimage_name_visitor(struct text name, void *context);
