@@ -9,6 +9,7 @@ enum {
   FIRST_CHUNK = 16 * 1024,
   SMALL_CHUNK = 1024,
   LARGEST_STEP = 1024 * 1024,
+  FIRST_ITEMS = 16,
   ALIGNMENT = alignof(max_align_t)
 };
 
@@ -125,6 +126,23 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size)
   if (result != NULL)
     memset(result, 0, total);
   return result;
+}
+
+void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t item_size)
+{
+  if (count < *capacity)
+    return items;
+  size_t wanted = *capacity == 0 ? FIRST_ITEMS / 2 : *capacity;
+  size_t bytes;
+  if (__builtin_mul_overflow(wanted, 2, &wanted) || __builtin_mul_overflow(wanted, item_size, &bytes))
+    return NULL;
+  void *grown = arena_alloc(arena, bytes);
+  if (grown == NULL)
+    return NULL;
+  if (count > 0)
+    memcpy(grown, items, count * item_size);
+  *capacity = wanted;
+  return grown;
 }
 
 struct text arena_text(struct arena *arena, struct text t)

@@ -24,16 +24,11 @@ struct expansion {
 static enum jp_status append_word(struct expansion *expansion, char *word, struct jp_error *error)
 {
   struct java_arguments *out = expansion->out;
-  if (out->count == expansion->capacity) {
-    size_t capacity = expansion->capacity < 32 ? 64 : expansion->capacity * 2;
-    char **words = arena_calloc(expansion->arena, capacity, sizeof *words);
-    if (words == NULL)
-      return jp_fail(error, JP_NO_MEMORY, "out of memory");
-    if (out->count > 0)
-      memcpy(words, out->words, out->count * sizeof *words);
-    out->words = words;
-    expansion->capacity = capacity;
-  }
+  char **words =
+      arena_grow(expansion->arena, out->words, out->count, &expansion->capacity, sizeof *out->words);
+  if (words == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  out->words = words;
   out->words[out->count++] = word;
   return JP_OK;
 }

@@ -132,4 +132,26 @@ UNIT_TEST(a_small_one_grows_as_others)
   arena_fini(&arena);
 }
 
+UNIT_TEST(grows_a_list_by_copies)
+{
+  enum { ITEMS = 5000 };
+  struct arena arena;
+  uint32_t *items = NULL;
+  size_t capacity = 0;
+  arena_init(&arena);
+  for (uint32_t i = 0; i < ITEMS; i++) {
+    uint32_t *grown = arena_grow(&arena, items, i, &capacity, sizeof *items);
+    assert_non_null(grown);
+    assert_true(capacity > i && (i == 0 || grown == items || capacity == 2 * i));
+    items = grown;
+    items[i] = i;
+  }
+  for (uint32_t i = 0; i < ITEMS; i++)
+    assert_int_equal(items[i], i);
+  capacity = SIZE_MAX / 2 + 1;
+  assert_null(arena_grow(&arena, items, SIZE_MAX / 2 + 1, &capacity, sizeof *items));
+  assert_int_equal(capacity, SIZE_MAX / 2 + 1);
+  arena_fini(&arena);
+}
+
 UNIT_MAIN
