@@ -5,60 +5,78 @@
 #include "net/connection/connection_table.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
   READ_SIZE = 16 * 1024,
   READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
+  PART_SIZE = 64 * 1024,        /* of a streamed answer */
+  PARTS_UNSENT_MAX = 256 * 1024,
   LINGER_MS = 2000,
-  DRAIN_LINGER_MS = 200 /* when the peer ends: for a client that has all answers, or takes none */
+  DRAIN_LINGER_MS = 200,  /* when the peer ends: for a client that has all answers, or takes none */
+  PROBE_AGAIN_MS = 10000, /* a client that was there then may leave without a word: it has said its last */
+  FAREWELL_MAX = 256      /* bytes: longer than a close frame */
 };
+
+/* An answer whose parts are made as the client takes them. */
+struct connection_stream {
+  struct rpc_stream rpc;
+  struct buffer tail;
+};
+
+/* --- for the crew --- */
+
+static bool look_at_client(struct crew_source *source)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  return connection->protocol->carrier->look(connection);
+}
+
+static bool send_to_sleep(struct crew_source *source)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  return connection->protocol->carrier->sleep(connection, true, false);
+}
+
+static int meet_client(struct crew_source *source, int processor)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  return connection->protocol->carrier->meet(connection, processor);
+}
+
+/* While the connection is awake. */
+static const struct crew_lookout CARRIER_LOOKOUT = {look_at_client, send_to_sleep, meet_client};
+
+/* --- the protocol and the service --- */
 
 void connection_speak(struct connection *connection, const struct connection_protocol *protocol)
 {
   connection->protocol = protocol;
   connection->is_midway = false;
   connection->held = 0;
-  atomic_store_explicit(&connection->source.lookout, protocol->carrier != NULL ? &connection_lookout : NULL,
+  atomic_store_explicit(&connection->source.lookout, protocol->carrier != NULL ? &CARRIER_LOOKOUT : NULL,
                         memory_order_relaxed);
   memset(connection->protocol_state, 0, sizeof connection->protocol_state);
   protocol->begin(connection);
 }
 
-size_t connection_unsent_mark(const struct connection *connection)
+const struct rpc_service *connection_service(const struct connection *connection)
 {
-  enum { MARK = 1024 * 1024 };
-  size_t quarter = connection->limits->send_buffer_max / 4;
-  return quarter < MARK ? quarter : MARK;
+  return crew_service(connection->table->crew);
 }
 
-/* --- owner --- */
-
-void connection_own(struct connection *connection)
+const struct rpc_codec *connection_codec(const struct connection *connection)
 {
-  connection->state = CONNECTION_OWNED;
-  crew_take_awake(connection->table->crew, &connection->source);
-  if (connection->is_paused)
-    atomic_fetch_sub(&connection->table->paused, 1);
-  connection->is_paused = false;
+  return connection_service(connection)->codecs[RPC_CODEC_JSONRPC];
 }
 
-/* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
- * descriptor again. */
-static bool acquire(struct connection *connection, const struct crew_member *member)
-{
-  pthread_mutex_lock(&connection->lock);
-  bool taken = connection->state == CONNECTION_ARMED;
-  if (!member->has_found)
-    connection->is_armed = false;
-  if (taken)
-    connection_own(connection);
-  pthread_mutex_unlock(&connection->lock);
-  return taken;
-}
+/* --- the buffers of a turn --- */
 
 static void borrow_buffers(struct connection *connection, struct crew_member *member)
 {
@@ -140,29 +158,14 @@ static void return_buffers(struct connection *connection, struct crew_member *me
   connection_count_input(connection);
 }
 
-static void close_now(struct connection *connection, struct crew_member *member)
-{
-  connection_end_stream(connection);
-  if (connection->duplex != NULL)
-    connection_duplex_detach(connection);
-  connection_close_client(connection, member, NULL);
-  discard_input(connection);
-  connection->out_sent = connection->out.len = 0;
-  return_buffers(connection, member);
-
-  if (connection->protocol->carrier != NULL)
-    connection->protocol->carrier->close(connection);
-  pthread_mutex_lock(&connection->lock);
-  if (connection->fd >= 0)
-    close(connection->fd);
-  connection->fd = -1;
-  connection->state = CONNECTION_FREE;
-  atomic_store(connection->deadline_ms, INT64_MAX);
-  pthread_mutex_unlock(&connection->lock);
-  connection_table_release(connection->table, connection);
-}
-
 /* --- bytes --- */
+
+size_t connection_unsent_mark(const struct connection *connection)
+{
+  enum { MARK = 1024 * 1024 };
+  size_t quarter = connection->limits->send_buffer_max / 4;
+  return quarter < MARK ? quarter : MARK;
+}
 
 static void send_bytes(struct connection *connection)
 {
@@ -244,7 +247,219 @@ bool connection_receive(struct connection *connection)
                                                      : carrier->receive(connection);
 }
 
+/* --- a streamed answer --- */
+
+bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream)
+{
+  struct connection_stream *made = calloc(1, sizeof *made);
+  if (made != NULL) {
+    made->rpc = *stream;
+    buffer_append_text(&made->tail, stream->tail);
+  }
+  if (made == NULL || made->tail.failed) {
+    stream->body.close(stream->body.state);
+    free(made);
+    return false;
+  }
+  connection->stream = made;
+  return true;
+}
+
+void connection_end_stream(struct connection *connection)
+{
+  struct connection_stream *stream = connection->stream;
+  if (stream == NULL)
+    return;
+  connection->stream = NULL;
+  stream->rpc.body.close(stream->rpc.body.state);
+  buffer_fini(&stream->tail);
+  free(stream);
+}
+
+/* The rest of the answer cannot be made, and its beginning was sent. */
+static enum step abandon_answer(struct connection *connection)
+{
+  connection_end_stream(connection);
+  return connection->protocol->abandon_answer(connection);
+}
+
+/* Makes and sends the next part. STEP_BLOCKED: the client is slow. */
+static enum step send_next_part(struct connection *connection, struct crew_member *member)
+{
+  if (connection_unsent(connection) > PARTS_UNSENT_MAX) {
+    connection_flush(connection);
+    if (connection_unsent(connection) > PARTS_UNSENT_MAX)
+      return STEP_BLOCKED;
+  }
+  struct connection_stream *stream = connection->stream;
+  struct buffer *part = &member->scratch.buffers[SCRATCH_ANSWER];
+  buffer_clear(part);
+  enum jp_status status = stream->rpc.body.read(stream->rpc.body.state, part, PART_SIZE);
+  if (part->failed || (status != JP_OK && status != JP_CLOSED))
+    return abandon_answer(connection);
+  if (status == JP_OK) {
+    if (part->len > 0)
+      connection->protocol->write_part(connection, buffer_text(part), false);
+    return STEP_SERVED;
+  }
+  enum step step = connection->protocol->write_part(connection, buffer_text(&stream->tail), true);
+  connection_end_stream(connection);
+  return step;
+}
+
+/* --- the service --- */
+
+const struct rpc_told_session *connection_tell_session(const struct connection *connection,
+                                                       struct rpc_told_session *told)
+{
+  const struct rpc_service *service = connection_service(connection);
+  *told = (struct rpc_told_session){.is_new = false};
+  if (service->client_tell != NULL)
+    service->client_tell(service->context, connection->client, told);
+  return told;
+}
+
+void connection_close_client(struct connection *connection, struct crew_member *member,
+                             struct rpc_told_session *told)
+{
+  if (told != NULL)
+    *told = (struct rpc_told_session){.is_new = false};
+  if (connection->client == NULL)
+    return;
+  const struct rpc_service *service = connection_service(connection);
+  struct rpc_client *client = connection->client;
+  connection->client = NULL;
+  service->client_close(service->context, member->worker, client, told);
+}
+
+void connection_drop_message(struct connection *connection)
+{
+  if (connection->duplex == NULL) /* else `message` is the next one already */
+    buffer_clear(&connection->message);
+}
+
+/* The service counts all answers, also those of messages that were refused without it. */
+static void tell_of_refusal(const struct connection *connection, const struct crew_member *member,
+                            const struct crew_message *message, enum crew_served served)
+{
+  const struct rpc_service *service = connection_service(connection);
+  if (!member->has_served && crew_has_replied(served) && connection->protocol->collect != NULL &&
+      service->refused != NULL)
+    service->refused(service->context, message->client, message->text);
+}
+
+/* The watcher has no worker, and is not marked as inside: nobody else would visit. */
+static void begin_call(struct connection *connection, struct crew_member *member)
+{
+  connection->worker = member->worker;
+  atomic_store_explicit(connection->deadline_ms,
+                        connection_holds_back(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
+                        memory_order_relaxed);
+  if (member->worker != NULL)
+    in_call_begin(&connection->in_call);
+}
+
+static void enter_service(struct connection *connection, struct crew_member *member)
+{
+  if (connection->duplex == NULL) {
+    begin_call(connection, member);
+    return;
+  }
+  pthread_mutex_lock(&connection->lock);
+  begin_call(connection, member);
+  if (member->worker != NULL)
+    connection_duplex_begin_call(connection);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+/* While the message was served, the connection may have got a duplex: the call is shared then. True: it was seized. */
+static bool leave_service(struct connection *connection, enum crew_served served)
+{
+  bool has_worker = connection->worker != NULL;
+  if (has_worker ? in_call_end(&connection->in_call) : connection->duplex == NULL)
+    return connection->seized;
+  pthread_mutex_lock(&connection->lock);
+  if (connection->duplex != NULL)
+    connection_duplex_end_call(connection, served != CREW_WAIT);
+  if (has_worker)
+    in_call_end_locked(&connection->in_call);
+  bool seized = connection->seized;
+  pthread_mutex_unlock(&connection->lock);
+  return seized;
+}
+
+bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
+                      enum crew_served *served, struct rpc_stream *stream)
+{
+  size_t unsent = connection_unsent(connection);
+  size_t max = connection->limits->send_buffer_max;
+  struct crew_message message = {.codec = connection_codec(connection),
+                                 .client = connection->client,
+                                 .source = &connection->source,
+                                 .text = buffer_text(&connection->message),
+                                 .reply_max = unsent < max ? max - unsent : 1,
+                                 .since_ms = &connection->since_ms};
+  if (message.text.data == NULL)
+    message.text = TEXT("");
+  buffer_clear(answer);
+  *served = CREW_NO_REPLY;
+  if (connection->duplex != NULL && connection_duplex_offer(connection))
+    return true;
+  if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
+    connection_count_input(connection); /* an earlier message of the turn may have been larger */
+
+  if (crew_leaves_to_others(member, &message)) {
+    if (connection->duplex !=
+        NULL) { /* the message waits in front of the queue: the input after it can be read */
+      pthread_mutex_lock(&connection->lock);
+      connection_duplex_end_call(connection, false);
+      pthread_mutex_unlock(&connection->lock);
+    }
+    *served = CREW_WAIT;
+    return true;
+  }
+  enter_service(connection, member);
+  *served = crew_serve(member, &message, answer, stream);
+  tell_of_refusal(connection, member, &message, *served);
+  bool seized = leave_service(connection, *served) || connection_has_left(connection);
+
+  if (member->worker != NULL)
+    connection->since_ms = 0;
+  if (*served != CREW_WAIT)
+    connection->has_message = false;
+  if (answer->failed)
+    connection->is_broken = true;
+  if (seized && *served == CREW_STREAM)
+    stream->body.close(stream->body.state);
+  if (seized || connection->is_broken)
+    crew_take_back(member, connection->client);
+  return !seized;
+}
+
 /* --- a turn --- */
+
+void connection_own(struct connection *connection)
+{
+  connection->state = CONNECTION_OWNED;
+  crew_take_awake(connection->table->crew, &connection->source);
+  if (connection->is_paused)
+    atomic_fetch_sub(&connection->table->paused, 1);
+  connection->is_paused = false;
+}
+
+/* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
+ * descriptor again. */
+static bool acquire(struct connection *connection, const struct crew_member *member)
+{
+  pthread_mutex_lock(&connection->lock);
+  bool taken = connection->state == CONNECTION_ARMED;
+  if (!member->has_found)
+    connection->is_armed = false;
+  if (taken)
+    connection_own(connection);
+  pthread_mutex_unlock(&connection->lock);
+  return taken;
+}
 
 /* Closing with unread input would send a reset, which may take away bytes that the client has not read yet
  * (RFC 9112, 9.6). */
@@ -259,12 +474,6 @@ static enum step drop_input(struct connection *connection, struct crew_member *m
   return STEP_NEEDS_INPUT;
 }
 
-/* Its socket is always armed. Input that is to be dropped has to be read, or its event would come back at once. */
-static bool must_read_on(const struct connection *connection)
-{
-  return connection->is_lingering && connection->protocol->carrier != NULL;
-}
-
 static enum step next_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->is_broken)
@@ -275,10 +484,13 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     connection_duplex_detach(connection);
   if (connection_unsent(connection) > connection_unsent_mark(connection))
     connection_flush(connection);
-  if (connection_unsent(connection) > connection_unsent_mark(connection) && !must_read_on(connection))
+  /* The socket beside a carrier is always armed: input that is to be dropped is read even now, or its event would
+   * come back at once. */
+  bool reads_on = connection->is_lingering && connection->protocol->carrier != NULL;
+  if (connection_unsent(connection) > connection_unsent_mark(connection) && !reads_on)
     return STEP_BLOCKED;
   if (connection->stream != NULL)
-    return connection_pump(connection, member);
+    return send_next_part(connection, member);
   if (connection->is_lingering)
     return drop_input(connection, member);
   enum step last;
@@ -336,25 +548,13 @@ static bool stay_for_more(struct connection *connection, struct crew_member *mem
   return found;
 }
 
-/* Gives the time, too, which a member that has stayed knows already. */
-static bool find_more(struct connection *connection, struct crew_member *member, int64_t *now_ns)
-{
-  if (connection_receive(connection)) {
-    *now_ns = clock_now_ns();
-    return true;
-  }
-  bool found = stay_for_more(connection, member);
-  *now_ns = member->looked_ns;
-  return found;
-}
-
 static enum step run_turn(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
-  int64_t now_ns;
   crew_turn_begin(&turn);
   for (;;) {
     enum step step = next_step(connection, member);
+    bool has_received;
     switch (step) {
     case STEP_AGAIN:
       break;
@@ -365,7 +565,10 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
     case STEP_NEEDS_INPUT:
       if (connection_must_pause(connection))
         return STEP_PAUSES;
-      if (find_more(connection, member, &now_ns)) {
+      has_received = connection_receive(connection);
+      if (has_received || stay_for_more(connection, member)) {
+        int64_t now_ns =
+            has_received ? clock_now_ns() : member->looked_ns; /* crew_stay has just read the clock */
         if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
@@ -389,6 +592,72 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
   connection_finish(connection, member, run_turn(connection, member));
 }
 
+/* --- between turns: armed in epoll, awake, paused, or in the ready queue --- */
+
+/* True if it goes on when the client takes its answers, or at once. */
+static bool waits_for_room(const struct connection *connection, enum step last)
+{
+  return last == STEP_BLOCKED || last == STEP_SERVED || connection_unsent(connection) > 0;
+}
+
+/* epoll is level-triggered here: a socket that is ready is delivered again, behind the others. If there is
+ * input in the buffers and not in the socket, EPOLLOUT brings the connection back, unless the client reads
+ * nothing. A socket that carries no messages always has room: there a bell brings it back. */
+static uint32_t wanted_events(const struct connection *connection, enum step last)
+{
+  bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
+  bool writes = waits_for_room(connection, last);
+  if (connection->protocol->carrier != NULL)
+    return !connection->at_end && (reads || writes) ? EPOLLIN : 0;
+  return (!connection->at_end && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
+}
+
+/* True if the crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking
+ * does not take. Under the lock. */
+static bool stays_awake(struct connection *connection, enum step last)
+{
+  return connection->protocol->carrier != NULL && connection->duplex == NULL && last == STEP_NEEDS_INPUT &&
+         !connection->is_lingering && connection_unsent(connection) == 0 &&
+         crew_keep_awake(connection->table->crew, &connection->source);
+}
+
+/* False if there is something to do at once that no event will bring. Under the lock. */
+static bool may_sleep(struct connection *connection, enum step last)
+{
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  if (carrier == NULL)
+    return true;
+  bool is_unsent = connection_unsent(connection) > 0;
+  if (last == STEP_SERVED || (last == STEP_BLOCKED && !is_unsent))
+    return false;
+  bool for_input = last != STEP_PAUSES && !connection->is_lingering &&
+                   (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
+  return carrier->sleep(connection, for_input, is_unsent);
+}
+
+/* A connection that the crew has found by looking is armed already. */
+enum jp_status connection_watch(struct connection *connection, uint32_t events)
+{
+  if (connection_has_left(connection) || (connection->is_armed && connection->protocol->carrier != NULL))
+    return JP_OK;
+  connection->is_armed = true;
+  return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);
+}
+
+/* Sees to it that the connection has a turn when it has something to do: by an event, or because a member looks at it.
+ * *is_ready: it has now, and the caller submits it. Under the lock; nobody owns it any more. */
+static enum jp_status arm_connection(struct connection *connection, enum step last, bool *is_ready)
+{
+  uint32_t events = wanted_events(connection, last);
+  bool is_awake = last != STEP_WAITS && stays_awake(connection, last);
+  *is_ready = last == STEP_WAITS || connection_duplex_must_tell(connection) ||
+              (!is_awake && !may_sleep(connection, last));
+  bool is_watched = !*is_ready && !(last == STEP_PAUSES && events == 0);
+  if (connection->duplex != NULL)
+    connection->duplex->armed_events = is_watched ? events : 0;
+  return is_watched ? connection_watch(connection, events) : JP_OK;
+}
+
 /* --- the end of a turn --- */
 
 static int64_t reading_deadline(struct connection *connection, int64_t now)
@@ -405,7 +674,7 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
-  bool writes = last != STEP_WAITS && connection_waits_for_room(connection, last);
+  bool writes = last != STEP_WAITS && waits_for_room(connection, last);
   bool reads = last == STEP_NEEDS_INPUT || last == STEP_PAUSES || last == STEP_ENDS;
   if (!writes)
     connection->stalled_ms = 0;
@@ -435,20 +704,35 @@ static void begin_linger(struct connection *connection)
     connection->linger_end_ms = now + DRAIN_LINGER_MS;
 }
 
-/* Called before the connection's last words, or before messages that were pushed, are sent. */
-static void settle_duplex(struct connection *connection, enum step last)
+static void close_now(struct connection *connection, struct crew_member *member)
 {
-  if (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering)
-    connection_duplex_close(connection);
-  else
-    connection_duplex_settle_output(connection);
+  connection_end_stream(connection);
+  if (connection->duplex != NULL)
+    connection_duplex_detach(connection);
+  connection_close_client(connection, member, NULL);
+  discard_input(connection);
+  connection->out_sent = connection->out.len = 0;
+  return_buffers(connection, member);
+
+  if (connection->protocol->carrier != NULL)
+    connection->protocol->carrier->close(connection);
+  pthread_mutex_lock(&connection->lock);
+  if (connection->fd >= 0)
+    close(connection->fd);
+  connection->fd = -1;
+  connection->state = CONNECTION_FREE;
+  atomic_store(connection->deadline_ms, INT64_MAX);
+  pthread_mutex_unlock(&connection->lock);
+  connection_table_release(connection->table, connection);
 }
 
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
-  if (duplex != NULL)
-    settle_duplex(connection, last);
+  if (duplex != NULL && (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering))
+    connection_duplex_close(connection); /* before the last words are sent */
+  else if (duplex != NULL)
+    connection_duplex_settle_output(connection);
   connection_flush(connection);
   if (connection->out.failed)
     connection->is_broken = true;
@@ -470,11 +754,13 @@ void connection_finish(struct connection *connection, struct crew_member *member
   if (duplex != NULL)
     connection_duplex_before_arming(connection, reading_ms);
   bool is_ready;
-  enum jp_status status = connection_arm(connection, last, &is_ready);
-  if (status != JP_OK)
+  enum jp_status status = arm_connection(connection, last, &is_ready);
+  if (status != JP_OK) {
     connection_own(connection);
-  else if (last == STEP_PAUSES && !is_ready)
-    connection_note_paused(connection);
+  } else if (last == STEP_PAUSES && !is_ready) { /* until the watcher submits it */
+    connection->is_paused = true;
+    atomic_fetch_add(&connection->table->paused, 1);
+  }
   pthread_mutex_unlock(&connection->lock);
   if (status != JP_OK)
     close_now(connection, member);
@@ -485,13 +771,14 @@ void connection_finish(struct connection *connection, struct crew_member *member
 void connection_expire(struct connection *connection, struct crew_member *watcher)
 {
   int64_t now = clock_now_ms();
+  const struct connection_carrier *carrier = connection->protocol->carrier;
   enum step step = STEP_ENDS;
   bool stalled =
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
   if (stalled || connection->stream != NULL || connection->is_lingering)
     step = STEP_DROPS;
-  else if (connection_rest(connection))
-    step = STEP_NEEDS_INPUT;
+  else if (carrier != NULL && !connection_has_begun(connection) && carrier->rest(connection))
+    step = STEP_NEEDS_INPUT; /* the deadline was only there to return memory */
   else
     connection->protocol->expire(connection);
   connection_finish(connection, watcher, step);
@@ -538,4 +825,98 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
     shutdown(connection->fd, SHUT_WR);
+}
+
+/* --- clients that have left while their call lasts --- */
+
+/* Input that nobody has read: in the peer's own memory, or in what carries it. */
+static bool has_unread(const struct connection *connection)
+{
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  if (connection->held > 0 || connection->in.len > connection->in_used)
+    return true;
+  if (carrier != NULL)
+    return carrier->has_untaken(connection) || carrier->look((struct connection *)connection);
+  int count = 0;
+  if (ioctl(connection->fd, FIONREAD, &count) != 0 || count == 0)
+    return false;
+  char input[FAREWELL_MAX];
+  ssize_t peeked = recv(connection->fd, input, sizeof input, MSG_PEEK | MSG_DONTWAIT);
+  return connection->protocol->is_farewell == NULL || peeked <= 0 || peeked == FAREWELL_MAX ||
+         !connection->protocol->is_farewell((struct text){input, (size_t)peeked});
+}
+
+/* Both ends of the socket are closed, or it has failed. */
+static bool is_over(short events)
+{
+  return (events & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+/* The client's system answers with a reset where nobody reads any more. A Unix socket needs no probe: it tells a client
+ * that has closed from one that still reads. */
+static void probe_client(struct connection *connection)
+{
+  int64_t now_ms = clock_now_ms();
+  int domain = AF_UNSPEC;
+  socklen_t length = sizeof domain;
+  if (getsockopt(connection->fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX)
+    return;
+  if (connection->probed_ms != 0 && now_ms < connection->probed_ms + PROBE_AGAIN_MS)
+    return;
+  connection->probed_ms = now_ms;
+  if (connection_holds_back(connection) || connection->protocol->write_probe == NULL ||
+      connection->protocol->write_probe(connection))
+    connection_flush(connection);
+}
+
+static void close_early(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex != NULL)
+    duplex->is_closed = true;
+  /* Who calls the client back may still look at the ring. */
+  bool keeps_ring = duplex != NULL && duplex->callbacks != NULL;
+  if (connection->protocol->carrier != NULL && !keeps_ring)
+    connection->protocol->carrier->close(connection);
+  connection->is_broken = true;
+  close(connection->fd);
+  connection->fd = -1;
+}
+
+/* In call, under the lock, as a visitor. */
+static bool look_for_end(struct connection *connection)
+{
+  struct pollfd polled = {.fd = connection->fd, .events = POLLRDHUP};
+  if (connection_has_left(connection))
+    return true;
+  if (connection->seized || poll(&polled, 1, 0) <= 0 || polled.revents == 0)
+    return false;
+  if ((connection->duplex != NULL && !connection_duplex_may_close(connection->duplex)) ||
+      has_unread(connection))
+    return is_over(polled.revents);
+  if (!is_over(polled.revents)) {
+    probe_client(connection);
+    return false;
+  }
+  close_early(connection);
+  return true;
+}
+
+bool connection_look_after(struct crew_source *source)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  bool has_left = false;
+  bool calls = false;
+  pthread_mutex_lock(&connection->lock);
+  if (in_call_visit(&connection->in_call)) {
+    has_left = look_for_end(connection);
+    calls = connection_has_left(connection) && connection->duplex != NULL;
+    if (calls)
+      connection_duplex_begin_upcall(connection);
+    in_call_leave(&connection->in_call);
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (calls)
+    connection_duplex_end_upcall(connection);
+  return has_left;
 }

@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_H
 #define JPEER_NET_CONNECTION_CONNECTION_H
 /*
- * A TCP connection, whose bytes a protocol reads and writes (net/connection/protocol.h).
+ * A TCP connection, whose bytes a protocol reads and writes (net/connection/connection_protocol.h).
  *
  * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
@@ -20,13 +20,14 @@
  */
 #include "base/in_call.h"
 #include "net/admission/input_budget.h"
-#include "net/connection/protocol.h"
+#include "net/connection/connection_protocol.h"
 #include "net/workers/crew.h"
 
 #include <pthread.h>
 #include <stdalign.h>
 
 struct connection_duplex;
+struct connection_stream;
 struct connection_table;
 
 struct connection_limits {
@@ -102,7 +103,7 @@ struct connection {
   alignas(max_align_t) unsigned char protocol_state[CONNECTION_PROTOCOL_STATE];
 };
 
-/* --- connection.c: the owner's side --- */
+/* --- the owner, and the watcher --- */
 
 void connection_turn(struct crew_source *source, struct crew_member *member);
 /* Takes a connection that nobody owns. Under its lock. */
@@ -143,24 +144,10 @@ static inline bool connection_holds_back(const struct connection *connection)
   return connection_unsent(connection) > 0 || connection->unshown > 0;
 }
 
-/* --- connection_rest.c: between turns --- */
+/* --- for connection_duplex.c --- */
 
-extern const struct crew_lookout connection_lookout; /* of connections with a carrier */
-
-/* True if it goes on when the client takes its answers, or at once. */
-bool connection_waits_for_room(const struct connection *connection, enum step last);
-/* Sees to it that the connection has a turn when it has something to do: by an event, or because a member looks at it.
- * *is_ready: it has now, and the caller submits it. Under the lock; nobody owns it any more. */
-enum jp_status connection_arm(struct connection *connection, enum step last, bool *is_ready) JP_MUST_CHECK;
 /* Asks for an event of its descriptor. Under the lock. */
 enum jp_status connection_watch(struct connection *connection, uint32_t events) JP_MUST_CHECK;
-/* It waits until the watcher submits it. Under the lock. */
-void connection_note_paused(struct connection *connection);
-/* True if the deadline that has passed was only there to give memory back. */
-bool connection_rest(struct connection *connection);
-
-/* --- for connection_duplex.c and the files beside it --- */
-
 /* True if something new came: bytes, or the end. */
 bool connection_receive(struct connection *connection);
 /* With more than this unsent, the client is not read from until it takes its answers. */
@@ -203,17 +190,9 @@ const struct rpc_told_session *connection_tell_session(const struct connection *
 void connection_close_client(struct connection *connection, struct crew_member *member,
                              struct rpc_told_session *told);
 
-/* --- connection_stream.c --- */
-
-struct connection_stream {
-  struct rpc_stream rpc;
-  struct buffer tail;
-};
-
 /* Takes the stream, after the beginning of the answer was written. False: no memory; the stream is closed. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
-/* Makes and sends the next part. STEP_BLOCKED: the client is slow. */
-enum step connection_pump(struct connection *connection, struct crew_member *member);
+/* Frees the stream and closes what it reads from. */
 void connection_end_stream(struct connection *connection);
 
 #endif

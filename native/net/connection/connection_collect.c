@@ -115,7 +115,8 @@ static void send_answer(struct connection *connection, const struct buffer *answ
   send_replies(connection);
 }
 
-void connection_collect_refuse(struct connection *connection, struct text message, const char *reason)
+/* Refuses a message at once: the answer goes to `out`. */
+static void refuse_message(struct connection *connection, struct text message, const char *reason)
 {
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
@@ -154,7 +155,7 @@ static void wait_or_refuse(struct connection *connection)
     snprintf(reason, sizeof reason, "busy: out of memory");
   else
     return;
-  connection_collect_refuse(connection, buffer_text(&connection->message), reason);
+  refuse_message(connection, buffer_text(&connection->message), reason);
   drop_message(connection);
 }
 
@@ -193,13 +194,6 @@ static bool answer_beside(struct connection *connection)
   }
   buffer_fini(&answer);
   return is_answered;
-}
-
-static void hand_over(struct connection *connection)
-{
-  connection->has_message = false;
-  if (!offer_message(connection) && !answer_beside(connection))
-    wait_or_refuse(connection);
 }
 
 bool connection_duplex_offer(struct connection *connection)
@@ -313,8 +307,11 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   send_replies(connection);
   if (step == STEP_NEEDS_INPUT)
     return collect_input(connection);
-  if (connection->has_message)
-    hand_over(connection);
+  if (connection->has_message) {
+    connection->has_message = false;
+    if (!offer_message(connection) && !answer_beside(connection))
+      wait_or_refuse(connection);
+  }
   return COLLECTED;
 }
 

@@ -17,8 +17,6 @@ enum collected {
 
 /* Takes the next part of the input. */
 enum collected connection_collect(struct connection *connection, struct crew_member *member);
-/* Refuses a message at once: the answer goes to `out`. */
-void connection_collect_refuse(struct connection *connection, struct text message, const char *reason);
 /* Puts `message` to the end of the queue, or at_front. False: memory is short. */
 bool connection_collect_queue(struct connection *connection, bool at_front) JP_MUST_CHECK;
 

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-enum { CATCH_UP_MESSAGES = 64 /* collected before the next one is served */ };
+enum {
+  CATCH_UP_MESSAGES = 64,      /* collected before the next one is served */
+  ANSWER_ALWAYS = 16 * 1024,   /* an answer of so many bytes finds room, up to twice send_buffer_max */
+  EVENTS_TOGETHER = 16 * 1024, /* bytes of events that leave in one write, */
+  EVENTS_TOGETHER_NS = 100000  /* where the last ones left so shortly before */
+};
 
 static struct connection *connection_of(struct crew_source *source)
 {
@@ -17,8 +22,8 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
-struct connection_duplex *connection_duplex_make(struct connection *connection,
-                                                 struct rpc_callbacks *callbacks)
+/* A duplex that the connection holds. callbacks: NULL, or the client's, which hold it as well. NULL: no memory. */
+static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
 {
   struct connection_duplex *duplex = calloc(1, sizeof *duplex);
   if (duplex == NULL)
@@ -31,7 +36,7 @@ struct connection_duplex *connection_duplex_make(struct connection *connection,
   return duplex;
 }
 
-void connection_duplex_release(struct connection_duplex *duplex)
+static void release_duplex(struct connection_duplex *duplex)
 {
   if (atomic_fetch_sub(&duplex->holders, 1) > 1)
     return;
@@ -65,7 +70,7 @@ void connection_duplex_detach(struct connection *connection)
   connection->duplex = NULL;
   pthread_mutex_unlock(&connection->lock);
   free_input(duplex);
-  connection_duplex_release(duplex);
+  release_duplex(duplex);
 }
 
 void connection_duplex_close(struct connection *connection)
@@ -95,7 +100,8 @@ static bool has_buffered(const struct connection *connection)
   return connection_input(connection).len > 0 || connection->held > 0;
 }
 
-void connection_duplex_watch(struct connection *connection, bool for_input)
+/* Asks for the next event, or submits the connection where there is something to do already. Under the lock. */
+static void watch_duplex(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -116,7 +122,7 @@ void connection_duplex_watch(struct connection *connection, bool for_input)
 static void arm_for_others(struct connection *connection, bool for_input)
 {
   connection->duplex->reader = DUPLEX_ARMED;
-  connection_duplex_watch(connection, for_input);
+  watch_duplex(connection, for_input);
 }
 
 /* A thread has to read while the request that is being served runs. Under the lock, while nobody reads. */
@@ -129,7 +135,8 @@ static bool wants_input(const struct connection_duplex *duplex)
 
 /* --- output --- */
 
-void connection_duplex_take_pushed(struct connection *connection)
+/* Appends pushed messages to `out`, unless an answer is being streamed. Under the lock. */
+static void take_pushed(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->pushed.len == 0 || connection->stream != NULL)
@@ -165,10 +172,48 @@ static void tell_of_room(struct connection *connection)
 void connection_duplex_settle_output(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
-  connection_duplex_take_pushed(connection);
+  take_pushed(connection);
   pthread_mutex_unlock(&connection->lock);
   connection_flush(connection);
   tell_of_room(connection);
+}
+
+/* Sends the output of a connection that nobody owns, and sets its deadline. Under the lock. */
+static void flush_idle(struct connection *connection)
+{
+  if (connection_unsent(connection) == 0 && connection->stalled_ms == 0)
+    return;
+  int64_t deadline_ms = connection->duplex->reading_ms;
+  connection->has_sent = false;
+  connection_flush(connection);
+  if (connection_unsent(connection) == 0)
+    connection->stalled_ms = 0;
+  else if (connection->stalled_ms == 0 || connection->has_sent)
+    connection->stalled_ms = clock_now_ms();
+  if (connection->stalled_ms != 0) {
+    int64_t stall_ms = connection->stalled_ms + connection->limits->body_timeout_ms;
+    deadline_ms = deadline_ms < stall_ms ? deadline_ms : stall_ms;
+  }
+  atomic_store_explicit(connection->deadline_ms, deadline_ms, memory_order_relaxed);
+}
+
+void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  duplex->reading_ms = reading_ms;
+  if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
+    take_pushed(connection);
+    flush_idle(connection);
+    if (connection_unsent(connection) == 0)
+      buffer_fini(&connection->out);
+  }
+}
+
+bool connection_duplex_must_tell(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return duplex != NULL && atomic_load(&duplex->wants_room) &&
+         connection_unsent(connection) <= connection_unsent_mark(connection);
 }
 
 /* --- the owner --- */
@@ -178,7 +223,7 @@ void connection_duplex_catch_up(struct connection *connection, struct crew_membe
   struct connection_duplex *duplex = connection->duplex;
   if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
     pthread_mutex_lock(&connection->lock);
-    connection_duplex_take_pushed(connection);
+    take_pushed(connection);
     pthread_mutex_unlock(&connection->lock);
   }
   if (connection->is_lingering || atomic_load(&duplex->open_calls) == 0)
@@ -213,43 +258,6 @@ bool connection_duplex_end_turn(struct connection *connection, struct crew_membe
   return true;
 }
 
-void connection_duplex_flush_idle(struct connection *connection)
-{
-  if (connection_unsent(connection) == 0 && connection->stalled_ms == 0)
-    return;
-  int64_t deadline_ms = connection->duplex->reading_ms;
-  connection->has_sent = false;
-  connection_flush(connection);
-  if (connection_unsent(connection) == 0)
-    connection->stalled_ms = 0;
-  else if (connection->stalled_ms == 0 || connection->has_sent)
-    connection->stalled_ms = clock_now_ms();
-  if (connection->stalled_ms != 0) {
-    int64_t stall_ms = connection->stalled_ms + connection->limits->body_timeout_ms;
-    deadline_ms = deadline_ms < stall_ms ? deadline_ms : stall_ms;
-  }
-  atomic_store_explicit(connection->deadline_ms, deadline_ms, memory_order_relaxed);
-}
-
-void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms)
-{
-  struct connection_duplex *duplex = connection->duplex;
-  duplex->reading_ms = reading_ms;
-  if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
-    connection_duplex_take_pushed(connection);
-    connection_duplex_flush_idle(connection);
-    if (connection_unsent(connection) == 0)
-      buffer_fini(&connection->out);
-  }
-}
-
-bool connection_duplex_must_tell(const struct connection *connection)
-{
-  const struct connection_duplex *duplex = connection->duplex;
-  return duplex != NULL && atomic_load(&duplex->wants_room) &&
-         connection_unsent(connection) <= connection_unsent_mark(connection);
-}
-
 bool connection_duplex_reads_on(const struct connection *connection)
 {
   return connection_duplex_is_urgent(connection) && !connection->duplex->is_blocked;
@@ -262,7 +270,7 @@ bool connection_duplex_reads_on(const struct connection *connection)
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
-  connection_duplex_take_pushed(connection);
+  take_pushed(connection);
   duplex->in_hand = connection->message;
   duplex->is_in_hand = true;
   connection->message = duplex->collected;
@@ -448,15 +456,7 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
   return sleeps;
 }
 
-const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
-                                                    .end = end_waiting,
-                                                    .take = take_while_waiting,
-                                                    .look = look_while_waiting,
-                                                    .sleep = sleep_while_waiting,
-                                                    .look_after = connection_look_after,
-                                                    .read_ahead = connection_duplex_read_ahead};
-
-/* --- others --- */
+/* --- a member, or the watcher, that gets the event --- */
 
 static bool take_role(struct connection *connection)
 {
@@ -504,41 +504,32 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   return collected;
 }
 
-/* Requests wait where they are. */
-static enum collected flush_in_turn(struct connection *connection)
-{
-  pthread_mutex_lock(&connection->lock);
-  if (connection_holds_back(connection))
-    connection_flush(connection);
-  pthread_mutex_unlock(&connection->lock);
-  return COLLECTED_ALL;
-}
-
 void connection_duplex_read(struct connection *connection, struct crew_member *member)
 {
   if (!take_role(connection))
     return;
   wake_carrier(connection, member);
-  bool reads = connection_duplex_is_urgent(connection) || atomic_load(&connection->duplex->reads_ahead);
-  enum collected collected = reads ? collect_in_turn(connection, member) : flush_in_turn(connection);
+  enum collected collected = COLLECTED_ALL;
+  if (connection_duplex_is_urgent(connection) || atomic_load(&connection->duplex->reads_ahead)) {
+    collected = collect_in_turn(connection, member);
+  } else { /* requests wait where they are */
+    pthread_mutex_lock(&connection->lock);
+    if (connection_holds_back(connection))
+      connection_flush(connection);
+    pthread_mutex_unlock(&connection->lock);
+  }
   tell_of_room(connection);
   give_role_back(connection, collected);
 }
 
 /* --- the watcher --- */
 
-static bool may_read_ahead(const struct connection *connection)
-{
-  return connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
-         !connection->seized && !connection->is_broken && !connection_has_left(connection);
-}
-
 /* Without memory the input waits, as it does behind a short call. */
 static void begin_reading_ahead(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex == NULL) {
-    duplex = connection_duplex_make(connection, NULL);
+    duplex = make_duplex(connection, NULL);
     if (duplex == NULL)
       return;
     connection->duplex = duplex;
@@ -547,6 +538,20 @@ static void begin_reading_ahead(struct connection *connection)
   atomic_store(&duplex->reads_ahead, true);
   if (duplex->reader == DUPLEX_NOBODY && wants_input(duplex))
     arm_for_others(connection, true);
+}
+
+/* A request that has just come may have put the connection in call: it is only read earlier than it need be. */
+static void read_ahead(struct crew_source *source)
+{
+  struct connection *connection = connection_of(source);
+  pthread_mutex_lock(&connection->lock);
+  if (in_call_visit(&connection->in_call)) {
+    if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
+        !connection->seized && !connection->is_broken && !connection_has_left(connection))
+      begin_reading_ahead(connection);
+    in_call_leave(&connection->in_call);
+  }
+  pthread_mutex_unlock(&connection->lock);
 }
 
 /* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
@@ -584,19 +589,6 @@ int64_t connection_duplex_look(struct connection *connection)
   return connection_unsent(connection) > 0 && !duplex->is_closed ? CONNECTION_FLUSH_SOON : INT64_MAX;
 }
 
-/* A request that has just come may have put the connection in call: it is only read earlier than it need be. */
-void connection_duplex_read_ahead(struct crew_source *source)
-{
-  struct connection *connection = connection_of(source);
-  pthread_mutex_lock(&connection->lock);
-  if (in_call_visit(&connection->in_call)) {
-    if (may_read_ahead(connection))
-      begin_reading_ahead(connection);
-    in_call_leave(&connection->in_call);
-  }
-  pthread_mutex_unlock(&connection->lock);
-}
-
 void connection_duplex_begin_upcall(struct connection *connection)
 {
   connection->duplex->upcalls++;
@@ -620,3 +612,294 @@ void connection_duplex_end_upcall(struct connection *connection)
   pthread_cond_signal(&duplex->given_back);
   pthread_mutex_unlock(&connection->lock);
 }
+
+const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
+                                                    .end = end_waiting,
+                                                    .take = take_while_waiting,
+                                                    .look = look_while_waiting,
+                                                    .sleep = sleep_while_waiting,
+                                                    .look_after = connection_look_after,
+                                                    .read_ahead = read_ahead};
+
+/* --- messages that answer no request: rpc_push, by any thread --- */
+
+struct push {
+  struct connection *connection;
+  struct connection_duplex *duplex;
+  enum rpc_push_kind kind;
+  struct text message;
+  bool is_own; /* the caller's thread serves the connection's request */
+};
+
+static struct connection_duplex *duplex_of(struct rpc_duplex *duplex)
+{
+  return (struct connection_duplex *)(void *)duplex;
+}
+
+/* With the locks of both, where it returns a connection. */
+static struct connection *lock_connection(struct connection_duplex *duplex)
+{
+  pthread_mutex_lock(&duplex->lock);
+  struct connection *connection = duplex->connection;
+  if (connection == NULL)
+    pthread_mutex_unlock(&duplex->lock);
+  else
+    pthread_mutex_lock(&connection->lock);
+  return connection;
+}
+
+static void unlock_connection(struct connection_duplex *duplex, struct connection *connection)
+{
+  pthread_mutex_unlock(&connection->lock);
+  pthread_mutex_unlock(&duplex->lock);
+}
+
+static bool is_own(const struct connection *connection, const struct rpc_worker *worker)
+{
+  return worker != NULL && in_call_is_inside(&connection->in_call) && connection->worker == worker;
+}
+
+/* `out` may be used: nobody owns the connection, or its owner is inside the service. */
+static bool may_write(const struct connection *connection)
+{
+  return in_call_is_inside(&connection->in_call) || connection->state == CONNECTION_ARMED;
+}
+
+static size_t count_unsent(const struct push *push)
+{
+  size_t pushed = push->duplex->pushed.len;
+  return may_write(push->connection) ? pushed + connection_unsent(push->connection) : pushed;
+}
+
+/* Anything but RPC_PUSHED: it may not be sent now. */
+static enum rpc_pushed find_room(const struct push *push)
+{
+  const struct connection *connection = push->connection;
+  const size_t max = connection->limits->send_buffer_max;
+  const size_t length = push->message.len;
+  size_t unsent = count_unsent(push);
+  if (push->kind == RPC_PUSH_ANSWER) {
+    if (unsent <= max && length <= max - unsent)
+      return RPC_PUSHED;
+    if (length > ANSWER_ALWAYS)
+      return RPC_PUSH_TOO_LONG;
+    return unsent <= 2 * max ? RPC_PUSHED : RPC_PUSH_CLOSED;
+  }
+  if (length > max)
+    return RPC_PUSH_TOO_LONG;
+  return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
+}
+
+/* Arms a connection in call, which then belongs to who gets the event. */
+static void arm(const struct push *push, bool for_input)
+{
+  push->duplex->reader = DUPLEX_ARMED;
+  watch_duplex(push->connection, for_input);
+}
+
+/* Its own thread is in Java, and may stay there: a member sends what it has held back. Once for all that is held. */
+static void leave_to_member(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  if (duplex->awaits_member || (duplex->reader != DUPLEX_NOBODY && duplex->reader != DUPLEX_ARMED))
+    return;
+  duplex->awaits_member = true;
+  arm(push, atomic_load(&duplex->open_calls) > 0);
+}
+
+/* The thread that reads or sends next must know that there is something unsent. */
+static void watch_output(const struct push *push)
+{
+  struct connection *connection = push->connection;
+  struct connection_duplex *duplex = push->duplex;
+  if (!in_call_is_inside(&connection->in_call)) {
+    watch_duplex(connection, (duplex->armed_events & EPOLLIN) != 0);
+    return;
+  }
+  atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+  crew_rouse(connection->table->crew);
+  if (push->is_own)
+    return; /* it looks when it waits, or answers */
+  if (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED) {
+    arm(push, true);
+  } else if (duplex->reader == DUPLEX_WAITER) {
+    crew_wake(duplex->waiter);
+  }
+}
+
+/* Events of the request's own thread may leave together: with the next one, the next message, or as soon as a member
+ * comes by. Behind bytes that the client did not take, so many gather again before it is tried again. */
+static bool may_gather(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  size_t unsent = connection_unsent(push->connection);
+  if (duplex->left > unsent)
+    duplex->left = unsent;
+  return push->kind == RPC_PUSH_EVENT && push->is_own && unsent - duplex->left < EVENTS_TOGETHER;
+}
+
+static bool may_wait_for_more(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  if (push->kind != RPC_PUSH_EVENT || !push->is_own)
+    return false;
+  int64_t now_ns = clock_now_ns();
+  bool may_wait = may_gather(push) && now_ns - duplex->flushed_ns < EVENTS_TOGETHER_NS;
+  if (!may_wait)
+    duplex->flushed_ns = now_ns;
+  return may_wait;
+}
+
+static void flush_out(struct connection *connection)
+{
+  if (in_call_is_inside(&connection->in_call))
+    connection_flush(connection);
+  else
+    flush_idle(connection);
+  connection->duplex->left = connection_unsent(connection);
+}
+
+static void write_out(const struct push *push)
+{
+  struct connection *connection = push->connection;
+  take_pushed(connection);
+  struct buffer *out = connection->stream != NULL ? &push->duplex->pushed : &connection->out;
+  connection->protocol->write_message(out, push->message);
+  atomic_store(&push->duplex->has_pushed, push->duplex->pushed.len > 0);
+  bool is_held = may_wait_for_more(push);
+  if (!is_held)
+    flush_out(connection);
+  if (connection_unsent(connection) > 0)
+    watch_output(push);
+  if (is_held)
+    leave_to_member(push);
+  if (connection->state == CONNECTION_ARMED && connection_unsent(connection) == 0)
+    buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
+}
+
+/* A call is open from here on: somebody has to read. */
+static void count_call(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  atomic_fetch_add(&duplex->open_calls, 1);
+  if (push->is_own) {
+    duplex->own_calls++;
+  } else if (in_call_is_inside(&push->connection->in_call) && duplex->reader == DUPLEX_NOBODY) {
+    arm(push, true);
+  } else if (duplex->reader == DUPLEX_WAITER && atomic_load(&duplex->is_full)) {
+    crew_wake(duplex->waiter); /* it has stopped reading ahead */
+  }
+}
+
+static void break_connection(const struct push *push)
+{
+  push->duplex->is_closed = true;
+  connection_shut_down(push->connection);
+}
+
+static enum rpc_pushed push_message(const struct push *push)
+{
+  if (push->duplex->is_closed || push->connection->seized)
+    return RPC_PUSH_CLOSED;
+  if (may_write(push->connection) && connection_unsent(push->connection) > 0 && !may_gather(push))
+    flush_out(push->connection);
+  enum rpc_pushed room = find_room(push);
+  if (room == RPC_PUSH_NO_ROOM) {
+    atomic_store(&push->duplex->wants_room, true);
+    if (may_write(push->connection))
+      watch_output(push);
+  }
+  if (room == RPC_PUSH_CLOSED)
+    break_connection(push);
+  if (room != RPC_PUSHED)
+    return room;
+  if (may_write(push->connection)) {
+    write_out(push);
+  } else {
+    push->connection->protocol->write_message(&push->duplex->pushed, push->message);
+    atomic_store(&push->duplex->has_pushed, true);
+  }
+  bool has_failed =
+      push->duplex->pushed.failed || (may_write(push->connection) && push->connection->out.failed);
+  if (has_failed) { /* memory was short: nobody knows how much was appended */
+    break_connection(push);
+    return RPC_PUSH_CLOSED;
+  }
+  if (push->kind == RPC_PUSH_CALL)
+    count_call(push);
+  return RPC_PUSHED;
+}
+
+static enum rpc_pushed send_message(struct rpc_duplex *line, struct rpc_worker *worker,
+                                    enum rpc_push_kind kind, struct text message)
+{
+  struct connection_duplex *duplex = duplex_of(line);
+  struct connection *connection = lock_connection(duplex);
+  if (connection == NULL)
+    return RPC_PUSH_CLOSED;
+  struct push push = {.connection = connection,
+                      .duplex = duplex,
+                      .kind = kind,
+                      .message = message,
+                      .is_own = is_own(connection, worker)};
+  enum rpc_pushed pushed = push_message(&push);
+  unlock_connection(duplex, connection);
+  return pushed;
+}
+
+static void settle_call(struct rpc_duplex *line, struct rpc_worker *worker)
+{
+  struct connection_duplex *duplex = duplex_of(line);
+  struct connection *connection = lock_connection(duplex);
+  if (connection == NULL)
+    return;
+  atomic_fetch_sub(&duplex->open_calls, 1);
+  if (is_own(connection, worker) && duplex->own_calls > 0)
+    duplex->own_calls--;
+  unlock_connection(duplex, connection);
+}
+
+static size_t find_reply_max(struct rpc_duplex *line)
+{
+  struct connection_duplex *duplex = duplex_of(line);
+  struct connection *connection = lock_connection(duplex);
+  if (connection == NULL)
+    return 1;
+  const struct push push = {.connection = connection, .duplex = duplex};
+  size_t unsent = count_unsent(&push);
+  size_t max = connection->limits->send_buffer_max;
+  unlock_connection(duplex, connection);
+  return unsent < max ? max - unsent : 1;
+}
+
+/* The message that is being served stays where its bytes are. */
+static struct rpc_duplex *open_duplex(void *context, struct rpc_callbacks *callbacks)
+{
+  struct connection *connection = context;
+  pthread_mutex_lock(&connection->lock);
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex != NULL) { /* input is read ahead */
+    atomic_fetch_add(&duplex->holders, 1);
+    duplex->callbacks = callbacks;
+  } else {
+    duplex = make_duplex(connection, callbacks);
+    connection->duplex = duplex;
+    if (duplex != NULL)
+      connection_duplex_begin_call(connection);
+  }
+  if (duplex != NULL)
+    duplex->is_closed |= connection_has_left(connection);
+  pthread_mutex_unlock(&connection->lock);
+  return (struct rpc_duplex *)(void *)duplex;
+}
+
+static void close_duplex(struct rpc_duplex *duplex)
+{
+  release_duplex(duplex_of(duplex));
+}
+
+const struct rpc_push connection_push = {.open = open_duplex,
+                                         .send = send_message,
+                                         .settle = settle_call,
+                                         .reply_max = find_reply_max,
+                                         .close = close_duplex};

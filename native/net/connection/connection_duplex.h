@@ -15,7 +15,7 @@
  *
  * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
  * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher sees
- * to that (connection_duplex_read_ahead).
+ * to that (crew_meanwhile.read_ahead).
  *   DUPLEX_NOBODY  no call is open, or only those of the owner's thread, which runs a nested request and looks when it waits
  *                  again; and nothing is read ahead
  *   DUPLEX_ARMED   the member (or the watcher) that gets the event takes the role
@@ -98,11 +98,8 @@ struct connection_duplex {
   bool has_slept;  /* events may have been asked for since a thread of the owner has last looked */
 };
 
-/* rpc_push, of connections whose protocol can collect (connection_push.c). */
+/* rpc_push, of connections whose protocol can collect. */
 extern const struct rpc_push connection_push;
-/* Makes a duplex that the connection holds. callbacks: NULL, or the client's, which hold it as well. NULL: no memory. */
-struct connection_duplex *connection_duplex_make(struct connection *connection,
-                                                 struct rpc_callbacks *callbacks);
 /* For a member of the crew that waits inside the service of a connection (crew_wait). */
 extern const struct crew_meanwhile connection_meanwhile;
 
@@ -153,23 +150,11 @@ void connection_duplex_detach(struct connection *connection);
 void connection_duplex_read(struct connection *connection, struct crew_member *member);
 /* The watcher's look at a connection in call, under the lock: sends. Returns when it has to look again. */
 int64_t connection_duplex_look(struct connection *connection);
-/* crew_meanwhile.read_ahead */
-void connection_duplex_read_ahead(struct crew_source *source);
 /* The watcher's calls of the service: begin under the lock, end without it. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
 
 /* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex);
-
-/* --- shared by connection_duplex.c and connection_push.c; under the lock --- */
-
-/* Asks for the next event, or submits the connection where there is something to do already. */
-void connection_duplex_watch(struct connection *connection, bool for_input);
-/* Sends the output of a connection that nobody owns, and sets its deadline. */
-void connection_duplex_flush_idle(struct connection *connection);
-/* Appends pushed messages to `out`, unless an answer is being streamed. */
-void connection_duplex_take_pushed(struct connection *connection);
-void connection_duplex_release(struct connection_duplex *duplex);
 
 #endif

@@ -11,7 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHUNK_PLACES = 256, LINE_DEADLINES = 8, CHUNK_LINES = CHUNK_PLACES / LINE_DEADLINES };
+enum {
+  CHUNK_PLACES = 256,
+  LINE_DEADLINES = 8,
+  CHUNK_LINES = CHUNK_PLACES / LINE_DEADLINES,
+  LICENCE_MS = 100,
+  LICENCE_MUCH = 16 * 1024 /* a connection with a licence is slow if it collects less in LICENCE_MS */
+};
 
 /*
  * The watcher reads all deadlines several times a second. They lie together, so that it need not touch every
@@ -63,6 +69,8 @@ void connection_table_fini(struct connection_table *table)
   free(table->claims);
   pthread_mutex_destroy(&table->lock);
 }
+
+/* --- places --- */
 
 /* Under the lock. */
 static bool add_chunk(struct connection_table *table)
@@ -175,7 +183,143 @@ void connection_table_accept(struct connection_table *table, int fd,
   connection_table_release(table, connection);
 }
 
-/* --- the watcher's part --- */
+/* --- the bound on input (net/admission/input_budget.h): licences to go on, and cuts; the watcher --- */
+
+static bool add_claim(struct connection_table *table, const struct input_claim *claim)
+{
+  if (table->claim_count == table->claim_room) {
+    size_t room = table->claim_room == 0 ? 64 : table->claim_room * 2;
+    struct input_claim *claims = realloc(table->claims, room * sizeof *claims);
+    if (claims == NULL)
+      return false;
+    table->claims = claims;
+    table->claim_room = room;
+  }
+  table->claims[table->claim_count++] = *claim;
+  return true;
+}
+
+/* Bytes that may still come of its message. Under its lock. */
+static size_t bytes_left(const struct connection *connection, size_t held)
+{
+  size_t max = connection->limits->message_max;
+  size_t most = held < max ? max - held : 0;
+  if (connection->state != CONNECTION_ARMED)
+    return most;
+  size_t left = connection->protocol->bytes_left(connection);
+  return left == SIZE_MAX ? most : left;
+}
+
+/* True while it collects a message: a whole one is not cut and needs no licence. Under its lock. */
+static bool is_collecting(const struct connection *connection)
+{
+  if (connection->state == CONNECTION_FREE || in_call_is_inside(&connection->in_call))
+    return false;
+  return connection->state == CONNECTION_OWNED || (!connection->has_message && !connection->is_lingering);
+}
+
+/* True if it keeps the licence that it has. A slow connection counts as slow until it is quick again. Under
+ * its lock. */
+static bool keeps_licence(struct connection *connection, size_t held, int64_t now_ms)
+{
+  struct input_licence *licence = &connection->licence;
+  if (!atomic_load_explicit(&licence->is_valid, memory_order_relaxed))
+    return false;
+  bool has_moved = held < licence->held || held >= licence->held + LICENCE_MUCH;
+  if (has_moved || now_ms >= licence->until_ms) {
+    licence->is_slow = !has_moved;
+    licence->held = held;
+    licence->until_ms = now_ms + LICENCE_MS;
+  }
+  return !licence->is_slow;
+}
+
+/* Adds the claim of a connection that collects a message. False: no memory. */
+static bool claim_for(struct connection_table *table, struct connection *connection, int64_t now_ms)
+{
+  size_t held = atomic_load_explicit(&connection->counted, memory_order_relaxed);
+  if (held == 0)
+    return true;
+  pthread_mutex_lock(&connection->lock);
+  bool is_claim = is_collecting(connection);
+  struct input_claim claim = {.owner = connection,
+                              .held = held,
+                              .left = is_claim ? bytes_left(connection, held) : 0,
+                              .goes_on = is_claim && keeps_licence(connection, held, now_ms)};
+  pthread_mutex_unlock(&connection->lock);
+  return !is_claim || add_claim(table, &claim);
+}
+
+/* Gives the connection a licence or takes it away, and submits it if it has paused and may go on. */
+static void set_licence(struct connection *connection, bool is_licensed, size_t held, int64_t now_ms)
+{
+  struct input_licence *licence = &connection->licence;
+  pthread_mutex_lock(&connection->lock);
+  if (is_licensed && !atomic_load_explicit(&licence->is_valid, memory_order_relaxed)) {
+    licence->held = held;
+    licence->until_ms = now_ms + LICENCE_MS;
+  }
+  atomic_store_explicit(&licence->is_valid, is_licensed, memory_order_relaxed);
+  bool is_paused = connection->is_paused;
+  pthread_mutex_unlock(&connection->lock);
+  if (is_paused && (is_licensed || !input_budget_is_short(connection->table->input)))
+    crew_submit(connection->table->crew, &connection->source);
+}
+
+/* True if nobody owned it; the watcher does then. */
+static bool take_unfinished(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  bool taken = connection->state == CONNECTION_ARMED && is_collecting(connection) &&
+               atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0;
+  if (taken)
+    connection_own(connection);
+  pthread_mutex_unlock(&connection->lock);
+  return taken;
+}
+
+/* Cuts to somewhat below the bound, so that the others can go on. */
+static void cut_largest(struct connection_table *table, struct crew_member *watcher)
+{
+  struct input_budget *input = table->input;
+  input_budget_sort_largest(table->claims, table->claim_count);
+  for (size_t i = 0; i < table->claim_count && input_budget_room(input) < input->max / 16; i++) {
+    struct connection *connection = table->claims[i].owner;
+    if (!take_unfinished(connection))
+      continue;
+    log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
+                    table->claims[i].held);
+    connection_cut(connection, watcher);
+  }
+}
+
+/* Pauses, resumes and cuts the connections in the first place_count places, by the rules of
+ * net/admission/input_budget.h. True: call it again soon. */
+static bool share_input(struct connection_table *table, struct crew_member *watcher, size_t place_count,
+                        int64_t now_ms)
+{
+  if (!input_budget_is_short(table->input)) {
+    bool has_paused = atomic_load(&table->paused) > 0;
+    for (size_t i = 0; has_paused && i < place_count; i++)
+      set_licence(connection_table_place(table, i), false, 0, now_ms);
+    return has_paused;
+  }
+  table->claim_count = 0;
+  for (size_t i = 0; i < place_count; i++) {
+    if (!claim_for(table, connection_table_place(table, i), now_ms))
+      return true; /* no memory for all claims */
+  }
+  if (input_budget_is_full(table->input)) {
+    cut_largest(table, watcher);
+  } else {
+    input_budget_choose(table->claims, table->claim_count, input_budget_room(table->input));
+    for (size_t i = 0; i < table->claim_count; i++)
+      set_licence(table->claims[i].owner, table->claims[i].is_licensed, table->claims[i].held, now_ms);
+  }
+  return atomic_load(&table->paused) > 0 || input_budget_is_full(table->input);
+}
+
+/* --- deadlines and the end; the watcher --- */
 
 static bool must_be_seized(struct connection_table *table, struct connection *connection, int64_t now_ms)
 {
@@ -185,20 +329,15 @@ static bool must_be_seized(struct connection_table *table, struct connection *co
           service->is_exiting(service->context, connection->worker));
 }
 
-static void count_seized(struct connection_table *table)
-{
-  pthread_mutex_lock(&table->lock);
-  table->seized++;
-  pthread_mutex_unlock(&table->lock);
-}
-
 /* The watcher visits a connection in call. True: it has to call the service for it afterwards, without the lock. */
 static bool look_in_call(struct connection_table *table, struct connection *connection,
                          struct crew_member *watcher, bool is_late, int64_t now_ms)
 {
   if (must_be_seized(table, connection, now_ms)) {
     connection_seize(connection, watcher);
-    count_seized(table);
+    pthread_mutex_lock(&table->lock);
+    table->seized++;
+    pthread_mutex_unlock(&table->lock);
   } else if (is_late && connection->duplex != NULL) {
     atomic_store(connection->deadline_ms, connection_duplex_look(connection));
   } else if (is_late) {
@@ -246,8 +385,7 @@ static void look_at_connection(struct connection_table *table, struct connection
     connection_say_goodbye(connection, watcher);
 }
 
-/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left.
- * */
+/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left. */
 static int64_t look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
                              struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
 {
@@ -275,7 +413,7 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
     int64_t next_ms = look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
     first_ms = next_ms < first_ms ? next_ms : first_ms;
   }
-  return connection_table_share_input(table, watcher, count * CHUNK_PLACES, now_ms) ? now_ms : first_ms;
+  return share_input(table, watcher, count * CHUNK_PLACES, now_ms) ? now_ms : first_ms;
 }
 
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)

@@ -25,7 +25,7 @@ struct connection_table {
   size_t open;
   size_t seized; /* of those that are open */
 
-  /* The watcher's, for connection_table_share_input. */
+  /* The watcher's, to share out the room for input. */
   struct input_claim *claims;
   size_t claim_count;
   size_t claim_room;
@@ -44,17 +44,11 @@ void connection_table_accept(struct connection_table *table, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address);
 /* Takes back the place of a closed connection. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
+/* The place of this number, of those made so far. Valid until connection_table_fini. */
+struct connection *connection_table_place(struct connection_table *table, size_t index);
 /* Handles deadlines that have passed, ends connections once draining, and shares out the room for input.
  * Returns the next deadline: now_ms to be called again soon, INT64_MAX if there is none. */
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
-
-/* --- connection_pressure.c: the bound on input; the watcher's thread --- */
-
-/* Pauses, resumes and cuts the connections in the first place_count places, by the rules of
- * net/admission/input_budget.h. True: call it again soon. */
-bool connection_table_share_input(struct connection_table *table, struct crew_member *watcher,
-                                  size_t place_count, int64_t now_ms);
-struct connection *connection_table_place(struct connection_table *table, size_t index);
 
 /* Running requests have until grace_end_ms, and are then answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);

@@ -1,10 +1,10 @@
 #ifndef JPEER_NET_HTTP_HTTP_H
 #define JPEER_NET_HTTP_HTTP_H
 /*
- * HTTP as the protocol of a connection (net/connection/protocol.h): reads requests, has them served, and
+ * HTTP as the protocol of a connection (net/connection/connection_protocol.h): reads requests, has them served, and
  * writes the responses. After a handshake the connection speaks WebSocket or shared memory.
  */
-#include "net/connection/protocol.h"
+#include "net/connection/connection_protocol.h"
 #include "net/http/http_route.h"
 
 struct http_protocol {

@@ -1,11 +1,11 @@
 #ifndef JPEER_NET_SHM_SHM_H
 #define JPEER_NET_SHM_SHM_H
 /*
- * Shared memory as the protocol of a connection (net/connection/protocol.h): JSON messages in two rings
+ * Shared memory as the protocol of a connection (net/connection/connection_protocol.h): JSON messages in two rings
  * (ring/ring.h), and bells on the socket, which has to be a Unix socket. Begins by an Upgrade of HTTP
  * (docs/protocol.md, "Shared memory").
  */
-#include "net/connection/protocol.h"
+#include "net/connection/connection_protocol.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_CONNECTION_PROTOCOL_H
-#define JPEER_NET_CONNECTION_PROTOCOL_H
+#ifndef JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
+#define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
  * A protocol of connections as a table of functions. Connections, their table and the watcher know a
  * protocol by this table alone. Each protocol has a folder (net/http, net/websocket) and fills in one table;
