@@ -14,7 +14,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { LONG_CALL_MS = 1000, REPORT_MS = 60000 };
+enum {
+  LONG_CALL_MS = 1000,
+  REPORT_MS = 60000,
+  WITHOUT_EVENTFD_MS = 5 /* how long a member sleeps that nobody can wake */
+};
+
+static unsigned places_max(const struct crew *crew)
+{
+  return crew->config.threads_max + CREW_WAITING_MAX;
+}
 
 static void ignore_turn(struct crew_source *source, struct crew_member *member)
 {
@@ -79,7 +88,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_destroy(&monotonic);
 
   enum jp_status status = JP_OK;
-  made->members = calloc(crew_places_max(made), sizeof(struct crew_member *));
+  made->members = calloc(places_max(made), sizeof(struct crew_member *));
   if (made->members == NULL)
     status = jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   else
@@ -117,13 +126,6 @@ static void close_eventfd(struct crew_member *member)
     close(fd);
 }
 
-static void destroy_place(struct crew_member *member)
-{
-  close_eventfd(member);
-  scratch_fini(&member->scratch);
-  free(member);
-}
-
 void crew_destroy(struct crew *crew)
 {
   if (crew == NULL)
@@ -133,8 +135,11 @@ void crew_destroy(struct crew *crew)
   pthread_mutex_unlock(&crew->lock);
   if (in_use)
     return;
-  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
-    destroy_place(crew->members[i]);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    close_eventfd(crew->members[i]);
+    scratch_fini(&crew->members[i]->scratch);
+    free(crew->members[i]);
+  }
   scratch_fini(&crew->watcher.scratch);
   for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++)
     scratch_fini(&crew->reserved[lane].scratch);
@@ -156,14 +161,6 @@ void crew_destroy(struct crew *crew)
 const struct rpc_service *crew_service(const struct crew *crew)
 {
   return crew->service;
-}
-
-unsigned crew_size(struct crew *crew)
-{
-  pthread_mutex_lock(&crew->lock);
-  unsigned size = crew->size;
-  pthread_mutex_unlock(&crew->lock);
-  return size;
 }
 
 /* --- sources --- */
@@ -417,7 +414,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
 static struct crew_member *make_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
-  struct crew_member *made = count < crew_places_max(crew) ? calloc(1, sizeof *made) : NULL;
+  struct crew_member *made = count < places_max(crew) ? calloc(1, sizeof *made) : NULL;
   if (made == NULL)
     return NULL;
   init_member(crew, made);
@@ -555,7 +552,7 @@ static enum jp_status start_reserved(struct crew *crew, struct jp_error *error)
   return status;
 }
 
-enum rpc_lane crew_lane_of(const struct crew *crew, const struct crew_message *message)
+static enum rpc_lane find_lane(const struct crew *crew, const struct crew_message *message)
 {
   return message->codec->lane == NULL ? RPC_LANE_ALL
                                       : message->codec->lane(crew->service->context, message->text);
@@ -563,7 +560,7 @@ enum rpc_lane crew_lane_of(const struct crew *crew, const struct crew_message *m
 
 bool crew_leaves_to_others(const struct crew_member *member, const struct crew_message *message)
 {
-  return member->lane != RPC_LANE_ALL && crew_lane_of(member->crew, message) != member->lane;
+  return member->lane != RPC_LANE_ALL && find_lane(member->crew, message) != member->lane;
 }
 
 enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
@@ -581,6 +578,97 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
     return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
   crew->watcher_runs = true;
   return JP_OK;
+}
+
+/* --- members that wait, inside the service, for messages of their client --- */
+
+struct wait {
+  struct crew_member *member;
+  struct crew_source *source; /* of the member's turn */
+  bool reads;                 /* its input, meanwhile */
+  bool (*is_over)(void *state);
+  void *state;
+};
+
+static bool look_for_end_of_wait(void *context)
+{
+  const struct wait *wait = context;
+  return wake_word_is_woken(&wait->member->waking) ||
+         (wait->reads && wait->source->meanwhile->look(wait->source, wait->member));
+}
+
+static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
+{
+  int wake_fd = atomic_load(&wait->member->wait_fd);
+  struct pollfd polled[] = {{.fd = wake_fd, .events = POLLIN}, {.fd = -1}};
+  if (wait->reads && !wait->source->meanwhile->sleep(wait->source, &polled[1].fd, &polled[1].events))
+    return;
+  if (!wake_word_sleep(&wait->member->waking))
+    return;
+  if (wake_fd < 0 && left_ms > WITHOUT_EVENTFD_MS)
+    left_ms = WITHOUT_EVENTFD_MS;
+  int timeout_ms = left_ms > INT32_MAX ? -1 : (int)left_ms;
+  if (poll(polled, 2, timeout_ms) > 0 && polled[0].revents != 0) {
+    uint64_t count;
+    ssize_t drained = read(wake_fd, &count, sizeof count);
+    (void)drained;
+  }
+}
+
+static void wait_until_over(struct wait *wait, int64_t deadline_ms)
+{
+  for (;;) {
+    wake_word_take(&wait->member->waking);
+    if (wait->is_over(wait->state))
+      return;
+    if (wait->reads && wait->source->meanwhile->take(wait->source, wait->member))
+      continue;
+    int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - clock_now_ms();
+    if (left_ms <= 0)
+      return;
+    if (!crew_look_awake(wait->member, wait->source, look_for_end_of_wait, wait))
+      sleep_until_woken(wait, left_ms);
+  }
+}
+
+void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms)
+{
+  struct crew_member *member = thread;
+  struct crew *crew = member->crew;
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+  struct wait wait = {.member = member,
+                      .source = source,
+                      .reads = source->meanwhile != NULL,
+                      .is_over = is_over,
+                      .state = state};
+  /* The descriptor is there before is_over is asked for the first time. A thread that changes the state of is_over and
+   * finds no descriptor has changed it before that. */
+  if (atomic_load(&member->wait_fd) < 0)
+    atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  crew_stop_looking(member);
+  member->has_found = false; /* an event may bring it what comes from here on */
+  atomic_store_explicit(&member->is_waiting, true, memory_order_relaxed);
+  atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
+  if (wait.reads)
+    source->meanwhile->begin(source, member);
+  wait_until_over(&wait, deadline_ms);
+  if (wait.reads)
+    source->meanwhile->end(source, member);
+  atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
+  atomic_store_explicit(&member->is_waiting, false, memory_order_relaxed);
+  crew_rouse_watcher(crew);
+}
+
+void crew_wake(void *thread)
+{
+  struct crew_member *member = thread;
+  bool is_asleep = wake_word_wake(&member->waking);
+  int fd = atomic_load(&member->wait_fd);
+  uint64_t one = 1;
+  if (!is_asleep || fd < 0)
+    return;
+  ssize_t written = write(fd, &one, sizeof one); /* if the counter is full, the descriptor is readable */
+  (void)written;
 }
 
 /* --- stopping --- */
@@ -713,6 +801,34 @@ enum crew_served crew_served_as(enum rpc_served served)
   return served_as[served];
 }
 
+/* For the watcher. */
+static enum crew_served serve_without_worker(struct crew *crew, const struct crew_message *message,
+                                             struct buffer *out)
+{
+  const struct rpc_service *service = crew->service;
+  enum rpc_served served;
+  if (message->codec->serve_without_worker(service->context, message->text, out, &served))
+    return crew_served_as(served);
+  /* The thread of a lane always comes back, so that a message of it is never refused. */
+  const enum rpc_lane lane = find_lane(crew, message);
+  atomic_store_explicit(&message->source->lane, lane, memory_order_relaxed);
+  if (lane != RPC_LANE_ALL)
+    return CREW_WAIT;
+  int64_t now = clock_now_ms();
+  if (*message->since_ms == 0)
+    *message->since_ms = now;
+  if (now - *message->since_ms < crew->config.busy_timeout_ms)
+    return CREW_WAIT;
+  char reason[160];
+  crew->refused_busy++;
+  crew->refused_ms = now;
+  snprintf(reason, sizeof reason,
+           "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
+           crew->config.threads_max, (long long)crew->config.busy_timeout_ms);
+  served = message->codec->refuse(service->context, message->text, reason, out);
+  return crew_served_as(served);
+}
+
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream)
 {
@@ -722,7 +838,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
     return crew_served_as(message->codec->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
-    return crew_serve_without_java(crew, message, out);
+    return serve_without_worker(crew, message, out);
   if (crew_leaves_to_others(member, message))
     return CREW_WAIT;
   crew_rouse_watcher(crew);

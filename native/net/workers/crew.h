@@ -20,21 +20,21 @@
  * counts for the watcher and never blocks on the watcher's own thread.
  *
  * The watcher is a thread that runs no Java. While there is work it looks every 5 ms: if no member is idle,
- * and no counter has moved or all wait for their clients, it adds members, up to threads_max
- * (net/workers/crew_growth.h says how many). If it can add none, it takes events
- * and ready work itself, with a member whose worker is NULL. crew_serve then answers a ping, refuses a
- * message that has waited for busy_timeout_ms, and returns CREW_WAIT for all others: the source keeps the
- * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also
- * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
+ * and no counter has moved or all wait for their clients, it adds members, a quarter of those that there are at once,
+ * up to threads_max. If it can add none, it takes events and ready work itself, with a member whose worker is
+ * NULL. crew_serve then answers a ping, refuses a message that has waited for busy_timeout_ms, and returns
+ * CREW_WAIT for all others: the source keeps the message, calls crew_submit, and comes by again with the next
+ * tick or, sooner, on a member. The watcher also wakes an idle member if ready work has been left lying, so a
+ * lost wake-up costs 5 ms and nothing else.
  *
- * While a message has been inside the service for 30 ms, its source reads ahead (crew_calls.c). One that has been there
- * for long_call_ms is looked after, four times a second: its
- * source closes what a client that has left holds, and the thread that is reserved for control names the member's
- * thread, because the JVM may keep who does that waiting. Where all of threads_max are inside Java, and a caller was refused or
- * a call is older than report_ms, the log gets a line with the members that are served, at most one in report_ms.
+ * While a message has been inside the service for 30 ms, its source reads ahead. One that has been there for
+ * long_call_ms is looked after, four times a second: its source closes what a client that has left holds, and the
+ * thread that is reserved for control names the member's thread, because the JVM may keep who does that
+ * waiting. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
+ * the log gets a line with the members that are served, at most one in report_ms.
  *
  * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
- * member is inside Java. crew_serve_without_java finds the lane of a message that has to wait, and the reserved thread
+ * member is inside Java. The watcher's crew_serve finds the lane of a message that has to wait, and the reserved thread
  * takes its source out of the ready queue. It serves messages of its lane alone, and is none of threads_max.
  *
  * The watcher sleeps until its tick is due after 10 looks in which a member was idle, no work was ready and
@@ -114,7 +114,7 @@ struct crew_member {
   struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
   struct crew_source *found;           /* an awake source that a look has found work in: served next */
   struct spin_policy spin;             /* of crew_stay */
-  int64_t looked_ns;            /* the last reading of the clock in crew_look.c: its work has begun then */
+  int64_t looked_ns;            /* the last reading of the clock in crew_polling.c: its work has begun then */
   bool was_slow;                /* its last work for a source with a lookout took long */
   int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
@@ -312,8 +312,5 @@ void crew_take_back(struct crew_member *member, struct rpc_client *client);
 enum { CREW_WAITING_MAX = 4096 };
 void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
 void crew_wake(void *thread);
-
-/* For tests and logs: members now, idle and waiting ones included. */
-unsigned crew_size(struct crew *crew);
 
 #endif

@@ -1,8 +1,7 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* Shared by crew.c (members, queue), crew_calls.c (calls that last), crew_look.c (members that look for what clients send), crew_wait.c (members that
- * wait for their clients) and watcher.c (growth, and work that no member takes). No other file includes
- * it. */
+/* Shared by crew.c (members, the ready queue, turns, waits), crew_polling.c (members that look for what clients send) and
+ * crew_watcher.c (the watcher's thread). No other file includes it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
@@ -29,7 +28,7 @@ struct crew {
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */
 
-  /* The watcher's, for crew_calls.c. */
+  /* The watcher's. */
   int64_t calls_looked_ms;
   int64_t reported_ms;   /* 0: never */
   int64_t refused_ms;    /* when a message was last refused as busy */
@@ -66,14 +65,10 @@ struct crew {
 
   struct crew_member watcher;
   struct crew_member reserved[RPC_LANES]; /* by lane; that of RPC_LANE_ALL is not used */
-  struct crew_member **members;           /* room for crew_places_max; NULL: no place was made yet */
+  struct crew_member **members;           /* room for all that there may be; NULL: no place was made yet */
   _Atomic unsigned place_count;           /* made so far; a place stays */
 };
 
-static inline unsigned crew_places_max(const struct crew *crew)
-{
-  return crew->config.threads_max + CREW_WAITING_MAX;
-}
 /* Members that are not waiting for their clients. Under the lock. */
 static inline unsigned crew_busy_size(struct crew *crew)
 {
@@ -82,7 +77,7 @@ static inline unsigned crew_busy_size(struct crew *crew)
   return crew->size > counted ? crew->size - counted : 0;
 }
 
-/* --- crew_look.c --- */
+/* --- crew_polling.c --- */
 
 /* Calls look with context for a while, as wait_spin says, until it finds something; returns its last result. False
  * at once where no thread can be spared for that. source: what the member waits for the input of; one with a lookout is
@@ -94,9 +89,6 @@ void crew_stop_looking(struct crew_member *member);
 /* Looks at them once if the member is the looker; true if one has work, which is then member->found. */
 bool crew_find_awake(struct crew_member *member);
 
-/* True if the next turn of the member is one of a source with a lookout, so that it may stay the looker. */
-bool crew_keeps_looking(struct crew_member *member);
-
 struct crew_looker_watch {
   struct crew_member *looker;
   uint64_t steps;
@@ -106,17 +98,7 @@ struct crew_looker_watch {
  */
 void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
 
-/* --- crew_calls.c: the watcher's thread --- */
-
-enum { CREW_CALLS_LOOK_MS = 250 };
-
-/* Notes which members have moved. Returns the sum of their steps. *has_call: one of them is inside the service. */
-uint64_t crew_note_calls(struct crew *crew, int64_t now_ms, bool *has_call);
-/* Has the input of calls that last for a while read. Looks after those that last for long, and writes the log's line
- * where it is due: once in CREW_CALLS_LOOK_MS. */
-void crew_look_after_calls(struct crew *crew, int64_t now_ms);
-
-/* --- the others --- */
+/* --- crew.c --- */
 
 /* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
@@ -133,10 +115,8 @@ struct crew_source *crew_take_ready(struct crew *crew);
 /* The source of the next event; NULL after timeout_ms without one. */
 struct crew_source *crew_take_event(struct crew *crew, int timeout_ms);
 
+/* --- crew_watcher.c --- */
+
 void *crew_watcher_main(void *crew);
-enum rpc_lane crew_lane_of(const struct crew *crew, const struct crew_message *message);
-/* crew_serve without a worker. */
-enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_message *message,
-                                         struct buffer *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { STUB_WAITING_MAX = 64 };
+enum { STUB_WAITING_MAX = 512 };
 
 /* What the stub's struct rpc_worker is. */
 struct stub_worker {

@@ -1,4 +1,4 @@
-/* Calls that last: names for their threads, and the line in the log. */
+/* What the watcher does: calls that last (names for their threads, the line in the log), and how many members it adds. */
 #include "crew_fixture.h"
 
 #include <stdio.h>
@@ -195,6 +195,92 @@ UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
   }
   usleep(100000);
   assert_int_equal(0, atomic_load(&asked));
+}
+
+/* --- how many members are added --- */
+
+/* Of the crew, without the threads that are reserved. */
+static int count_members(struct fixture *grown)
+{
+  return atomic_load(&grown->stub.threads) - (RPC_LANES - 1);
+}
+
+/* A quarter of those that there are at each look. One a look would take MANY looks. */
+static void expect_quick_growth(const char *message)
+{
+  enum { MANY = 400, LOOK_MS = 5 };
+  static struct job many[MANY];
+  struct fixture grown;
+  fixture_init(&grown, MANY);
+  int64_t began_ms = clock_now_ms();
+  fixture_start(&grown, (struct crew_config){.threads = 1, .threads_max = MANY});
+  for (int i = 0; i < MANY; i++)
+    submit(&grown, &many[i], message);
+  stub_wait_inside(&grown.stub, MANY);
+  int64_t took_ms = clock_now_ms() - began_ms;
+  fixture_close(&grown);
+  assert_in_range(took_ms, 0, (MANY - 1) * LOOK_MS);
+}
+
+UNIT_TEST(many_members_are_added_where_all_are_busy)
+{
+  expect_quick_growth("block");
+}
+
+/* They have moved when they began to wait, and will not again before their clients answer. */
+UNIT_TEST(many_members_are_added_where_all_wait)
+{
+  expect_quick_growth("wait");
+}
+
+UNIT_TEST(none_is_added_beside_an_idle_one)
+{
+  struct fixture grown;
+  struct job job;
+  fixture_init(&grown, 8);
+  fixture_start(&grown, (struct crew_config){.threads = 2, .threads_max = 8});
+  submit(&grown, &job, "block");
+  stub_wait_inside(&grown.stub, 1);
+  usleep(100000);
+  int members = count_members(&grown);
+  fixture_close(&grown);
+  assert_int_equal(members, 2);
+}
+
+/* A source whose messages are quick and do not end for a while. */
+struct mover {
+  struct crew_source source;
+  struct fixture *grown;
+  bool was_alone; /* on a member, and no other was added */
+  _Atomic bool has_ended;
+};
+
+static void mover_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct mover *mover = (struct mover *)(void *)source;
+  struct job echo = {.source.turn = job_turn, .stub = &mover->grown->stub, .message = "echo"};
+  const int64_t end_ms = clock_now_ms() + 50;
+  while (clock_now_ms() < end_ms)
+    job_turn(&echo.source, member);
+  mover->was_alone = member->worker != NULL && count_members(mover->grown) == 1;
+  atomic_store(&mover->has_ended, true);
+}
+
+/* A member that is kept from its processor for a whole look has not moved: then it is tried again. */
+UNIT_TEST(none_is_added_while_a_busy_one_moves)
+{
+  enum { ATTEMPTS = 20 };
+  struct mover mover = {.was_alone = false};
+  for (int i = 0; i < ATTEMPTS && !mover.was_alone; i++) {
+    struct fixture grown;
+    mover = (struct mover){.source.turn = mover_turn, .grown = &grown};
+    fixture_init(&grown, 8);
+    fixture_start(&grown, (struct crew_config){.threads = 1, .threads_max = 8});
+    crew_submit(grown.crew, &mover.source);
+    AWAIT(atomic_load(&mover.has_ended));
+    fixture_close(&grown);
+  }
+  assert_true(mover.was_alone);
 }
 
 UNIT_MAIN

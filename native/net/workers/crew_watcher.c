@@ -1,4 +1,5 @@
-/* Calls that last: the watcher looks after them, and the log names those that keep every thread. */
+/* The watcher's thread: growth, work that no member takes, calls that last, and the tick. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/workers/crew_state.h"
 
@@ -6,20 +7,28 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
-  READ_AHEAD_MS = 30, /* less than the watcher's looks before it sleeps take together */
+  LOOK_EVERY_MS = 5,
+  EVENTS_A_LOOK = 256,
+  QUIET_LOOKS = 10,
+  CALLS_LOOK_MS = 250,
+  READ_AHEAD_MS = 30, /* less than QUIET_LOOKS take together */
   GROUPS_MAX = 8,     /* members that the log's line names */
   NAME_SIZE = 160,
   LINE_SIZE = 1900 /* below what a line of the log has room for */
 };
+
+/* --- calls that last: the watcher looks after them, and the log names those that keep every thread --- */
 
 static bool is_inside(const struct crew_member *member)
 {
   return member->call.steps % 2 != 0;
 }
 
-uint64_t crew_note_calls(struct crew *crew, int64_t now_ms, bool *has_call)
+/* Notes which members have moved. Returns the sum of their steps. *has_call: one of them is inside the service. */
+static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call)
 {
   uint64_t sum = 0;
   *has_call = false;
@@ -32,19 +41,6 @@ uint64_t crew_note_calls(struct crew *crew, int64_t now_ms, bool *has_call)
     sum += steps;
   }
   return sum;
-}
-
-static bool is_long(const struct crew *crew, const struct crew_member *member, int64_t now_ms)
-{
-  return is_inside(member) && now_ms - member->call.since_ms >= crew->config.long_call_ms;
-}
-
-/* The member may have gone on to another source: that is looked at then, which does no harm. */
-static void look_for_client(struct crew_member *member)
-{
-  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-  if (source != NULL && source->meanwhile != NULL && source->meanwhile->look_after != NULL)
-    member->call.has_left = source->meanwhile->look_after(source);
 }
 
 /* A source that gives up reading, because its thread waits for its client, is asked again. */
@@ -205,18 +201,151 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_unlock(&crew->lock);
 }
 
-void crew_look_after_calls(struct crew *crew, int64_t now_ms)
+/* Has the input of calls that last for a while read. Looks after those that last for long, and writes the log's line
+ * where it is due: once in CALLS_LOOK_MS. */
+static void look_after_calls(struct crew *crew, int64_t now_ms)
 {
-  bool is_due = now_ms - crew->calls_looked_ms >= CREW_CALLS_LOOK_MS;
+  bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
   have_read_ahead(crew, now_ms, is_due);
   if (!is_due)
     return;
   crew->calls_looked_ms = now_ms;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
-    if (is_long(crew, crew->members[i], now_ms))
-      look_for_client(crew->members[i]);
+    struct crew_member *member = crew->members[i];
+    if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
+      continue;
+    /* The member may have gone on to another source: that is looked at then, which does no harm. */
+    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    if (source != NULL && source->meanwhile != NULL && source->meanwhile->look_after != NULL)
+      member->call.has_left = source->meanwhile->look_after(source);
   }
   if (find_oldest(crew) != INT64_MAX)
     look_for_names(crew, now_ms);
   report_calls(crew, now_ms);
+}
+
+/* --- the watcher --- */
+
+struct watch {
+  uint64_t steps;       /* of all members, at the last look */
+  int64_t next_tick_ms; /* while there is something to do */
+  int64_t due_ms;       /* while there is not */
+  unsigned quiet_looks; /* one after the other */
+  struct crew_looker_watch looker;
+  bool stuck;    /* no member will take an event soon, and none can be added */
+  bool has_call; /* a member is inside the service */
+};
+
+/* False if it could add none. */
+static bool add_members(struct crew *crew, unsigned wanted)
+{
+  unsigned added = 0;
+  while (added < wanted && crew_add_member(crew))
+    added++;
+  return added > 0;
+}
+
+/* The flag is up for one whole look before the watcher trusts it. */
+static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
+{
+  bool was_woken = watch->quiet_looks >= QUIET_LOOKS && !atomic_load(&crew->watcher_sleeps);
+  watch->quiet_looks = quiet && !was_woken ? watch->quiet_looks + 1 : 0;
+  if (watch->quiet_looks == QUIET_LOOKS)
+    atomic_store(&crew->watcher_sleeps, true);
+  else if (watch->quiet_looks == 0)
+    atomic_store(&crew->watcher_sleeps, false);
+}
+
+/* Adds members, the more of them the more there are, unless one will take the next event soon: because it is idle, or
+ * because a busy one has moved since the last look. Where all wait for their clients none will, however much they have
+ * done since then. */
+static void look_at_members(struct crew *crew, struct watch *watch)
+{
+  int64_t now_ms = clock_now_ms();
+  uint64_t steps = note_calls(crew, now_ms, &watch->has_call);
+  bool has_moved = steps != watch->steps;
+  watch->steps = steps;
+  pthread_mutex_lock(&crew->lock);
+  unsigned busy = crew_busy_size(crew);
+  unsigned waiting = atomic_load(&crew->waiting);
+  bool is_idle = atomic_load(&crew->idle) > 0;
+  pthread_mutex_unlock(&crew->lock);
+  bool has_ready = atomic_load(&crew->ready) > 0;
+  bool is_serving = atomic_load(&crew->phase) == CREW_SERVING;
+  note_quiet(crew, watch, is_idle && !has_moved && !has_ready && is_serving);
+  bool will_move = is_idle || (has_moved && busy > 0);
+  watch->stuck = !will_move && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4));
+  if (is_idle && has_ready)
+    crew_wake_one(crew);
+  crew_relieve_looker(crew, &watch->looker);
+  look_after_calls(crew, now_ms);
+}
+
+/* Takes each source that is in the queue at the beginning once: one that must wait goes to the end. */
+static void take_ready_work(struct crew *crew)
+{
+  unsigned count = atomic_load(&crew->ready);
+  for (unsigned i = 0; i < count && atomic_load(&crew->idle) == 0; i++) {
+    struct crew_source *source = crew_take_ready(crew);
+    if (source == NULL)
+      return;
+    source->turn(source, &crew->watcher);
+  }
+}
+
+static void take_events(struct crew *crew)
+{
+  int timeout_ms = LOOK_EVERY_MS;
+  for (int i = 0; i < EVENTS_A_LOOK && atomic_load(&crew->idle) == 0; i++) {
+    struct crew_source *source = crew_take_event(crew, timeout_ms);
+    if (source == NULL)
+      return;
+    source->turn(source, &crew->watcher);
+    timeout_ms = 0;
+  }
+}
+
+static void run_tick(struct crew *crew, struct watch *watch)
+{
+  int64_t now = clock_now_ms();
+  watch->due_ms = INT64_MAX;
+  if (crew->config.tick != NULL)
+    watch->due_ms = crew->config.tick(crew->config.context, &crew->watcher, now);
+  watch->next_tick_ms = now + crew->config.tick_ms;
+}
+
+static void sleep_until_due(struct crew *crew, const struct watch *watch)
+{
+  int64_t next_look_ms = watch->has_call ? clock_now_ms() + CALLS_LOOK_MS : INT64_MAX;
+  int64_t due_ms = watch->due_ms < next_look_ms ? watch->due_ms : next_look_ms;
+  struct timespec at = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000};
+  int failure = 0;
+  pthread_mutex_lock(&crew->sleep_lock);
+  while (failure == 0 && atomic_load(&crew->watcher_sleeps)) {
+    failure = due_ms == INT64_MAX ? pthread_cond_wait(&crew->sleep_ended, &crew->sleep_lock)
+                                  : pthread_cond_timedwait(&crew->sleep_ended, &crew->sleep_lock, &at);
+  }
+  pthread_mutex_unlock(&crew->sleep_lock);
+}
+
+void *crew_watcher_main(void *argument)
+{
+  struct crew *crew = argument;
+  pthread_setname_np(pthread_self(), "rpc-watcher");
+  struct watch watch = {0};
+  while (atomic_load(&crew->phase) != CREW_STOPPING) {
+    look_at_members(crew, &watch);
+    if (watch.stuck) {
+      take_ready_work(crew);
+      take_events(crew);
+    } else if (watch.quiet_looks > QUIET_LOOKS) {
+      run_tick(crew, &watch);
+      sleep_until_due(crew, &watch);
+    } else {
+      nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_MS * 1000000L}, NULL);
+    }
+    if (watch.quiet_looks <= QUIET_LOOKS && clock_now_ms() >= watch.next_tick_ms)
+      run_tick(crew, &watch);
+  }
+  return NULL;
 }

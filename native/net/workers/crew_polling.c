@@ -146,17 +146,7 @@ void crew_take_awake(struct crew *crew, struct crew_source *source)
   pthread_mutex_unlock(&crew->look_lock);
 }
 
-/* Unless the watcher has relieved the member meanwhile. */
-static void open_awake(struct crew_member *looker)
-{
-  struct crew *crew = looker->crew;
-  pthread_mutex_lock(&crew->look_lock);
-  if (is_looker(looker))
-    atomic_store_explicit(&crew->takes_awake, true, memory_order_relaxed);
-  pthread_mutex_unlock(&crew->look_lock);
-}
-
-/* Under look_lock. */
+/* Nobody will look from now on. Under look_lock. */
 static void put_all_to_sleep(struct crew *crew)
 {
   atomic_store_explicit(&crew->takes_awake, false, memory_order_relaxed);
@@ -166,14 +156,6 @@ static void put_all_to_sleep(struct crew *crew)
     if (!put_to_sleep(crew, count - 1))
       crew_submit(crew, source);
   }
-}
-
-/* Nobody will look from now on. */
-static void close_awake(struct crew *crew)
-{
-  pthread_mutex_lock(&crew->look_lock);
-  put_all_to_sleep(crew);
-  pthread_mutex_unlock(&crew->look_lock);
 }
 
 /* Both in one, so that a looker that goes on just then does not find itself relieved with sources that are awake. */
@@ -211,12 +193,6 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch)
 static bool may_find_awake(const struct crew_member *member)
 {
   return atomic_load_explicit(&member->crew->awake_count, memory_order_relaxed) > 0 && is_looker(member);
-}
-
-/* Clients are awake that are worth looking for, though no other work is there. */
-static bool may_find_brisk(const struct crew_member *member)
-{
-  return atomic_load_explicit(&member->crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member);
 }
 
 /* Of a member that looks: by its last look at the clock. */
@@ -266,12 +242,6 @@ static bool look_with_pauses(const struct outlook *outlook)
   return false;
 }
 
-static bool look_after_yield(const struct outlook *outlook)
-{
-  sched_yield();
-  return outlook->look(outlook->context);
-}
-
 /* How long a look has taken so far. */
 struct looking {
   int64_t took_ns; /* while the thread had the processor, or gave it away itself */
@@ -293,14 +263,10 @@ static void look_at_clock(struct crew_member *member, bool has_yielded, struct l
     looking->longest_pause_ns = pause_ns;
 }
 
-/* A source that became awake meanwhile has just been answered by another member, so that its client is waited for as
- * long as others'. */
-static void begin_anew_for_arrivals(const struct crew *crew, struct looking *looking)
+/* True if the next turn of the member is one of a source with a lookout, so that it may stay the looker. */
+static bool keeps_looking(struct crew_member *member)
 {
-  unsigned arrived = atomic_load_explicit(&crew->awake_arrivals, memory_order_relaxed);
-  if (arrived != looking->arrived)
-    looking->took_ns = 0;
-  looking->arrived = arrived;
+  return member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
 }
 
 /* member->looked_ns is the time when it begins. The clock is not asked again where the first looks after it find
@@ -313,13 +279,20 @@ static bool look_for_a_while(struct crew_member *member, const struct outlook *o
   bool found;
   do {
     bool yields = looking.took_ns >= outlook->pause_ns;
-    found = yields ? look_after_yield(outlook) : look_with_pauses(outlook);
+    if (yields)
+      sched_yield();
+    found = yields ? outlook->look(outlook->context) : look_with_pauses(outlook);
     if (found && !yields)
       break;
     look_at_clock(member, yields, &looking);
-    begin_anew_for_arrivals(member->crew, &looking);
+    /* A source that became awake during that time has just been answered by another member: its client is waited for
+     * as long as others'. */
+    unsigned arrived = atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed);
+    if (arrived != looking.arrived)
+      looking.took_ns = 0;
+    looking.arrived = arrived;
   } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
-  bool is_useful = found || crew_keeps_looking(member);
+  bool is_useful = found || keeps_looking(member);
   spin_policy_learn(outlook->spin, outlook->limits, is_useful, looking.took_ns, looking.longest_pause_ns);
   return found;
 }
@@ -353,11 +326,14 @@ static bool look_at_all(void *context)
 static void set_awake(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
-  bool takes_awake = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed);
-  if (is_quick && !takes_awake)
-    open_awake(member);
-  else if (!is_quick && takes_awake)
-    close_awake(crew);
+  if (is_quick == atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+    return;
+  pthread_mutex_lock(&crew->look_lock);
+  if (!is_quick)
+    put_all_to_sleep(crew);
+  else if (is_looker(member)) /* the watcher may have relieved the member */
+    atomic_store_explicit(&crew->takes_awake, true, memory_order_relaxed);
+  pthread_mutex_unlock(&crew->look_lock);
 }
 
 /* A client that needs this processor gets it at once, by yields. Where none is named, one that is bound to a
@@ -388,6 +364,9 @@ static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
 
 static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 {
+  if (member->last != stay->source || !can_be_spared(member) || !spin_policy_takes_chance(&member->spin) ||
+      !become_looker(member))
+    return false;
   struct outlook outlook = {.look = look_at_source,
                             .context = stay,
                             .goes_on = can_be_spared,
@@ -440,7 +419,9 @@ static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
   if (member->crew->config.look_ns == 0)
     return false;
   look_at_clock_after_work(member, stay);
-  bool looks = stay->source->is_brisk || may_find_brisk(member);
+  bool looks =
+      stay->source->is_brisk || (atomic_load_explicit(&member->crew->awake_brisk, memory_order_relaxed) > 0 &&
+                                 is_looker(member)); /* other clients are awake that are worth looking for */
   if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;
   if (may_look_later(member, stay->is_quick)) {
@@ -448,12 +429,6 @@ static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
     return false;
   }
   return looks && can_go_on(member) && spin_policy_takes_chance(&member->look_spin) && become_looker(member);
-}
-
-static bool may_stay_with_socket(struct crew_member *member, const struct stay *stay)
-{
-  return member->last == stay->source && can_be_spared(member) && spin_policy_takes_chance(&member->spin) &&
-         become_looker(member);
 }
 
 bool crew_stay(struct crew_member *member, struct crew_source *source,
@@ -464,7 +439,7 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
     return false;
   if (crew_lookout_of(source) != NULL)
     return may_stay_with_lookout(member, &stay) && stay_with_lookout(member, &stay);
-  return may_stay_with_socket(member, &stay) && stay_with_socket(member, &stay);
+  return stay_with_socket(member, &stay);
 }
 
 /* --- members that wait for their clients --- */
@@ -489,9 +464,4 @@ bool crew_look_awake(struct crew_member *member, struct crew_source *source, boo
   bool found = look_for_a_while(member, &outlook);
   resign_as_looker(member);
   return found;
-}
-
-bool crew_keeps_looking(struct crew_member *member)
-{
-  return member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
 }
