@@ -10,7 +10,7 @@
 #include "net/unix_socket.h"
 #include "net/websocket/websocket.h"
 #include "net/workers/crew.h"
-#include "net/zeromq/zeromq.h"
+#include "net/zeromq/zeromq_router.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,54 @@
+/* Identities: who they are, their requests, and their answers on their way out. */
 #include "net/zeromq/zeromq_state.h"
 
+#include "base/log.h"
+
 #include <assert.h>
+#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREE_PENDING_MAX = 1024 };
+enum { FREE_PENDING_MAX = 1024, RESUMES_A_SECTION = 16 };
+
+/* The memory of an answer above COUNTED_ABOVE. */
+struct counted {
+  _Atomic(struct zeromq_identity *) identity; /* whose pipe has the answer; NULL before it is sent */
+  size_t size;
+  char bytes[];
+};
+
+/* --- the queue of identities whose held answers have to be tried again --- */
+
+static void push_full(struct zeromq_identity *identity)
+{
+  struct zeromq *zeromq = identity->zeromq;
+  if (identity->in_full)
+    return;
+  identity->in_full = true;
+  identity->next_full = NULL;
+  if (zeromq->last_full == NULL)
+    zeromq->first_full = identity;
+  else
+    zeromq->last_full->next_full = identity;
+  zeromq->last_full = identity;
+  zeromq->full_count++;
+}
+
+static struct zeromq_identity *pop_full(struct zeromq *zeromq)
+{
+  struct zeromq_identity *identity = zeromq->first_full;
+  if (identity == NULL)
+    return NULL;
+  zeromq->first_full = identity->next_full;
+  if (zeromq->first_full == NULL)
+    zeromq->last_full = NULL;
+  zeromq->full_count--;
+  identity->in_full = false;
+  return identity;
+}
+
+/* --- identities by their routing ids --- */
 
 static size_t bucket_of(const void *routing_id, size_t length)
 {
@@ -73,7 +117,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
   if (!identity->is_filed || identity->owned || identity->first != NULL || identity->first_held != NULL)
     return;
   if (atomic_load(&identity->lent_bytes) > 0) {
-    zeromq_full_push(identity);
+    push_full(identity);
     return;
   }
   struct zeromq *zeromq = identity->zeromq;
@@ -86,6 +130,8 @@ void zeromq_identity_release(struct zeromq_identity *identity)
   identity->next = zeromq->free_identities;
   zeromq->free_identities = identity;
 }
+
+/* --- requests --- */
 
 struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
 {
@@ -107,13 +153,8 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
   return pending;
 }
 
-void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending)
-{
-  zmq_msg_close(&pending->payload);
-  zeromq_pending_give_back_answered(zeromq, pending);
-}
-
-void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending)
+/* Takes back an answered request, whose answer was taken. */
+static void give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending)
 {
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
@@ -122,6 +163,12 @@ void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pend
   pending->next = zeromq->free_pending;
   zeromq->free_pending = pending;
   zeromq->free_pending_count++;
+}
+
+void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending)
+{
+  zmq_msg_close(&pending->payload);
+  give_back_answered(zeromq, pending);
 }
 
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending)
@@ -151,6 +198,8 @@ struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity)
   return pending;
 }
 
+/* --- answers of a turn, and held answers --- */
+
 void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending)
 {
   zmq_msg_close(&pending->payload);
@@ -166,7 +215,8 @@ void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq
   identity->answer_bytes += pending->answer.size;
 }
 
-struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identity)
+/* Removes the first of them, which is the caller's then; NULL: none. */
+static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
 {
   struct zeromq_pending *answered = identity->first_answer;
   if (answered == NULL)
@@ -181,19 +231,16 @@ struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identi
   return answered;
 }
 
-/* True if the answers before this one leave no room. The answer itself does not count, so that one of any
- * size reaches a client that reads; nor do the lent bytes of such an answer above half of the limit. Refusals
- * alone can add up here, because no call runs while an answer is held. */
-static bool holds_too_much(struct zeromq_identity *identity)
+/* Moves an answer to the end of those that are held. False: no memory, or the held and lent answers exceed
+ * send_buffer_max already; the answer is still the caller's. */
+static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
+  /* The answers before this one must leave room. The answer itself does not count, so that one of any size reaches
+   * a client that reads; nor do the lent bytes of such an answer above half of the limit. Refusals alone can add up
+   * here, because no call runs while an answer is held. */
   size_t limit = identity->zeromq->config.send_buffer_max;
   size_t lent = atomic_load(&identity->lent_bytes);
-  return identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit;
-}
-
-bool zeromq_identity_hold(struct zeromq_identity *identity, struct zeromq_answer *answer)
-{
-  if (holds_too_much(identity))
+  if (identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit)
     return false;
   struct zeromq_held *held = malloc(sizeof *held);
   if (held == NULL)
@@ -206,7 +253,7 @@ bool zeromq_identity_hold(struct zeromq_identity *identity, struct zeromq_answer
   if (identity->last_held == NULL) {
     identity->first_held = held;
     identity->zeromq->holding++;
-    zeromq_full_push(identity);
+    push_full(identity);
   } else {
     identity->last_held->next = held;
   }
@@ -215,35 +262,7 @@ bool zeromq_identity_hold(struct zeromq_identity *identity, struct zeromq_answer
   return true;
 }
 
-void zeromq_full_push(struct zeromq_identity *identity)
-{
-  struct zeromq *zeromq = identity->zeromq;
-  if (identity->in_full)
-    return;
-  identity->in_full = true;
-  identity->next_full = NULL;
-  if (zeromq->last_full == NULL)
-    zeromq->first_full = identity;
-  else
-    zeromq->last_full->next_full = identity;
-  zeromq->last_full = identity;
-  zeromq->full_count++;
-}
-
-struct zeromq_identity *zeromq_full_pop(struct zeromq *zeromq)
-{
-  struct zeromq_identity *identity = zeromq->first_full;
-  if (identity == NULL)
-    return NULL;
-  zeromq->first_full = identity->next_full;
-  if (zeromq->first_full == NULL)
-    zeromq->last_full = NULL;
-  zeromq->full_count--;
-  identity->in_full = false;
-  return identity;
-}
-
-void zeromq_identity_drop_first_held(struct zeromq_identity *identity)
+static void drop_first_held(struct zeromq_identity *identity)
 {
   struct zeromq_held *held = identity->first_held;
   identity->first_held = held->next;
@@ -256,22 +275,185 @@ void zeromq_identity_drop_first_held(struct zeromq_identity *identity)
   free(held);
 }
 
-void zeromq_identity_drop_held(struct zeromq_identity *identity)
+static void drop_held(struct zeromq_identity *identity)
 {
   while (identity->first_held != NULL)
-    zeromq_identity_drop_first_held(identity);
+    drop_first_held(identity);
 }
+
+/* --- sending --- */
+
+static size_t lent_max(const struct zeromq *zeromq)
+{
+  return zeromq->config.send_buffer_max / 2;
+}
+
+/* libzmq calls it, on its own threads too, and perhaps under our lock. The memory of the identity is kept
+ * until the context has ended. */
+static void free_counted(void *data, void *hint)
+{
+  (void)data;
+  struct counted *counted = hint;
+  struct zeromq_identity *identity = atomic_load(&counted->identity);
+  if (identity != NULL) {
+    struct zeromq *zeromq = identity->zeromq;
+    size_t left = atomic_fetch_sub(&identity->lent_bytes, counted->size) - counted->size;
+    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&identity->wants_bytes, false))
+      crew_submit(zeromq->crew, &zeromq->source);
+  }
+  free(counted);
+}
+
+static bool init_counted(zmq_msg_t *message, size_t size)
+{
+  struct counted *counted = malloc(sizeof *counted + size);
+  if (counted == NULL)
+    return false;
+  atomic_init(&counted->identity, NULL);
+  counted->size = size;
+  if (zmq_msg_init_data(message, counted->bytes, size, free_counted, counted) == 0)
+    return true;
+  free(counted);
+  return false;
+}
+
+void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter)
+{
+  zmq_msg_t *message = &answer->message;
+  size_t size = bytes->failed ? 0 : bytes->len;
+  if (bytes->failed)
+    log_error_rarely("no memory for an answer: an empty one is sent");
+  bool made = size > COUNTED_ABOVE ? init_counted(message, size) : zmq_msg_init_size(message, size) == 0;
+  if (!made)
+    zmq_msg_init(message);
+  else if (size > 0)
+    memcpy(zmq_msg_data(message), bytes->data, size);
+  answer->size = made ? size : 0;
+  answer->delimiter = delimiter;
+}
+
+static bool fits_in_pipe(const struct zeromq_identity *identity, const struct zeromq_answer *answer)
+{
+  size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&identity->lent_bytes) : 0;
+  return lent == 0 || lent + answer->size <= lent_max(identity->zeromq);
+}
+
+/* Returns 0 or the error number. Only the first frame can be refused: after it, the pipe takes the whole
+ * message. */
+static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer *answer)
+{
+  void *socket = identity->zeromq->socket;
+  if (!fits_in_pipe(identity, answer)) {
+    atomic_store(&identity->wants_bytes, true);
+    if (!fits_in_pipe(identity, answer)) /* bytes may have come back before the flag was up */
+      return EAGAIN;
+  }
+  if (zmq_send(socket, identity->routing_id, identity->routing_id_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  if (answer->delimiter && zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  if (answer->size > COUNTED_ABOVE) {
+    char *bytes = zmq_msg_data(&answer->message);
+    struct counted *counted = (struct counted *)(void *)(bytes - offsetof(struct counted, bytes));
+    atomic_fetch_add(&identity->lent_bytes, counted->size);
+    atomic_store(&counted->identity, identity);
+  }
+  return zmq_msg_send(&answer->message, socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
+}
+
+void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
+{
+  struct zeromq *zeromq = identity->zeromq;
+  int failure = EAGAIN; /* an answer behind a held one is held, too */
+  if (zeromq->socket == NULL)
+    failure = ENOTSOCK;
+  else if (identity->first_held == NULL)
+    failure = send_envelope(identity, answer);
+  if (failure == EAGAIN && !hold_answer(identity, answer)) {
+    log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
+                    identity->held_bytes + answer->size);
+    drop_held(identity);
+    if (identity->first != NULL && !identity->owned)
+      crew_submit(zeromq->crew, &identity->source); /* its requests waited for the answers that are dropped */
+  }
+  if (failure != 0)
+    zmq_msg_close(&answer->message);
+}
+
+void zeromq_send_answers(struct zeromq_identity *identity)
+{
+  struct zeromq_pending *answered;
+  while ((answered = pop_answer(identity)) != NULL) {
+    zeromq_deliver(identity, &answered->answer);
+    give_back_answered(identity->zeromq, answered);
+  }
+}
+
+void zeromq_send_all_answers(struct zeromq *zeromq)
+{
+  for (size_t i = 0; zeromq->answering > 0 && i < IDENTITY_BUCKETS; i++) {
+    for (struct zeromq_identity *identity = zeromq->buckets[i]; identity != NULL; identity = identity->next)
+      zeromq_send_answers(identity);
+  }
+}
+
+/* Sends the held answers, as far as the pipe takes them. False: it is still full. */
+static bool send_held(struct zeromq_identity *identity)
+{
+  while (identity->first_held != NULL) {
+    struct zeromq_held *held = identity->first_held;
+    int failure = send_envelope(identity, &held->answer);
+    if (failure == EAGAIN)
+      return false;
+    drop_first_held(identity);
+  }
+  return true;
+}
+
+void zeromq_resume_held(struct zeromq *zeromq, size_t most)
+{
+  for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
+    struct zeromq_identity *identity = pop_full(zeromq);
+    bool holds = identity->first_held != NULL;
+    if (holds && !send_held(identity))
+      push_full(identity);
+    else if (holds && identity->first != NULL)
+      crew_submit(zeromq->crew, &identity->source);
+    else
+      zeromq_identity_release(identity);
+  }
+}
+
+static bool polls_in(struct zeromq *zeromq)
+{
+  int events = 0;
+  size_t size = sizeof events;
+  return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
+}
+
+bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
+{
+  if (zeromq->socket == NULL)
+    return false;
+  bool input = !is_dry && polls_in(zeromq);
+  if (zeromq->holding == 0)
+    return input;
+  zeromq_resume_held(zeromq, RESUMES_A_SECTION);
+  return polls_in(zeromq);
+}
+
+/* --- the end --- */
 
 static void free_identity(struct zeromq_identity *identity)
 {
   while (identity->first != NULL)
     zeromq_pending_give_back(identity->zeromq, zeromq_identity_pop(identity));
   struct zeromq_pending *answered;
-  while ((answered = zeromq_identity_pop_answer(identity)) != NULL) {
+  while ((answered = pop_answer(identity)) != NULL) {
     zmq_msg_close(&answered->answer.message);
-    zeromq_pending_give_back_answered(identity->zeromq, answered);
+    give_back_answered(identity->zeromq, answered);
   }
-  zeromq_identity_drop_held(identity);
+  drop_held(identity);
   assert(atomic_load(&identity->lent_bytes) == 0); /* the context has ended */
   free(identity);
 }

@@ -1,10 +1,10 @@
 #ifndef JPEER_NET_ZEROMQ_ZEROMQ_STATE_H
 #define JPEER_NET_ZEROMQ_ZEROMQ_STATE_H
 /*
- * What zeromq.c (the socket and the turns), zeromq_send.c (answers on their way out) and zeromq_identity.c
- * (identities and their queues) share. Everything is used under zeromq->lock unless a comment says otherwise.
+ * What zeromq_router.c (the socket and the turns) and zeromq_identity.c (identities, their requests, and their
+ * answers on their way out) share. Everything is used under zeromq->lock unless a comment says otherwise.
  */
-#include "net/zeromq/zeromq.h"
+#include "net/zeromq/zeromq_router.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,29 +94,9 @@ struct zeromq {
   size_t full_count;
 };
 
-/* The turns of the socket itself and of an identity (zeromq.c). */
+/* The turns of the socket itself and of an identity (zeromq_router.c). */
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member);
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);
-
-/* --- zeromq_send.c --- */
-
-/* Makes an answer. One above COUNTED_ABOVE tells when libzmq frees it. */
-void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter);
-/* Sends the answer, or holds it if the pipe is full or libzmq holds too many bytes already. Drops it if the
- * client is gone. Takes the answer. */
-void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer);
-/* Delivers the answers that zeromq_identity_push_answer has kept, of one identity or of all. */
-void zeromq_send_answers(struct zeromq_identity *identity);
-void zeromq_send_all_answers(struct zeromq *zeromq);
-/* Tries again to send to as many identities of the queue, each once. */
-void zeromq_resume_held(struct zeromq *zeromq, size_t most);
-/*
- * Ends every locked section that used the socket: it reads the socket's events. True: there is input to
- * receive (zeromq.h). is_dry: the section has just tried to receive and found nothing, so the events need not
- * be read. Reading the events also makes libzmq notice that a full pipe has room again, so held answers are
- * sent then.
- */
-bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
 
 /* --- zeromq_identity.c --- */
 
@@ -129,24 +109,29 @@ void zeromq_identity_release(struct zeromq_identity *identity);
 struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq);
 /* Takes back a request, and closes its payload. */
 void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending);
-/* The same for an answered request, whose answer was taken. */
-void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending);
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request, which is the caller's then. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);
 /* Keeps an answered request that was taken off the queue until the turn sends its answers; closes the
  * payload. Takes the request. */
 void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending);
-/* Removes the first of them, which is the caller's then; NULL: none. */
-struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identity);
-/* Moves an answer to the end of those that are held. False: no memory, or the held and lent answers exceed
- * send_buffer_max already; the answer is still the caller's. */
-bool zeromq_identity_hold(struct zeromq_identity *identity, struct zeromq_answer *answer);
-void zeromq_identity_drop_first_held(struct zeromq_identity *identity);
-/* The queue of identities whose held answers have to be tried again. */
-void zeromq_full_push(struct zeromq_identity *identity);
-struct zeromq_identity *zeromq_full_pop(struct zeromq *zeromq); /* NULL: none */
-void zeromq_identity_drop_held(struct zeromq_identity *identity);
+/* Makes an answer. One above COUNTED_ABOVE tells when libzmq frees it. */
+void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter);
+/* Sends the answer, or holds it if the pipe is full or libzmq holds too many bytes already. Drops it if the
+ * client is gone. Takes the answer. */
+void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer);
+/* Delivers the answers that zeromq_identity_push_answer has kept, of one identity or of all. */
+void zeromq_send_answers(struct zeromq_identity *identity);
+void zeromq_send_all_answers(struct zeromq *zeromq);
+/* Tries again to send to as many identities of the queue, each once. */
+void zeromq_resume_held(struct zeromq *zeromq, size_t most);
+/*
+ * Ends every locked section that used the socket: it reads the socket's events. True: there is input to
+ * receive (zeromq_router.h). is_dry: the section has just tried to receive and found nothing, so the events need not
+ * be read. Reading the events also makes libzmq notice that a full pipe has room again, so held answers are
+ * sent then.
+ */
+bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
 /* Frees all identities and requests. */
 void zeromq_identities_fini(struct zeromq *zeromq);
 

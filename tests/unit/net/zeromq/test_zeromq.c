@@ -1,6 +1,6 @@
 /* Requests and identities, and answers on their way out: to a client that does not read, and behind or before a slow call. */
 #include "base/clock.h"
-#include "net/zeromq/zeromq.h"
+#include "net/zeromq/zeromq_router.h"
 #include "net/zeromq/zeromq_state.h"
 #include "stub_service.h"
 #include "tests/unit/await.h"

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_ZEROMQ_ZEROMQ_H
-#define JPEER_NET_ZEROMQ_ZEROMQ_H
+#ifndef JPEER_NET_ZEROMQ_ZEROMQ_ROUTER_H
+#define JPEER_NET_ZEROMQ_ZEROMQ_ROUTER_H
 /*
  * JSON-RPC over a ZeroMQ ROUTER socket, served by the crew. Its clients are called identities, as ZeroMQ
  * names them by their routing ids.
