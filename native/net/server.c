@@ -4,11 +4,11 @@
 #include "base/log.h"
 #include "base/process_limits.h"
 #include "net/connection/connection_table.h"
-#include "net/http/http.h"
+#include "net/http/http_protocol.h"
 #include "net/listener.h"
-#include "net/shm/shm.h"
+#include "net/shm/shm_protocol.h"
 #include "net/unix_socket.h"
-#include "net/websocket/websocket.h"
+#include "net/websocket/websocket_protocol.h"
 #include "net/workers/crew.h"
 #include "net/zeromq/zeromq_router.h"
 
@@ -44,7 +44,7 @@ struct net_server {
   struct shm_pool shm;
   struct connection_table table;
   bool has_table;
-  struct zeromq *zeromq; /* NULL: not enabled */
+  struct zeromq_router *zeromq; /* NULL: not enabled */
   bool is_started;
   bool is_abandoned; /* threads that do not come back still use the server's memory */
   char *addresses[ADDRESSES_MAX + 1];

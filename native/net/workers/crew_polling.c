@@ -243,7 +243,7 @@ static bool look_with_pauses(const struct outlook *outlook)
 }
 
 /* How long a look has taken so far. */
-struct looking {
+struct look_time {
   int64_t took_ns; /* while the thread had the processor, or gave it away itself */
   int64_t longest_pause_ns;
   unsigned lost;    /* how often the thread has lost the processor */
@@ -251,7 +251,7 @@ struct looking {
 };
 
 /* A thread that loses the processor without a yield was not looking meanwhile, and learns nothing from that. */
-static void look_at_clock(struct crew_member *member, bool has_yielded, struct looking *looking)
+static void look_at_clock(struct crew_member *member, bool has_yielded, struct look_time *looking)
 {
   int64_t now_ns = clock_now_ns();
   int64_t pause_ns = now_ns - member->looked_ns;
@@ -274,8 +274,8 @@ static bool keeps_looking(struct crew_member *member)
 static bool look_for_a_while(struct crew_member *member, const struct outlook *outlook)
 {
   const int64_t limit_ns = spin_policy_limit_ns(outlook->spin, outlook->limits);
-  struct looking looking = {.arrived =
-                                atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed)};
+  struct look_time looking = {.arrived =
+                                  atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed)};
   bool found;
   do {
     bool yields = looking.took_ns >= outlook->pause_ns;

@@ -60,14 +60,14 @@ static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 
 /* --- the line in the log --- */
 
-struct group {
+struct call_group {
   char name[NAME_SIZE];
   unsigned count;
   int64_t since_ms; /* of the oldest */
 };
 
-struct report {
-  struct group groups[GROUPS_MAX]; /* in the order of the members' places */
+struct call_report {
+  struct call_group groups[GROUPS_MAX]; /* in the order of the members' places */
   unsigned group_count;
   unsigned count;  /* of all calls */
   unsigned others; /* of members that have no group */
@@ -75,10 +75,10 @@ struct report {
   int64_t since_ms;
 };
 
-static void add_call(struct report *report, const char *name, const struct crew_call *call)
+static void add_call(struct call_report *report, const char *name, const struct crew_call *call)
 {
-  struct group *group = report->groups;
-  const struct group *end = group + report->group_count;
+  struct call_group *group = report->groups;
+  const struct call_group *end = group + report->group_count;
   report->count++;
   report->left += call->has_left;
   if (call->since_ms < report->since_ms)
@@ -90,7 +90,7 @@ static void add_call(struct report *report, const char *name, const struct crew_
     return;
   }
   if (group == end) {
-    *group = (struct group){.since_ms = call->since_ms};
+    *group = (struct call_group){.since_ms = call->since_ms};
     memcpy(group->name, name, strlen(name) + 1);
     report->group_count++;
   }
@@ -100,7 +100,7 @@ static void add_call(struct report *report, const char *name, const struct crew_
 }
 
 /* The lock keeps the workers. */
-static void gather_calls(struct crew *crew, struct report *report)
+static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
   pthread_mutex_lock(&crew->lock);
@@ -130,12 +130,12 @@ static size_t append(char *line, size_t length, const char *format, ...)
   return added < 0 || (size_t)added >= LINE_SIZE - length ? LINE_SIZE - 1 : length + (size_t)added;
 }
 
-static void write_line(const struct crew *crew, const struct report *report, int64_t now_ms)
+static void write_line(const struct crew *crew, const struct call_report *report, int64_t now_ms)
 {
   char line[LINE_SIZE];
   size_t length = append(line, 0, "%u calls are in Java, as many as rpc-threads-max allows:", report->count);
   for (unsigned i = 0; i < report->group_count; i++) {
-    const struct group *group = &report->groups[i];
+    const struct call_group *group = &report->groups[i];
     length = append(line, length, "%s %s %u, oldest %" PRId64 " s", i == 0 ? "" : ";", group->name,
                     group->count, (now_ms - group->since_ms) / 1000);
   }
@@ -171,7 +171,7 @@ static bool may_report(struct crew *crew, int64_t now_ms)
 
 static void report_calls(struct crew *crew, int64_t now_ms)
 {
-  struct report report = {.since_ms = INT64_MAX};
+  struct call_report report = {.since_ms = INT64_MAX};
   if (!may_report(crew, now_ms))
     return;
   gather_calls(crew, &report);

@@ -22,7 +22,7 @@ struct counted {
 
 static void push_full(struct zeromq_identity *identity)
 {
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   if (identity->in_full)
     return;
   identity->in_full = true;
@@ -35,7 +35,7 @@ static void push_full(struct zeromq_identity *identity)
   zeromq->full_count++;
 }
 
-static struct zeromq_identity *pop_full(struct zeromq *zeromq)
+static struct zeromq_identity *pop_full(struct zeromq_router *zeromq)
 {
   struct zeromq_identity *identity = zeromq->first_full;
   if (identity == NULL)
@@ -55,7 +55,7 @@ static size_t bucket_of(const void *routing_id, size_t length)
   return text_hash((struct text){routing_id, length}) % IDENTITY_BUCKETS;
 }
 
-static struct zeromq_identity *make_identity(struct zeromq *zeromq)
+static struct zeromq_identity *make_identity(struct zeromq_router *zeromq)
 {
   struct zeromq_identity *identity = zeromq->free_identities;
   if (identity != NULL) {
@@ -76,7 +76,7 @@ static bool has_routing_id(const struct zeromq_identity *identity, const void *r
   return identity->routing_id_length == length && memcmp(identity->routing_id, routing_id, length) == 0;
 }
 
-static struct zeromq_identity *find_identity(const struct zeromq *zeromq, const void *routing_id,
+static struct zeromq_identity *find_identity(const struct zeromq_router *zeromq, const void *routing_id,
                                              size_t length)
 {
   struct zeromq_identity *last = zeromq->last_filed;
@@ -88,7 +88,8 @@ static struct zeromq_identity *find_identity(const struct zeromq *zeromq, const 
   return identity;
 }
 
-static struct zeromq_identity *file_identity(struct zeromq *zeromq, const void *routing_id, size_t length)
+static struct zeromq_identity *file_identity(struct zeromq_router *zeromq, const void *routing_id,
+                                             size_t length)
 {
   assert(length <= ROUTING_ID_MAX); /* libzmq's own bound */
   struct zeromq_identity *identity = make_identity(zeromq);
@@ -103,7 +104,8 @@ static struct zeromq_identity *file_identity(struct zeromq *zeromq, const void *
   return identity;
 }
 
-struct zeromq_identity *zeromq_identity_get(struct zeromq *zeromq, const void *routing_id, size_t length)
+struct zeromq_identity *zeromq_identity_get(struct zeromq_router *zeromq, const void *routing_id,
+                                            size_t length)
 {
   struct zeromq_identity *identity = find_identity(zeromq, routing_id, length);
   if (identity == NULL)
@@ -120,7 +122,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
     push_full(identity);
     return;
   }
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   struct zeromq_identity **link =
       &zeromq->buckets[bucket_of(identity->routing_id, identity->routing_id_length)];
   while (*link != identity)
@@ -133,7 +135,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
 
 /* --- requests --- */
 
-struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
+struct zeromq_pending *zeromq_pending_take(struct zeromq_router *zeromq)
 {
   struct zeromq_pending *pending = zeromq->free_pending;
   if (pending != NULL) {
@@ -154,7 +156,7 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
 }
 
 /* Takes back an answered request, whose answer was taken. */
-static void give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending)
+static void give_back_answered(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
@@ -165,7 +167,7 @@ static void give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pen
   zeromq->free_pending_count++;
 }
 
-void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending)
+void zeromq_pending_give_back(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_close(&pending->payload);
   give_back_answered(zeromq, pending);
@@ -283,7 +285,7 @@ static void drop_held(struct zeromq_identity *identity)
 
 /* --- sending --- */
 
-static size_t lent_max(const struct zeromq *zeromq)
+static size_t lent_max(const struct zeromq_router *zeromq)
 {
   return zeromq->config.send_buffer_max / 2;
 }
@@ -296,7 +298,7 @@ static void free_counted(void *data, void *hint)
   struct counted *counted = hint;
   struct zeromq_identity *identity = atomic_load(&counted->identity);
   if (identity != NULL) {
-    struct zeromq *zeromq = identity->zeromq;
+    struct zeromq_router *zeromq = identity->zeromq;
     size_t left = atomic_fetch_sub(&identity->lent_bytes, counted->size) - counted->size;
     if (left <= lent_max(zeromq) / 2 && atomic_exchange(&identity->wants_bytes, false))
       crew_submit(zeromq->crew, &zeromq->source);
@@ -363,7 +365,7 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
 
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   int failure = EAGAIN; /* an answer behind a held one is held, too */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
@@ -389,7 +391,7 @@ void zeromq_send_answers(struct zeromq_identity *identity)
   }
 }
 
-void zeromq_send_all_answers(struct zeromq *zeromq)
+void zeromq_send_all_answers(struct zeromq_router *zeromq)
 {
   for (size_t i = 0; zeromq->answering > 0 && i < IDENTITY_BUCKETS; i++) {
     for (struct zeromq_identity *identity = zeromq->buckets[i]; identity != NULL; identity = identity->next)
@@ -410,7 +412,7 @@ static bool send_held(struct zeromq_identity *identity)
   return true;
 }
 
-void zeromq_resume_held(struct zeromq *zeromq, size_t most)
+void zeromq_resume_held(struct zeromq_router *zeromq, size_t most)
 {
   for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
     struct zeromq_identity *identity = pop_full(zeromq);
@@ -424,14 +426,14 @@ void zeromq_resume_held(struct zeromq *zeromq, size_t most)
   }
 }
 
-static bool polls_in(struct zeromq *zeromq)
+static bool polls_in(struct zeromq_router *zeromq)
 {
   int events = 0;
   size_t size = sizeof events;
   return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
 }
 
-bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
+bool zeromq_has_input(struct zeromq_router *zeromq, bool is_dry)
 {
   if (zeromq->socket == NULL)
     return false;
@@ -467,7 +469,7 @@ static void free_identities(struct zeromq_identity *identity)
   }
 }
 
-void zeromq_identities_fini(struct zeromq *zeromq)
+void zeromq_identities_fini(struct zeromq_router *zeromq)
 {
   for (size_t i = 0; i < IDENTITY_BUCKETS; i++)
     free_identities(zeromq->buckets[i]);

@@ -77,7 +77,7 @@ static void drop_frames(void *socket)
 }
 
 /* Reads the frames after the routing id. A message arrives whole, so there is no need to wait for a frame. */
-static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pending)
+static void receive_payload(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_t *payload = &pending->payload;
   int size = receive_frame(zeromq->socket, payload);
@@ -101,7 +101,7 @@ static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pendin
   keep_beginning(pending);
 }
 
-static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_identity *identity,
+static bool passes_limit(const struct zeromq_router *zeromq, const struct zeromq_identity *identity,
                          struct zeromq_pending *pending)
 {
   const struct input_budget *input = zeromq->config.input;
@@ -116,7 +116,7 @@ static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_identi
   return identity->pending >= zeromq->config.pending_max || zeromq->pending_bytes + pending->size > max;
 }
 
-static void file_request(struct zeromq *zeromq, struct text routing_id, struct zeromq_pending *pending,
+static void file_request(struct zeromq_router *zeromq, struct text routing_id, struct zeromq_pending *pending,
                          struct receive_batch *batch)
 {
   struct zeromq_identity *identity = zeromq_identity_get(zeromq, routing_id.data, routing_id.len);
@@ -139,8 +139,8 @@ static void file_request(struct zeromq *zeromq, struct text routing_id, struct z
 }
 
 /* False: there was none. */
-static bool receive_request(struct zeromq *zeromq, zmq_msg_t *routing_id, struct zeromq_pending *pending,
-                            struct receive_batch *batch)
+static bool receive_request(struct zeromq_router *zeromq, zmq_msg_t *routing_id,
+                            struct zeromq_pending *pending, struct receive_batch *batch)
 {
   int length = receive_frame(zeromq->socket, routing_id);
   if (length < 0) {
@@ -153,7 +153,7 @@ static bool receive_request(struct zeromq *zeromq, zmq_msg_t *routing_id, struct
 }
 
 /* Ends a locked section. */
-static void receive_batch(struct zeromq *zeromq, struct receive_batch *batch)
+static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *batch)
 {
   bool is_dry = false;
   batch->ready_count = 0;
@@ -199,7 +199,7 @@ static bool write_refusal(const struct rpc_service *service, struct zeromq_pendi
   return codec->refuse(service->context, message, reason, out) != RPC_NO_REPLY;
 }
 
-static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
+static void describe_fault(const struct rpc_service *service, const struct zeromq_router *zeromq,
                            struct zeromq_pending *pending, struct buffer *out)
 {
   char reason[128];
@@ -244,7 +244,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
                                       struct zeromq_pending *pending, struct rpc_client **client,
                                       struct buffer *out)
 {
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   member->has_served = false;
   if (pending->fault != ZEROMQ_FINE) {
     describe_fault(crew_service(zeromq->crew), zeromq, pending, out);
@@ -264,7 +264,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   return crew_serve(member, &message, out, &stream);
 }
 
-static void answer_refused(struct zeromq *zeromq, const struct receive_batch *batch, size_t i)
+static void answer_refused(struct zeromq_router *zeromq, const struct receive_batch *batch, size_t i)
 {
   const struct rpc_service *service = crew_service(zeromq->crew);
   struct zeromq_pending *pending = batch->refused[i].pending;
@@ -304,7 +304,7 @@ static void answer_refused(struct zeromq *zeromq, const struct receive_batch *ba
 }
 
 /* Hands the batch to other threads, except for the first `kept` identities, which this thread serves. */
-static void hand_out(struct zeromq *zeromq, const struct receive_batch *batch, size_t kept)
+static void hand_out(struct zeromq_router *zeromq, const struct receive_batch *batch, size_t kept)
 {
   for (size_t i = kept; i < batch->ready_count; i++)
     crew_submit(zeromq->crew, &batch->ready[i]->source);
@@ -321,7 +321,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
                                            enum crew_served served, const struct buffer *bytes,
                                            enum pause pause, bool *is_lost)
 {
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   struct receive_batch batch;
   zeromq_make_answer(&pending->answer, bytes, pending->delimiter);
 
@@ -353,7 +353,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
 /* A turn that ends without an answer may still have earlier ones to send. */
 static void end_identity_turn(struct zeromq_identity *identity)
 {
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
   bool used = identity->first_answer != NULL;
   zeromq_send_answers(identity);
@@ -408,7 +408,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq_identity *identity = (struct zeromq_identity *)source;
-  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_router *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
   bool wanted =
       !identity->owned && identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
@@ -426,7 +426,7 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
  * needs no hand-over. */
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 {
-  struct zeromq *zeromq = (struct zeromq *)source;
+  struct zeromq_router *zeromq = (struct zeromq_router *)source;
   struct receive_batch batch;
   pthread_mutex_lock(&zeromq->lock);
   receive_batch(zeromq, &batch);
@@ -492,7 +492,7 @@ static int set_options(void *socket, const struct zeromq_config *config)
   return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
 
-static enum jp_status open_socket(struct zeromq *zeromq, struct jp_error *error)
+static enum jp_status open_socket(struct zeromq_router *zeromq, struct jp_error *error)
 {
   size_t fd_size = sizeof zeromq->fd;
   zeromq->context = zmq_ctx_new();
@@ -504,10 +504,10 @@ static enum jp_status open_socket(struct zeromq *zeromq, struct jp_error *error)
   return JP_OK;
 }
 
-enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq **zeromq,
+enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error)
 {
-  struct zeromq *made = calloc(1, sizeof *made);
+  struct zeromq_router *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the ZeroMQ socket");
   made->config = *config;
@@ -522,7 +522,7 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq *
   return JP_OK;
 }
 
-enum jp_status zeromq_listen(struct zeromq *zeromq, const char *host, uint16_t port,
+enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error)
 {
   char endpoint[ZEROMQ_ADDRESS_MAX];
@@ -539,7 +539,8 @@ enum jp_status zeromq_listen(struct zeromq *zeromq, const char *host, uint16_t p
 }
 
 /* Options count for the binds behind them: ZMQ_USE_FD would meet a later TCP address, too. */
-enum jp_status zeromq_listen_on(struct zeromq *zeromq, int fd, const char *path, struct jp_error *error)
+enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
+                                struct jp_error *error)
 {
   char endpoint[ZEROMQ_ADDRESS_MAX];
   const uid_t user = geteuid();
@@ -556,7 +557,7 @@ enum jp_status zeromq_listen_on(struct zeromq *zeromq, int fd, const char *path,
   return JP_OK;
 }
 
-enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error)
+enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew, struct jp_error *error)
 {
   zeromq->crew = crew;
   enum jp_status status = crew_watch(crew, &zeromq->source, zeromq->fd, EPOLLIN, error);
@@ -565,7 +566,7 @@ enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_
   return status;
 }
 
-void zeromq_close(struct zeromq *zeromq, int linger_ms)
+void zeromq_close(struct zeromq_router *zeromq, int linger_ms)
 {
   pthread_mutex_lock(&zeromq->lock);
   void *socket = zeromq->socket;
@@ -579,7 +580,7 @@ void zeromq_close(struct zeromq *zeromq, int linger_ms)
   zeromq->context = NULL;
 }
 
-void zeromq_destroy(struct zeromq *zeromq)
+void zeromq_destroy(struct zeromq_router *zeromq)
 {
   if (zeromq == NULL)
     return;
@@ -593,7 +594,7 @@ void zeromq_destroy(struct zeromq *zeromq)
 
 /* --- from outside --- */
 
-bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
+bool zeromq_tick(struct zeromq_router *zeromq, int64_t now_ms)
 {
   (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
@@ -652,7 +653,7 @@ static bool may_still_answer(const struct zeromq_identity *identity)
   return identity->first != NULL && !exits && !is_answered;
 }
 
-bool zeromq_is_idle(struct zeromq *zeromq)
+bool zeromq_is_idle(struct zeromq_router *zeromq)
 {
   pthread_mutex_lock(&zeromq->lock);
   bool idle = zeromq->socket == NULL || zeromq->holding == 0;
@@ -665,7 +666,7 @@ bool zeromq_is_idle(struct zeromq *zeromq)
   return idle;
 }
 
-void zeromq_refuse_rest(struct zeromq *zeromq, const char *reason)
+void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason)
 {
   pthread_mutex_lock(&zeromq->lock);
   for (size_t i = 0; zeromq->socket != NULL && i < IDENTITY_BUCKETS; i++) {

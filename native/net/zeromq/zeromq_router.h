@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct zeromq;
+struct zeromq_router;
 
 enum { ZEROMQ_ADDRESS_MAX = 256 };
 
@@ -36,29 +36,30 @@ struct zeromq_config {
 };
 
 /* JP_IO: ZeroMQ's reason. Caller frees with zeromq_destroy. */
-enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq **zeromq,
+enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error) JP_MUST_CHECK;
 /* Listens on a host (NULL: 127.0.0.1) and a port (0: any free one), before zeromq_start. address: gets
  * "tcp://127.0.0.1:4712". JP_IO: the text names the address and the reason. */
-enum jp_status zeromq_listen(struct zeromq *zeromq, const char *host, uint16_t port,
+enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
 /* Takes a Unix socket that listens at path, before zeromq_start; even on failure. Connections of other users
  * than the peer's are closed. JP_IO: ZeroMQ's reason. */
-enum jp_status zeromq_listen_on(struct zeromq *zeromq, int fd, const char *path,
+enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
                                 struct jp_error *error) JP_MUST_CHECK;
 /* Joins the crew, which is borrowed until zeromq_close. */
-enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
+enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
+                            struct jp_error *error) JP_MUST_CHECK;
 /* For the crew's tick: tries held answers again, and sends those that a slow call keeps back. True: some are
  * still held, call it again soon. Any thread. */
-bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms);
+bool zeromq_tick(struct zeromq_router *zeromq, int64_t now_ms);
 /* True if nothing waits or runs, except for calls whose thread does not come back. Any thread. */
-bool zeromq_is_idle(struct zeromq *zeromq);
+bool zeromq_is_idle(struct zeromq_router *zeromq);
 /* Answers all requests that run or wait with an error, and drops the later answers of those that run. Any
  * thread. */
-void zeromq_refuse_rest(struct zeromq *zeromq, const char *reason);
+void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason);
 /* Closes the socket; answers get linger_ms to leave. Turns that come later do nothing. Any thread, once. */
-void zeromq_close(struct zeromq *zeromq, int linger_ms);
+void zeromq_close(struct zeromq_router *zeromq, int linger_ms);
 /* After zeromq_close, when no more turns can come; or instead of zeromq_start. */
-void zeromq_destroy(struct zeromq *zeromq);
+void zeromq_destroy(struct zeromq_router *zeromq);
 
 #endif

@@ -52,7 +52,7 @@ struct zeromq_held {
  * stays a source for ever (net/workers/crew.h), so an identity that has none of these goes to a free list. */
 struct zeromq_identity {
   struct crew_source source;
-  struct zeromq *zeromq;
+  struct zeromq_router *zeromq;
   struct zeromq_identity *next; /* in its bucket, or on the free list */
   struct zeromq_pending *first, *last;
   size_t pending;
@@ -72,7 +72,7 @@ struct zeromq_identity {
   unsigned char routing_id[ROUTING_ID_MAX];
 };
 
-struct zeromq {
+struct zeromq_router {
   struct crew_source source; /* the socket's descriptor */
   struct zeromq_config config;
   struct crew *crew;
@@ -101,14 +101,15 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
 /* --- zeromq_identity.c --- */
 
 /* The identity with this routing id; makes one if there is none. NULL: no memory. */
-struct zeromq_identity *zeromq_identity_get(struct zeromq *zeromq, const void *routing_id, size_t length);
+struct zeromq_identity *zeromq_identity_get(struct zeromq_router *zeromq, const void *routing_id,
+                                            size_t length);
 /* Puts the identity on the free list if it has nothing any more. If libzmq still has lent bytes, a later tick
  * does it. */
 void zeromq_identity_release(struct zeromq_identity *identity);
 /* A pending request from the free list or the heap, its payload initialised; NULL: no memory. */
-struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq);
+struct zeromq_pending *zeromq_pending_take(struct zeromq_router *zeromq);
 /* Takes back a request, and closes its payload. */
-void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending);
+void zeromq_pending_give_back(struct zeromq_router *zeromq, struct zeromq_pending *pending);
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request, which is the caller's then. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);
@@ -122,17 +123,17 @@ void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer);
 /* Delivers the answers that zeromq_identity_push_answer has kept, of one identity or of all. */
 void zeromq_send_answers(struct zeromq_identity *identity);
-void zeromq_send_all_answers(struct zeromq *zeromq);
+void zeromq_send_all_answers(struct zeromq_router *zeromq);
 /* Tries again to send to as many identities of the queue, each once. */
-void zeromq_resume_held(struct zeromq *zeromq, size_t most);
+void zeromq_resume_held(struct zeromq_router *zeromq, size_t most);
 /*
  * Ends every locked section that used the socket: it reads the socket's events. True: there is input to
  * receive (zeromq_router.h). is_dry: the section has just tried to receive and found nothing, so the events need not
  * be read. Reading the events also makes libzmq notice that a full pipe has room again, so held answers are
  * sent then.
  */
-bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
+bool zeromq_has_input(struct zeromq_router *zeromq, bool is_dry);
 /* Frees all identities and requests. */
-void zeromq_identities_fini(struct zeromq *zeromq);
+void zeromq_identities_fini(struct zeromq_router *zeromq);
 
 #endif

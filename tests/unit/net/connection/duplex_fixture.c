@@ -2,7 +2,7 @@
 #include "tests/unit/await.h"
 
 #include "base/clock.h"
-#include "net/websocket/websocket.h"
+#include "net/websocket/websocket_protocol.h"
 #include "ring_client.h"
 #include "unit.h"
 

@@ -3,8 +3,8 @@
 /* WebSockets, or clients of shared memory, over socket pairs, in front of a service that calls its clients back. */
 #include "duplex_service.h"
 #include "net/connection/connection_table.h"
-#include "net/http/http.h"
-#include "net/shm/shm.h"
+#include "net/http/http_protocol.h"
+#include "net/shm/shm_protocol.h"
 
 struct duplex_options {
   unsigned threads;

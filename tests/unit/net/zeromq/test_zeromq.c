@@ -26,7 +26,7 @@ struct zeromq_fixture {
   struct stub stub;
   struct rpc_service service;
   struct crew *crew;
-  struct zeromq *zeromq;
+  struct zeromq_router *zeromq;
   char address[ZEROMQ_ADDRESS_MAX];
   void *context; /* the clients' */
   void *clients[CLIENTS_MAX];
@@ -251,7 +251,7 @@ struct deaf {
 };
 
 /* An address whose connections fill soon: the system's buffers would take thousands of answers. */
-static void bind_narrow(struct zeromq *zeromq, char *address, size_t size)
+static void bind_narrow(struct zeromq_router *zeromq, char *address, size_t size)
 {
   const int buffer = 16 * 1024;
   const int mark = 100;
@@ -283,7 +283,7 @@ static void open_deaf(struct deaf *deaf, struct zeromq_fixture *f, size_t size)
 
 static struct backlog backlog_of(const struct deaf *deaf)
 {
-  struct zeromq *zeromq = deaf->f->zeromq;
+  struct zeromq_router *zeromq = deaf->f->zeromq;
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_identity *identity = zeromq_identity_get(zeromq, "deaf", 4);
   struct backlog backlog = {identity->pending, identity->held_bytes, atomic_load(&identity->lent_bytes)};
@@ -404,7 +404,7 @@ UNIT_TEST_WITH(answers_above_the_limit_wait_for_a_slow_client, open_narrow_fixtu
 {
   enum { ANSWERS = 6 };
   struct deaf deaf;
-  open_deaf(&deaf, *state, 2 * LARGE_ANSWER);
+  open_deaf(&deaf, *state, 2 * (size_t)LARGE_ANSWER);
   assert_true(deaf.size > deaf.f->zeromq->config.send_buffer_max);
   send_numbered(&deaf, ANSWERS);
   assert_int_equal(settle(&deaf).held_bytes, deaf.size);

@@ -1,9 +1,12 @@
-#include "net/shm/shm.h"
+#include "net/shm/shm_protocol.h"
 
 #include "net/connection/connection.h"
-#include "net/shm/shm_handshake.h"
+#include "ring/region.h"
+#include "ring/ring.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,19 +51,6 @@ static void ring_client(const struct connection *connection)
 static void pull_rope(void *context)
 {
   ring_client(context);
-}
-
-/* A client that floods the socket is heard a little at a time: the socket brings the connection back. A client
- * that closes without having heard all bells resets the connection, which is an end like others. */
-static void hear_bells(struct connection *connection)
-{
-  char bells[1024];
-  ssize_t count;
-  do
-    count = recv(connection->fd, bells, sizeof bells, MSG_DONTWAIT);
-  while (count < 0 && errno == EINTR);
-  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
-    connection->at_end = true;
 }
 
 static void show_taken(struct connection *connection)
@@ -158,9 +148,13 @@ static bool give_memory_back(struct connection *connection)
 static void release_memory(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
-  if (state->region.control != NULL && ring_writer_has_roamed(&state->out))
+  if (state->region.control == NULL)
+    return;
+  if (ring_writer_has_roamed(&state->out))
     ring_writer_give_back(&state->out);
-  shm_pool_return(state->pool, &state->region);
+  size_t size = ring_region_size(state->region.ring_size);
+  ring_region_unmap(&state->region);
+  atomic_fetch_sub(&state->pool->total, size);
 }
 
 /* An event of the socket is heard also by a turn that reads nothing because the client must read first: it would come
@@ -173,8 +167,17 @@ static bool wake_up(struct connection *connection, struct crew_member *member)
     ring_writer_wake(&state->out);
   }
   state->is_asleep = false;
-  if (!member->has_found && !connection->at_end)
-    hear_bells(connection);
+  if (member->has_found || connection->at_end)
+    return true;
+  /* A client that floods the socket is heard a little at a time: the socket brings the connection back. A client
+   * that closes without having heard all bells resets the connection, which is an end like others. */
+  char bells[1024];
+  ssize_t count;
+  do
+    count = recv(connection->fd, bells, sizeof bells, MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
+    connection->at_end = true;
   return true;
 }
 
@@ -212,20 +215,14 @@ static void write_frame(struct connection *connection, enum ring_kind kind, stru
   connection->unshown = (size_t)(out->position - out->published);
 }
 
-/* True if the client waits for the answer: it has sent nothing more. */
-static bool is_awaited(struct connection *connection)
-{
-  struct shm_state *state = state_of(connection);
-  return ring_reader_available(&state->in) == 0 && !ring_reader_has_more(&state->in);
-}
-
 static void write_answer(struct connection *connection, struct text answer)
 {
+  const struct ring_reader *in = &state_of(connection)->in;
   write_frame(connection, RING_JSON, answer);
   if (connection->unshown + connection_unsent(connection) >= SHOW_SIZE)
     connection_flush(connection);
-  else if (connection->unshown > 0 && is_awaited(connection))
-    show_written(connection);
+  else if (connection->unshown > 0 && ring_reader_available(in) == 0 && !ring_reader_has_more(in))
+    show_written(connection); /* the client waits for the answer: it has sent nothing more */
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -415,7 +412,54 @@ static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WE
                                                         .say_goodbye = say_goodbye,
                                                         .write_last_reply = write_last_reply};
 
-/* --- the beginning --- */
+/* --- the beginning: memory out of the pool, and the 101 that brings it to the client --- */
+
+/* JP_LIMIT or what ring_region_create says: there is no memory for it, and nothing was taken. */
+static enum jp_status take_memory(struct shm_pool *pool, struct ring_region *region, int *fd,
+                                  struct jp_error *error)
+{
+  *region = (struct ring_region){0};
+  if (pool->ring_size == 0)
+    return jp_fail(error, JP_LIMIT, "shared memory is switched off (shm-ring is 0)");
+  size_t size = ring_region_size(pool->ring_size);
+  enum jp_status status = JP_OK;
+  if (atomic_fetch_add(&pool->total, size) + size > pool->total_max)
+    status = jp_fail(error, JP_LIMIT, "the shared memory of all clients is used up (shm-total)");
+  else
+    status = ring_region_create(pool->ring_size, region, fd, error);
+  if (status != JP_OK)
+    atomic_fetch_sub(&pool->total, size);
+  return status;
+}
+
+/* Sends the 101, which says what is told, with the memory on its first byte. False: the client did not take all of it at
+ * once. */
+static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *told)
+{
+  char head[200];
+  bool has_epoch = told->epoch[0] != '\0';
+  int length = snprintf(head, sizeof head,
+                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\nConnection: Upgrade\r\n"
+                        "jpeer-shm-ring: %zu\r\n%s%s%s\r\n",
+                        ring_size, has_epoch ? "jpeer-epoch: " : "", told->epoch, has_epoch ? "\r\n" : "");
+  struct iovec bytes = {.iov_base = head, .iov_len = (size_t)length};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+  } control = {0};
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  struct cmsghdr *descriptor = CMSG_FIRSTHDR(&message);
+  descriptor->cmsg_level = SOL_SOCKET;
+  descriptor->cmsg_type = SCM_RIGHTS;
+  descriptor->cmsg_len = CMSG_LEN(sizeof memory);
+  memcpy(CMSG_DATA(descriptor), &memory, sizeof memory);
+  ssize_t sent;
+  do
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent < 0 && errno == EINTR);
+  return sent == length;
+}
 
 static enum jp_status take_over(struct connection_upgrade *upgrade, struct connection *connection,
                                 struct jp_error *error)
@@ -423,7 +467,7 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
   struct shm_pool *pool = (struct shm_pool *)(void *)upgrade;
   struct ring_region region;
   int memory = -1;
-  enum jp_status status = shm_pool_take(pool, &region, &memory, error);
+  enum jp_status status = take_memory(pool, &region, &memory, error);
   if (status != JP_OK)
     return status;
   connection_speak(connection, &shm_protocol);
@@ -433,7 +477,7 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
   state->told_processor = -1;
   ring_region_open_peer(&region, &state->out, &state->in);
   struct rpc_told_session told;
-  if (!shm_send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
+  if (!send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
     connection->is_broken = true;
   close(memory);
   connection->has_sent = true;

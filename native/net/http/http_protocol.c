@@ -1,4 +1,4 @@
-#include "net/http/http.h"
+#include "net/http/http_protocol.h"
 
 #include "base/log.h"
 #include "net/connection/connection_duplex.h"

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_WEBSOCKET_WEBSOCKET_H
-#define JPEER_NET_WEBSOCKET_WEBSOCKET_H
+#ifndef JPEER_NET_WEBSOCKET_WEBSOCKET_PROTOCOL_H
+#define JPEER_NET_WEBSOCKET_WEBSOCKET_PROTOCOL_H
 /*
  * WebSocket as the protocol of a connection (net/connection/connection_protocol.h), after the handshake, which HTTP
  * reads. The client must be open before the connection speaks it.

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_SHM_SHM_H
-#define JPEER_NET_SHM_SHM_H
+#ifndef JPEER_NET_SHM_SHM_PROTOCOL_H
+#define JPEER_NET_SHM_SHM_PROTOCOL_H
 /*
  * Shared memory as the protocol of a connection (net/connection/connection_protocol.h): JSON messages in two rings
  * (ring/ring.h), and bells on the socket, which has to be a Unix socket. Begins by an Upgrade of HTTP

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_HTTP_HTTP_H
-#define JPEER_NET_HTTP_HTTP_H
+#ifndef JPEER_NET_HTTP_HTTP_PROTOCOL_H
+#define JPEER_NET_HTTP_HTTP_PROTOCOL_H
 /*
  * HTTP as the protocol of a connection (net/connection/connection_protocol.h): reads requests, has them served, and
  * writes the responses. After a handshake the connection speaks WebSocket or shared memory.

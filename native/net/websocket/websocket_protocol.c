@@ -1,4 +1,4 @@
-#include "net/websocket/websocket.h"
+#include "net/websocket/websocket_protocol.h"
 
 #include "net/connection/connection.h"
 #include "net/websocket/ws_frames.h"
