@@ -45,10 +45,11 @@ static void recognize(struct reading *reading, struct text input, size_t used)
     return;
   require(known == used && route->action == HTTP_SERVE && !route->continues && !request->is_chunked &&
           length == request->length && terms->mode.is_1_1 == request->is_1_1 &&
-          terms->mode.keeps_alive == request->keep_alive && terms->refuses_json == route->refuses_json &&
-          terms->mode.origin == route->origin && terms->has_peer_id == route->has_peer_id &&
-          uuid_equal(&terms->peer_id, &route->peer_id) && terms->has_epoch == route->has_epoch &&
-          strcmp(terms->epoch, route->epoch) == 0);
+          terms->mode.keeps_alive == request->keep_alive &&
+          terms->refuses_json == route->terms.refuses_json &&
+          terms->mode.origin == route->terms.mode.origin && terms->has_peer_id == route->terms.has_peer_id &&
+          uuid_equal(&terms->peer_id, &route->terms.peer_id) && terms->has_epoch == route->terms.has_epoch &&
+          strcmp(terms->epoch, route->terms.epoch) == 0);
 }
 
 static enum http_progress read_head(struct reading *reading, struct text input)

@@ -28,16 +28,13 @@ void http_heads_destroy(struct http_heads *heads)
   free(heads);
 }
 
-static bool may_be_kept(const struct http_request *request, const struct http_route_result *route)
-{
-  return route->action == HTTP_SERVE && !route->continues && !request->is_chunked && request->length > 0;
-}
-
 void http_heads_keep(struct http_heads *heads, const struct http_site *site, struct text head,
                      const struct http_request *request, const struct http_route_result *route)
 {
   struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
-  if (!may_be_kept(request, route) || head.len - digits.len > HEAD_SIZE)
+  bool may_be_kept =
+      route->action == HTTP_SERVE && !route->continues && !request->is_chunked && request->length > 0;
+  if (!may_be_kept || head.len - digits.len > HEAD_SIZE)
     return;
   heads->replaced = (heads->replaced + 1) % HEADS;
   struct known *known = &heads->known[heads->replaced];
@@ -46,14 +43,7 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
   known->behind = head.len - known->before - digits.len;
   memcpy(known->bytes, head.data, known->before);
   memcpy(known->bytes + known->before, digits.data + digits.len, known->behind);
-  known->terms = (struct http_terms){
-      .mode = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive, .origin = route->origin},
-      .refuses_json = route->refuses_json,
-      .has_peer_id = route->has_peer_id,
-      .peer_id = route->peer_id,
-      .has_epoch = route->has_epoch,
-  };
-  memcpy(known->terms.epoch, route->epoch, sizeof known->terms.epoch);
+  known->terms = route->terms;
 }
 
 /* How many digits t begins with; 0 if there are none or too many. */

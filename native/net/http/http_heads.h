@@ -14,16 +14,6 @@
 
 struct http_heads; /* keeps a few heads; a new one replaces an old one */
 
-/* The meaning of a head, apart from the length of its body. */
-struct http_terms {
-  struct http_response_mode mode;
-  bool refuses_json;
-  bool has_peer_id;
-  struct uuid peer_id;
-  bool has_epoch;
-  char epoch[RPC_EPOCH_LENGTH + 1];
-};
-
 /* NULL: no memory. */
 struct http_heads *http_heads_create(void);
 void http_heads_destroy(struct http_heads *heads);

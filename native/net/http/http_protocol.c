@@ -10,15 +10,10 @@ enum { ORIGIN_SHOWN = 200 }; /* bytes of an origin in the log */
 /* The state of a connection. connection->is_midway: it has read the head of a request, and not served its
  * message yet. */
 struct http_state {
-  struct http_response_mode mode;
+  struct http_terms terms; /* of the head that was read last */
   struct http_parser parser;
   size_t scanned;
-  bool is_get;       /* the message in hand came by GET */
-  bool refuses_json; /* its Accept leaves application/json out */
-  bool has_peer_id;
-  struct uuid peer_id;
-  bool has_epoch;
-  char epoch[RPC_EPOCH_LENGTH + 1];
+  bool is_get; /* the message that is served came by GET */
 };
 
 _Static_assert(sizeof(struct http_state) <= CONNECTION_PROTOCOL_STATE, "a connection has no room for HTTP");
@@ -38,16 +33,16 @@ static void begin_request(struct connection *connection)
   struct http_state *state = state_of(connection);
   connection->is_midway = false;
   state->scanned = 0;
-  state->has_peer_id = false;
-  state->has_epoch = false;
+  state->terms.has_peer_id = false;
+  state->terms.has_epoch = false;
   state->is_get = false;
-  state->refuses_json = false;
+  state->terms.refuses_json = false;
   http_parser_init(&state->parser);
 }
 
 static void begin_connection(struct connection *connection)
 {
-  state_of(connection)->mode = (struct http_response_mode){.is_1_1 = true};
+  state_of(connection)->terms.mode = (struct http_response_mode){.is_1_1 = true};
   begin_request(connection);
 }
 
@@ -57,14 +52,14 @@ static enum step end_request(struct connection *connection)
   connection->began_ms = 0;
   buffer_clear(&connection->message);
   begin_request(connection);
-  return state_of(connection)->mode.keeps_alive ? STEP_SERVED : STEP_ENDS;
+  return state_of(connection)->terms.mode.keeps_alive ? STEP_SERVED : STEP_ENDS;
 }
 
 static enum step respond_and_close(struct connection *connection, int status, const char *reason)
 {
   struct http_status_response response = {.status = status, .reason = reason};
-  state_of(connection)->mode.keeps_alive = false;
-  http_write_status(&connection->out, state_of(connection)->mode, &response);
+  state_of(connection)->terms.mode.keeps_alive = false;
+  http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
   return STEP_ENDS;
 }
 
@@ -79,7 +74,7 @@ static void time_out_request(struct connection *connection)
 static void write_reply(struct connection *connection, int status, struct text reply,
                         const struct rpc_told_session *told)
 {
-  struct http_response_mode mode = state_of(connection)->mode;
+  struct http_response_mode mode = state_of(connection)->terms.mode;
   http_write_reply_head(&connection->out, mode, status, reply.len, told);
   if (!mode.is_head)
     buffer_append_text(&connection->out, reply);
@@ -95,7 +90,7 @@ static void cut_request(struct connection *connection, const char *reason, struc
   const struct rpc_service *service = connection_service(connection);
   buffer_clear(answer);
   connection_codec(connection)->reject(service->context, RPC_REJECT_OVERLOADED, TEXT_ABSENT, reason, answer);
-  state_of(connection)->mode.keeps_alive = false;
+  state_of(connection)->terms.mode.keeps_alive = false;
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
@@ -115,12 +110,12 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
                                  .address = connection->address,
                                  .only_safe = state->is_get,
                                  .worker = worker};
-  if (state->has_peer_id) {
-    uuid_format(&state->peer_id, text);
+  if (state->terms.has_peer_id) {
+    uuid_format(&state->terms.peer_id, text);
     info.peer_id = text_of(text);
   }
-  if (state->has_epoch && channel == OP_CHANNEL_HTTP) /* a handshake names no refs */
-    info.epoch = text_of(state->epoch);
+  if (state->terms.has_epoch && channel == OP_CHANNEL_HTTP) /* a handshake names no refs */
+    info.epoch = text_of(state->terms.epoch);
   if (may_push) {
     info.push = &connection_push;
     info.connection = connection;
@@ -168,7 +163,7 @@ static enum step begin_call(struct connection *connection, const struct http_rou
     return STEP_DROPS;
   if (fault != NULL) {
     struct http_status_response response = {.status = 400, .reason = fault};
-    http_write_status(&connection->out, state_of(connection)->mode, &response);
+    http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
     return end_request(connection);
   }
   state_of(connection)->is_get = true;
@@ -184,7 +179,7 @@ static enum step send_document(struct connection *connection)
   const struct rpc_http_facts *facts = connection_codec(connection)->http;
   if (facts == NULL || facts->document == NULL) {
     struct http_status_response response = {.status = 404, .reason = "there is nothing at this path"};
-    http_write_status(&connection->out, state_of(connection)->mode, &response);
+    http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
     return end_request(connection);
   }
   struct text document = facts->document(service->context);
@@ -200,7 +195,7 @@ static enum step send_help(struct connection *connection)
   buffer_init(&words);
   if (facts != NULL && facts->write_help != NULL)
     facts->write_help(service->context, &words);
-  http_write_text(&connection->out, state_of(connection)->mode, buffer_text(&words));
+  http_write_text(&connection->out, state_of(connection)->terms.mode, buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);
 }
@@ -228,8 +223,8 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   case HTTP_RESPOND:
     connection->in_used += head_length;
     if (has_body)
-      state_of(connection)->mode.keeps_alive = false;
-    http_write_status(&connection->out, state_of(connection)->mode, &route->response);
+      state_of(connection)->terms.mode.keeps_alive = false;
+    http_write_status(&connection->out, state_of(connection)->terms.mode, &route->response);
     return end_request(connection);
   default:
     break;
@@ -256,12 +251,7 @@ static bool recognize_head(struct connection *connection, struct http_heads *hea
                                       limits->header_max, limits->message_max, &used, &length);
   if (terms == NULL)
     return false;
-  state->mode = terms->mode;
-  state->refuses_json = terms->refuses_json;
-  state->has_peer_id = terms->has_peer_id;
-  state->peer_id = terms->peer_id;
-  state->has_epoch = terms->has_epoch;
-  memcpy(state->epoch, terms->epoch, sizeof state->epoch);
+  state->terms = *terms;
   connection->in_used += used;
   http_expect_body(&state->parser, length);
   connection->is_midway = true;
@@ -287,12 +277,6 @@ static void remember_head(struct scratch *scratch, const struct http_site *site,
   http_heads_keep(heads, site, head, request, route);
 }
 
-/* A head that cannot be read may still be one of HEAD, whose response has no body. */
-static bool begins_with_head(const struct connection *connection)
-{
-  return text_starts_with(connection_input(connection), TEXT("HEAD "));
-}
-
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
   struct http_state *state = state_of(connection);
@@ -301,7 +285,9 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     return STEP_AGAIN;
   struct http_request request;
   size_t used;
-  state->mode = (struct http_response_mode){.is_1_1 = true, .is_head = begins_with_head(connection)};
+  /* A head that cannot be read may still be one of HEAD, whose response has no body. */
+  bool is_head = text_starts_with(connection_input(connection), TEXT("HEAD "));
+  state->terms.mode = (struct http_response_mode){.is_1_1 = true, .is_head = is_head};
   switch (http_read_head(&state->parser, connection_input(connection), limits->header_max, &state->scanned,
                          &used, &request)) {
   case HTTP_NEEDS_INPUT:
@@ -311,8 +297,6 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   case HTTP_DONE:
     break;
   }
-  state->mode = (struct http_response_mode){
-      .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
   struct http_route_result route;
   const struct http_site *site = &http_of(connection)->site;
   http_route(&request, site, limits->message_max, &route);
@@ -322,12 +306,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
         "a web page of %.*s was refused: --allow-origin names the origins whose pages may call this peer",
         (int)shown, route.refused_origin.data);
   }
-  state->mode.origin = route.origin;
-  state->has_peer_id = route.has_peer_id;
-  state->peer_id = route.peer_id;
-  state->has_epoch = route.has_epoch;
-  memcpy(state->epoch, route.epoch, sizeof state->epoch);
-  state->refuses_json = route.refuses_json;
+  state->terms = route.terms;
   remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);
   return act_on_route(connection, &request, &route, used);
 }
@@ -346,7 +325,7 @@ static void write_served(struct connection *connection, enum crew_served served,
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
-  struct http_response_mode mode = state_of(connection)->mode;
+  struct http_response_mode mode = state_of(connection)->terms.mode;
   if (mode.is_1_1 && part.len > 0)
     buffer_printf(&connection->out, "%zx\r\n", part.len);
   buffer_append_text(&connection->out, part);
@@ -367,14 +346,14 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
   if (served != RPC_NO_REPLY)
     write_served(connection, crew_served_as(served), buffer_text(answer), NULL);
   else
-    http_write_no_content(&connection->out, state_of(connection)->mode, NULL);
+    http_write_no_content(&connection->out, state_of(connection)->terms.mode, NULL);
   return end_request(connection);
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
                               const struct rpc_stream *stream, const struct rpc_told_session *told)
 {
-  struct http_response_mode mode = state_of(connection)->mode;
+  struct http_response_mode mode = state_of(connection)->terms.mode;
   http_write_stream_head(&connection->out, mode, told);
   if (mode.is_head) {
     stream->body.close(stream->body.state);
@@ -387,6 +366,7 @@ static enum step begin_stream(struct connection *connection, const struct buffer
   return STEP_AGAIN;
 }
 
+/* Where the body shows that the client speaks JSON-RPC 1.1, Accept is binding (draft, 6.1). */
 static bool obeys_accept(const struct connection *connection)
 {
   const struct rpc_http_facts *facts = connection_codec(connection)->http;
@@ -394,21 +374,16 @@ static bool obeys_accept(const struct connection *connection)
          facts->obeys_accept(buffer_text(&connection->message));
 }
 
-/* The body has shown that the client speaks JSON-RPC 1.1, where Accept is binding (draft, 6.1). */
-static enum step refuse_accept(struct connection *connection)
-{
-  struct http_status_response response = {.status = 406, .reason = "answers are application/json"};
-  connection->has_message = false;
-  http_write_status(&connection->out, state_of(connection)->mode, &response);
-  return end_request(connection);
-}
-
 static enum step serve_message(struct connection *connection, struct crew_member *member)
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
-  if (state_of(connection)->refuses_json && obeys_accept(connection))
-    return refuse_accept(connection);
+  if (state_of(connection)->terms.refuses_json && obeys_accept(connection)) {
+    struct http_status_response response = {.status = 406, .reason = "answers are application/json"};
+    connection->has_message = false;
+    http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
+    return end_request(connection);
+  }
   if (open_client(connection, member->worker, connection->protocol->channel, false, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
@@ -429,7 +404,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
     write_served(connection, served, buffer_text(answer), &told);
     break;
   default:
-    http_write_no_content(&connection->out, state_of(connection)->mode, &told);
+    http_write_no_content(&connection->out, state_of(connection)->terms.mode, &told);
     break;
   }
   return end_request(connection);
@@ -506,7 +481,7 @@ static enum step say_goodbye(struct connection *connection, bool is_quiet)
  * none. */
 static bool write_probe(struct connection *connection)
 {
-  if (!state_of(connection)->mode.is_1_1)
+  if (!state_of(connection)->terms.mode.is_1_1)
     return false;
   BUFFER_LITERAL(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
   return true;
@@ -516,7 +491,7 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
 {
   if (served == RPC_NO_REPLY)
     return;
-  state_of(connection)->mode.keeps_alive = false;
+  state_of(connection)->terms.mode.keeps_alive = false;
   write_served(connection, crew_served_as(served), reply, NULL);
 }
 

@@ -52,14 +52,6 @@ static void write_number(struct buffer *out, size_t number)
   buffer_append(out, digits + at, sizeof digits - at);
 }
 
-/* Nothing is cached (Cache-Control), so responses to others need no Vary. */
-static void write_origin(struct buffer *out, const char *origin)
-{
-  BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
-  buffer_append_text(out, text_of(origin));
-  BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id, jpeer-epoch\r\nVary: Origin\r\n");
-}
-
 /* The fields that clients and their libraries send, beyond those that every page may. */
 static void write_preflight(struct buffer *out, const struct http_status_response *response)
 {
@@ -82,8 +74,11 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
   if (!mode.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
-  if (mode.origin != NULL)
-    write_origin(out, mode.origin);
+  if (mode.origin != NULL) { /* nothing is cached (Cache-Control), so responses to others need no Vary */
+    BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
+    buffer_append_text(out, text_of(mode.origin));
+    BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id, jpeer-epoch\r\nVary: Origin\r\n");
+  }
 }
 
 static bool says_nothing(const struct rpc_told_session *told)

@@ -35,7 +35,8 @@ static void tell_methods(const struct http_request *request, struct http_route_r
   struct text network = request->fields[HTTP_FIELD_CORS_PRIVATE_NETWORK];
   respond_with(route, 204, NULL);
   route->response.allow = allow;
-  route->response.is_preflight = route->origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
+  route->response.is_preflight =
+      route->terms.mode.origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
   route->response.grants_private_network =
       route->response.is_preflight && !is_absent(network) && text_equal_ignore_case(network, TEXT("true"));
 }
@@ -172,11 +173,6 @@ static struct text target_path(struct text target, struct text *authority, struc
   size_t end = (size_t)(mark - target.data);
   *query = text_slice(target, end + 1, target.len);
   return text_slice(target, 0, end);
-}
-
-static bool is_service_path(struct text path, const struct http_site *site)
-{
-  return text_equal(path, TEXT("/")) || text_equal(path, site->prefix);
 }
 
 /* The peer's own paths (docs/jsonrpc-1.1.md, "GET"), and one that browsers ask for by themselves. */
@@ -384,8 +380,8 @@ static bool check_source(const struct http_request *request, const struct http_s
   struct text origin = request->fields[HTTP_FIELD_ORIGIN];
   if (is_absent(origin) || (has_host && is_same_origin(origin, &host)))
     return true;
-  route->origin = web_origins_find(site->origins, origin);
-  if (route->origin == NULL) {
+  route->terms.mode.origin = web_origins_find(site->origins, origin);
+  if (route->terms.mode.origin == NULL) {
     route->refused_origin = origin;
     respond_with(route, 403, OTHER_ORIGINS);
     return false;
@@ -398,8 +394,8 @@ static bool check_source(const struct http_request *request, const struct http_s
 static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
-  return route->origin == NULL && !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
-         !text_equal_ignore_case(site, TEXT("same-origin"));
+  return route->terms.mode.origin == NULL && !is_absent(site) &&
+         !text_equal_ignore_case(site, TEXT("none")) && !text_equal_ignore_case(site, TEXT("same-origin"));
 }
 
 /* JSON-RPC 1.1 draft, 6.3 */
@@ -416,7 +412,7 @@ static void route_call(const struct http_request *request, struct text procedure
     respond_with(route, 403, OTHER_ORIGINS);
   else if (http_has_body(request))
     respond_with(route, 400, "a call by GET has no body");
-  else if (route->refuses_json)
+  else if (route->terms.refuses_json)
     respond_with(route, 406, "answers are application/json");
   else
     route->action = HTTP_CALL;
@@ -429,7 +425,7 @@ static void route_document(const struct http_request *request, struct http_route
     respond_with(route, 403, OTHER_ORIGINS);
   else if (http_has_body(request))
     respond_with(route, 400, "a GET of the description has no body");
-  else if (route->refuses_json)
+  else if (route->terms.refuses_json)
     respond_with(route, 406, "answers are application/json");
   else
     route->action = HTTP_DOCUMENT;
@@ -498,12 +494,6 @@ static void route_help(const struct http_request *request, struct http_route_res
     route->action = HTTP_HELP;
 }
 
-/* True for a possible name of a procedure, whether or not there is such a procedure. */
-static bool is_name(struct text procedure)
-{
-  return procedure.len > 0 && memchr(procedure.data, '/', procedure.len) == NULL;
-}
-
 /* The paths beside the service's can only be read. "/" is a path of the service, so a POST to "/name" counts
  * as one to a path of the service that does not exist. */
 static void route_other_path(const struct http_request *request, const struct http_site *site,
@@ -513,8 +503,10 @@ static void route_other_path(const struct http_request *request, const struct ht
   bool is_help = text_equal(path, TEXT("/help"));
   bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
   bool is_below = site->prefix.len == 1 || route->procedure.data != path.data + 1;
-  bool has_name =
-      !is_absent(route->procedure) && is_name(route->procedure) && (request->method != HTTP_POST || is_below);
+  /* Of a possible procedure, whether or not there is such a procedure. */
+  bool has_name = !is_absent(route->procedure) && route->procedure.len > 0 &&
+                  memchr(route->procedure.data, '/', route->procedure.len) == NULL &&
+                  (request->method != HTTP_POST || is_below);
   bool is_handshake = request->method == HTTP_GET && (asks_for_websocket(request) || asks_for_shm(request));
   bool is_call = is_read && !is_absent(route->procedure);
   if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
@@ -534,7 +526,10 @@ static void route_other_path(const struct http_request *request, const struct ht
 void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,
                 struct http_route_result *route)
 {
-  *route = (struct http_route_result){.action = HTTP_RESPOND};
+  *route = (struct http_route_result){.action = HTTP_RESPOND,
+                                      .terms.mode = {.is_1_1 = request->is_1_1,
+                                                     .is_head = request->method == HTTP_HEAD,
+                                                     .keeps_alive = request->keep_alive}};
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
   struct text query = TEXT_ABSENT;
@@ -545,19 +540,19 @@ void http_route(const struct http_request *request, const struct http_site *site
   }
   if (!check_source(request, site, authority, route))
     return;
-  route->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
+  route->terms.refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
   route->procedure = procedure_of(path, site);
   route->query = query;
   if (is_asterisk)
     tell_methods(request, route, ALLOW_ALL);
-  else if (is_service_path(path, site))
+  else if (text_equal(path, TEXT("/")) || text_equal(path, site->prefix))
     route_method(request, site, message_max, route);
   else
     route_other_path(request, site, path, route);
   struct text epoch = request->fields[HTTP_FIELD_EPOCH];
-  route->has_epoch = !is_absent(epoch);
-  if (route->has_epoch && epoch.len <= RPC_EPOCH_LENGTH)
-    memcpy(route->epoch, epoch.data, epoch.len); /* a head has no NUL, and the route is all zero */
+  route->terms.has_epoch = !is_absent(epoch);
+  if (route->terms.has_epoch && epoch.len <= RPC_EPOCH_LENGTH)
+    memcpy(route->terms.epoch, epoch.data, epoch.len); /* a head has no NUL, and the route is all zero */
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
   bool takes_messages =
       route->action == HTTP_SERVE || route->action == HTTP_UPGRADE || route->action == HTTP_SHARE;
@@ -565,7 +560,7 @@ void http_route(const struct http_request *request, const struct http_site *site
     respond_with(route, 400, "a session is named by the header peer-id, not by a parameter of the URL");
   if (route->action == HTTP_RESPOND || is_absent(peer_id))
     return;
-  route->has_peer_id = uuid_parse(peer_id, &route->peer_id);
-  if (!route->has_peer_id)
+  route->terms.has_peer_id = uuid_parse(peer_id, &route->terms.peer_id);
+  if (!route->terms.has_peer_id)
     respond_with(route, 400, "peer-id must be a UUID");
 }

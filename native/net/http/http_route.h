@@ -43,19 +43,24 @@ enum http_action {
   HTTP_RESPOND   /* send the status response */
 };
 
-struct http_route_result {
-  enum http_action action;
-  struct http_status_response response; /* HTTP_RESPOND */
-  const char *origin;         /* of the allowed page that asks, borrowed from the site; NULL: no page asks */
-  struct text refused_origin; /* of the page that is refused with 403; data NULL: none is */
-  bool continues;             /* the client waits for 100 Continue */
-  bool refuses_json;          /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
-  struct text procedure;      /* HTTP_CALL: as written in the path */
-  struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */
+/* The meaning of a head for its message, apart from the length of the body. */
+struct http_terms {
+  struct http_response_mode mode; /* origin: of the allowed page that asks, borrowed from the site */
+  bool refuses_json;              /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
   bool has_peer_id;
   struct uuid peer_id;
   bool has_epoch;
   char epoch[RPC_EPOCH_LENGTH + 1]; /* as written; "": it was longer, and is none */
+};
+
+struct http_route_result {
+  enum http_action action;
+  struct http_status_response response; /* HTTP_RESPOND */
+  struct http_terms terms;
+  struct text refused_origin; /* of the page that is refused with 403; data NULL: none is */
+  bool continues;             /* the client waits for 100 Continue */
+  struct text procedure;      /* HTTP_CALL: as written in the path */
+  struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */
 };
 
 void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,

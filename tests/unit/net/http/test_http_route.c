@@ -272,7 +272,7 @@ static int judge(const struct sample *sample, const char *host, bool is_loopback
               has_allow == (route.response.status == 405 || route.response.status == 204));
   assert_true(route.action != HTTP_RESPOND ||
               route.response.has_ws_version == (route.response.status == 426));
-  assert_null(route.origin);
+  assert_null(route.terms.mode.origin);
   return result_of(&route);
 }
 
@@ -405,9 +405,9 @@ UNIT_TEST_WITH(origins_that_are_let_in, set_up_origins, tear_down_origins)
     assert_int_equal(read_route(sample, "", &site, &route), 0);
     if (result_of(&route) != sample->expected)
       fail_msg("%s with %s: %d, not %d", sample->line, sample->fields, result_of(&route), sample->expected);
-    assert_int_equal(route.origin == NULL, PAGES[i].origin == NULL);
-    if (route.origin != NULL)
-      assert_string_equal(route.origin, PAGES[i].origin);
+    assert_int_equal(route.terms.mode.origin == NULL, PAGES[i].origin == NULL);
+    if (route.terms.mode.origin != NULL)
+      assert_string_equal(route.terms.mode.origin, PAGES[i].origin);
   }
 }
 
@@ -417,7 +417,7 @@ static void check_preflight(const struct http_site *site, const char *fields, co
   struct buffer out = {0};
   assert_int_equal(
       read_route(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &route), 0);
-  struct http_response_mode mode = {.is_1_1 = true, .keeps_alive = true, .origin = route.origin};
+  struct http_response_mode mode = {.is_1_1 = true, .keeps_alive = true, .origin = route.terms.mode.origin};
   http_write_status(&out, mode, &route.response);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, expected);
