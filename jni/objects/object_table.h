@@ -34,4 +34,17 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
 jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                               jobject offered);
 
+/* How often answers have told a ref. At TOLD_MAX nobody knows how many there are, and the object stays until all are let
+ * go. */
+#define TOLD_MAX UINT32_MAX
+static inline uint32_t tellings_add(uint32_t told)
+{
+  return told < TOLD_MAX ? told + 1 : told;
+}
+/* 0: none is left. */
+static inline uint32_t tellings_remove(uint32_t told, uint32_t count)
+{
+  return count >= told ? 0 : told < TOLD_MAX ? told - count : told;
+}
+
 #endif

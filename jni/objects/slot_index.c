@@ -73,13 +73,6 @@ static void close_gap(struct slot_index *index, size_t gap)
   index->entries[gap] = (struct slot_entry){0};
 }
 
-static void shrink_index(struct slot_index *index)
-{
-  /* If there is no memory for a smaller table, the larger one stays. */
-  if (index->capacity > SMALLEST && index->count * 8 < index->capacity)
-    (void)resize_index(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
-}
-
 void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot)
 {
   size_t at = home_of(index, key);
@@ -89,7 +82,9 @@ void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot)
   }
   close_gap(index, at);
   index->count--;
-  shrink_index(index);
+  /* If there is no memory for a smaller table, the larger one stays. */
+  if (index->capacity > SMALLEST && index->count * 8 < index->capacity)
+    (void)resize_index(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
 }
 
 uint32_t slot_index_next(const struct slot_index *index, uint32_t key, size_t *cursor)

@@ -1,7 +1,71 @@
-#include "jni/objects/stored.h"
-#include "jni/objects/table_state.h"
+/*
+ * The table of objects of a session.
+ *
+ * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
+ * all sessions are, and each further one makes the table four times as large. A large table has large chunks,
+ * because every collection of the young generation visits each chunk as a root. Chunks with room are in a
+ * list. A chunk that becomes empty is freed only if another has room, so that a session that makes and drops
+ * one object does not make and drop a chunk each time.
+ */
+#include "jni/objects/object_table.h"
 
+#include "jni/objects/slot_index.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+
+enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
+enum { FIRST_CHUNKS = 1 };
+enum { NO_CHUNK = UINT32_MAX };
+enum { FIRST_REFS = 8 };
+#define REF_MAX ((uint32_t)INT32_MAX)
+
+struct slot {
+  uint32_t ref; /* 0: free */
+  int32_t hash;
+  uint32_t class_id;
+  union {
+    uint32_t next_free; /* of a free slot: a place in the chunk; slot_count ends the list */
+    uint32_t told;      /* of one that is held: of tellings_add */
+  };
+};
+
+struct chunk {
+  jobjectArray array;      /* global: Object[slot_count] */
+  jobjectArray companions; /* the same, of what is kept beside the objects; NULL: nothing is */
+  uint32_t slot_count;
+  uint32_t used;
+  uint32_t first_free;
+  uint32_t number;
+  struct chunk *previous; /* in the list of those with room */
+  struct chunk *next;
+  struct slot slots[];
+};
+
+struct jvm_objects {
+  pthread_mutex_t lock;
+  const struct jvm_objects_owner *owner; /* NULL: none */
+  void *owner_context;
+  size_t max;
+  _Atomic size_t count;   /* written with the lock */
+  size_t reserved;        /* slots for results to come */
+  _Atomic uint64_t epoch; /* likewise */
+  uint32_t last_ref;
+  uint32_t begun_after;  /* last_ref while nothing was ever stored */
+  bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
+  struct chunk **chunks; /* by number; NULL where one was given back */
+  size_t chunk_capacity;
+  size_t chunk_count;
+  size_t slots; /* of all chunks */
+  struct chunk *with_room;
+  struct slot_index by_ref;
+  struct slot_index by_hash;
+  uint32_t *values; /* a ring of the refs of values, oldest first; NULL: there were none */
+  size_t value_capacity;
+  size_t value_count;
+  size_t oldest_value;
+};
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)
 {
@@ -40,10 +104,18 @@ static void set_count(struct jvm_objects *objects, size_t count)
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
-void object_table_tell_owner(const struct jvm_objects *objects)
+/* With the lock held, when the last object is gone. */
+static void tell_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
     objects->owner->leave(objects->owner_context);
+}
+
+/* ---- slots and chunks: with the lock held, except where one is made ---- */
+
+static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
+{
+  return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
 }
 
 static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
@@ -52,7 +124,7 @@ static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_
                                        (jsize)(number % CHUNK_SPAN));
 }
 
-static void list_add(struct jvm_objects *objects, struct chunk *chunk)
+static void add_to_list(struct jvm_objects *objects, struct chunk *chunk)
 {
   chunk->previous = NULL;
   chunk->next = objects->with_room;
@@ -61,7 +133,7 @@ static void list_add(struct jvm_objects *objects, struct chunk *chunk)
   objects->with_room = chunk;
 }
 
-static void list_remove(struct jvm_objects *objects, struct chunk *chunk)
+static void remove_from_list(struct jvm_objects *objects, struct chunk *chunk)
 {
   if (chunk->previous == NULL)
     objects->with_room = chunk->next;
@@ -71,7 +143,7 @@ static void list_remove(struct jvm_objects *objects, struct chunk *chunk)
     chunk->next->previous = chunk->previous;
 }
 
-static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
+static void destroy_chunk(JNIEnv *env, struct chunk *chunk)
 {
   if (chunk == NULL)
     return;
@@ -81,7 +153,8 @@ static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
   free(chunk);
 }
 
-jobjectArray object_table_make_array(struct jvm_thread *thread, uint32_t slot_count)
+/* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */
+static jobjectArray make_array(struct jvm_thread *thread, uint32_t slot_count)
 {
   JNIEnv *env = thread->env;
   jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
@@ -92,12 +165,12 @@ jobjectArray object_table_make_array(struct jvm_thread *thread, uint32_t slot_co
   return global;
 }
 
-static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count)
+static struct chunk *create_chunk(struct jvm_thread *thread, uint32_t slot_count)
 {
   struct chunk *chunk = malloc(sizeof *chunk + slot_count * sizeof chunk->slots[0]);
   if (chunk == NULL)
     return NULL;
-  chunk->array = object_table_make_array(thread, slot_count);
+  chunk->array = make_array(thread, slot_count);
   chunk->companions = NULL;
   if (chunk->array == NULL) {
     free(chunk);
@@ -111,14 +184,14 @@ static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count
   return chunk;
 }
 
-static uint32_t next_chunk_slots(const struct jvm_objects *objects)
+static uint32_t size_next_chunk(const struct jvm_objects *objects)
 {
   size_t limit = objects->slots < CHUNK_SPAN ? SMALL_CHUNK_SLOTS : CHUNK_SPAN;
   size_t wanted = objects->slots == 0 ? FIRST_CHUNK_SLOTS : 3 * objects->slots;
   return (uint32_t)(wanted < limit ? wanted : limit);
 }
 
-static uint32_t free_number(const struct jvm_objects *objects)
+static uint32_t find_free_number(const struct jvm_objects *objects)
 {
   /* Unless a chunk was freed, the first look finds it. */
   for (size_t i = 0; i < objects->chunk_capacity; i++) {
@@ -129,9 +202,9 @@ static uint32_t free_number(const struct jvm_objects *objects)
   return NO_CHUNK;
 }
 
-static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk *chunk)
+static enum jp_status add_chunk(struct jvm_objects *objects, struct chunk *chunk)
 {
-  uint32_t number = free_number(objects);
+  uint32_t number = find_free_number(objects);
   if (number == NO_CHUNK) {
     size_t capacity = objects->chunk_capacity == 0 ? FIRST_CHUNKS : objects->chunk_capacity * 2;
     struct chunk **wider = reallocarray(objects->chunks, capacity, sizeof(struct chunk *));
@@ -147,9 +220,72 @@ static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk 
   objects->chunks[number] = chunk;
   objects->chunk_count++;
   objects->slots += chunk->slot_count;
-  list_add(objects, chunk);
+  add_to_list(objects, chunk);
   return JP_OK;
 }
+
+/* The caller tells the owner where that was the last object. */
+static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
+{
+  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
+  uint32_t place = number % CHUNK_SPAN;
+  struct slot *slot = &chunk->slots[place];
+  slot_index_remove(&objects->by_ref, slot->ref, number);
+  slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
+  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
+  if (chunk->companions != NULL)
+    (*env)->SetObjectArrayElement(env, chunk->companions, (jsize)place, NULL);
+  (*env)->ExceptionClear(env);
+  *slot = (struct slot){.next_free = chunk->first_free};
+  chunk->first_free = place;
+  set_count(objects, count_of(objects) - 1);
+  if (chunk->used-- == chunk->slot_count)
+    add_to_list(objects, chunk);
+  bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
+  if (chunk->used == 0 && !is_only_room) {
+    remove_from_list(objects, chunk);
+    objects->chunks[chunk->number] = NULL;
+    objects->chunk_count--;
+    objects->slots -= chunk->slot_count;
+    destroy_chunk(env, chunk);
+  }
+}
+
+/* ---- what the results of a message have told: a struct jvm_stored, which may be NULL ---- */
+
+static bool has_slot_reserved(const struct jvm_stored *stored)
+{
+  return stored != NULL && stored->has_slot;
+}
+
+/* Room for one more ref. False: memory is short. */
+static bool make_note_room(struct jvm_stored *stored)
+{
+  if (stored == NULL || stored->count < stored->capacity)
+    return true;
+  size_t capacity = stored->capacity == 0 ? FIRST_REFS : stored->capacity * 2;
+  uint32_t *wider = reallocarray(stored->refs, capacity, sizeof *wider);
+  if (wider == NULL)
+    return false;
+  stored->refs = wider;
+  stored->capacity = capacity;
+  return true;
+}
+
+/* make_note_room has made room. */
+static void note_ref(struct jvm_stored *stored, uint32_t ref)
+{
+  if (stored != NULL)
+    stored->refs[stored->count++] = ref;
+}
+
+void jvm_stored_fini(struct jvm_stored *stored)
+{
+  free(stored->refs);
+  *stored = (struct jvm_stored){0};
+}
+
+/* ---- putting ---- */
 
 static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobject object, int32_t hash)
 {
@@ -165,7 +301,7 @@ static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobjec
   return SLOT_NONE;
 }
 
-static uint32_t next_ref(struct jvm_objects *objects)
+static uint32_t make_ref(struct jvm_objects *objects)
 {
   do {
     objects->has_begun_again = objects->has_begun_again || objects->last_ref == REF_MAX;
@@ -181,7 +317,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   struct chunk *chunk = objects->with_room;
   uint32_t place = chunk->first_free;
   uint32_t number = chunk->number * CHUNK_SPAN + place;
-  filled.ref = next_ref(objects);
+  filled.ref = make_ref(objects);
   if (slot_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
     return JP_NO_MEMORY;
   if (slot_index_add(&objects->by_hash, (uint32_t)filled.hash, number) != JP_OK) {
@@ -193,7 +329,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   chunk->first_free = chunk->slots[place].next_free;
   chunk->slots[place] = filled;
   if (++chunk->used == chunk->slot_count)
-    list_remove(objects, chunk);
+    remove_from_list(objects, chunk);
   set_count(objects, count_of(objects) + 1);
   *ref = filled.ref;
   return JP_OK;
@@ -221,7 +357,7 @@ static bool needs_entry(const struct putting *putting)
 /* For who has not reserved a slot, those that others have reserved are taken. */
 static bool is_full(const struct jvm_objects *objects, const struct jvm_stored *stored)
 {
-  return !stored_has_slot(stored) && count_of(objects) + objects->reserved >= objects->max;
+  return !has_slot_reserved(stored) && count_of(objects) + objects->reserved >= objects->max;
 }
 
 static enum jp_status fail_full(const struct jvm_objects *objects, struct jp_error *error)
@@ -232,7 +368,7 @@ static enum jp_status fail_full(const struct jvm_objects *objects, struct jp_err
 
 static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
 {
-  if (!stored_has_slot(stored))
+  if (!has_slot_reserved(stored))
     return;
   stored->has_slot = false;
   objects->reserved--;
@@ -242,7 +378,7 @@ static void note_telling(struct jvm_stored *stored, uint32_t ref, bool is_new)
 {
   if (stored == NULL)
     return;
-  stored_note(stored, ref);
+  note_ref(stored, ref);
   stored->is_new = is_new;
 }
 
@@ -259,8 +395,8 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   slot_index_expect(&objects->by_ref, objects->last_ref + 1);
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != SLOT_NONE) {
-    struct slot *slot = object_table_slot(objects, same);
-    object_table_tell(slot);
+    struct slot *slot = slot_at(objects, same);
+    slot->told = tellings_add(slot->told);
     note_telling(putting->stored, slot->ref, false);
     *ref = slot->ref;
     return JP_OK;
@@ -293,10 +429,9 @@ static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum ne
 {
   struct jvm_objects *objects = putting->objects;
   pthread_mutex_lock(&objects->lock);
-  if (putting->chunk != NULL && objects->with_room == NULL &&
-      table_add_chunk(objects, putting->chunk) == JP_OK)
+  if (putting->chunk != NULL && objects->with_room == NULL && add_chunk(objects, putting->chunk) == JP_OK)
     putting->chunk = NULL;
-  *slot_count = next_chunk_slots(objects);
+  *slot_count = size_next_chunk(objects);
   enum jp_status status = put_locked(putting, ref, need, error);
   pthread_mutex_unlock(&objects->lock);
   return status;
@@ -315,20 +450,10 @@ static enum jp_status put_object(struct putting *putting, uint32_t *ref, struct 
     status = JP_OK;
     if (need == NEED_ENTRY)
       status = enter_owner(putting, error);
-    else if (had_chunk || (putting->chunk = chunk_create(putting->thread, slot_count)) == NULL)
+    else if (had_chunk || (putting->chunk = create_chunk(putting->thread, slot_count)) == NULL)
       status = jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
   return status;
-}
-
-/* The table's first object may have been let in already, when its slot was reserved. */
-static void take_entry(struct putting *putting)
-{
-  struct jvm_stored *stored = putting->stored;
-  if (stored == NULL || !stored->has_entered)
-    return;
-  stored->has_entered = false;
-  putting->has_entered = true;
 }
 
 enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
@@ -343,15 +468,20 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                             .stored = stored};
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
     return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
-  if (!stored_make_room(stored))
+  if (!make_note_room(stored))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  take_entry(&putting);
+  if (stored != NULL && stored->has_entered) { /* the owner was asked when the slot was reserved */
+    stored->has_entered = false;
+    putting.has_entered = true;
+  }
   enum jp_status status = put_object(&putting, ref, error);
-  chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
+  destroy_chunk(thread->env, putting.chunk); /* another thread's was there first */
   if (putting.has_entered)
-    object_table_tell_owner(objects);
+    tell_owner(objects);
   return status;
 }
+
+/* ---- getting, and what is kept beside an object ---- */
 
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id)
@@ -362,40 +492,141 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   if (number != SLOT_NONE) {
     object = object_at(thread->env, objects, number);
     if (class_id != NULL)
-      *class_id = object_table_slot(objects, number)->class_id;
+      *class_id = slot_at(objects, number)->class_id;
   }
   pthread_mutex_unlock(&objects->lock);
   return object;
 }
 
-static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk *chunk)
+/* With the lock held. Gives the ref's companion, which becomes the offered one where it has none yet. *slots: of the
+ * array that is missing for that; 0: none is. */
+static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
+                              jobjectArray *spare, uint32_t *slots)
 {
-  list_remove(objects, chunk);
-  objects->chunks[chunk->number] = NULL;
-  objects->chunk_count--;
-  objects->slots -= chunk->slot_count;
-  chunk_destroy(env, chunk);
+  *slots = 0;
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number == SLOT_NONE)
+    return NULL;
+  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
+  jsize place = (jsize)(number % CHUNK_SPAN);
+  if (chunk->companions == NULL && *spare == NULL) {
+    *slots = chunk->slot_count;
+    return NULL;
+  }
+  if (chunk->companions == NULL) {
+    chunk->companions = *spare;
+    *spare = NULL;
+  }
+  jobject companion = (*env)->GetObjectArrayElement(env, chunk->companions, place);
+  if (companion != NULL)
+    return companion;
+  (*env)->SetObjectArrayElement(env, chunk->companions, place, offered);
+  (*env)->ExceptionClear(env);
+  return (*env)->NewLocalRef(env, offered);
 }
 
-void object_table_release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
+jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              jobject offered)
 {
-  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
-  uint32_t place = number % CHUNK_SPAN;
-  struct slot *slot = &chunk->slots[place];
-  slot_index_remove(&objects->by_ref, slot->ref, number);
-  slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
-  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
-  if (chunk->companions != NULL)
-    (*env)->SetObjectArrayElement(env, chunk->companions, (jsize)place, NULL);
-  (*env)->ExceptionClear(env);
-  *slot = (struct slot){.next_free = chunk->first_free};
-  chunk->first_free = place;
-  set_count(objects, count_of(objects) - 1);
-  if (chunk->used-- == chunk->slot_count)
-    list_add(objects, chunk);
-  bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
-  if (chunk->used == 0 && !is_only_room)
-    release_chunk(env, objects, chunk);
+  jobject companion = NULL;
+  jobjectArray spare = NULL;
+  uint32_t slots = 0;
+  do {
+    if (slots > 0 && (spare = make_array(thread, slots)) == NULL)
+      return NULL;
+    pthread_mutex_lock(&objects->lock);
+    companion = take_companion(thread->env, objects, ref, offered, &spare, &slots);
+    pthread_mutex_unlock(&objects->lock);
+  } while (companion == NULL && slots > 0);
+  if (spare != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, spare);
+  return companion;
+}
+
+/* ---- how often each ref was told, and what becomes of an object that nobody was told of ---- */
+
+/* With the lock held. */
+static void release_tellings(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+{
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number == SLOT_NONE)
+    return;
+  struct slot *slot = slot_at(objects, number);
+  slot->told = tellings_remove(slot->told, count);
+  if (slot->told == 0)
+    release_slot(env, objects, number);
+}
+
+void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+{
+  pthread_mutex_lock(&objects->lock);
+  size_t before = jvm_objects_count(objects);
+  release_tellings(thread->env, objects, ref, count);
+  if (before > 0 && jvm_objects_count(objects) == 0)
+    tell_owner(objects);
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                        struct jvm_stored *stored)
+{
+  /* The last note of this ref, if there is one; the very last note takes its place. */
+  size_t i = stored == NULL ? 0 : stored->count;
+  while (i > 0 && stored->refs[i - 1] != ref)
+    i--;
+  if (i > 0)
+    stored->refs[i - 1] = stored->refs[--stored->count];
+  jvm_objects_forget(thread, objects, ref, 1);
+}
+
+enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struct jvm_stored *stored)
+{
+  if (!make_note_room(stored))
+    return JP_NO_MEMORY;
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE) {
+    struct slot *slot = slot_at(objects, number);
+    slot->told = tellings_add(slot->told);
+    note_ref(stored, ref);
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
+}
+
+/* True where the last of the table's objects went, so that its owner has to be told. */
+static bool take_tellings_back(struct jvm_thread *thread, struct jvm_objects *objects,
+                               struct jvm_stored *stored, size_t kept)
+{
+  size_t before = jvm_objects_count(objects);
+  while (stored->count > kept)
+    release_tellings(thread->env, objects, stored->refs[--stored->count], 1);
+  return before > 0 && jvm_objects_count(objects) == 0;
+}
+
+void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                           size_t kept)
+{
+  pthread_mutex_lock(&objects->lock);
+  if (take_tellings_back(thread, objects, stored, kept))
+    tell_owner(objects);
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                       size_t kept)
+{
+  pthread_mutex_lock(&objects->lock);
+  bool is_last = take_tellings_back(thread, objects, stored, kept);
+  if (is_last && (objects->owner == NULL || stored->has_entered))
+    tell_owner(objects);
+  else if (is_last)
+    stored->has_entered = true;
+  if (!is_full(objects, stored) && !stored->has_slot) {
+    stored->has_slot = true;
+    objects->reserved++;
+  }
+  pthread_mutex_unlock(&objects->lock);
 }
 
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
@@ -403,13 +634,15 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   pthread_mutex_lock(&objects->lock);
   uint32_t number = slot_index_find(&objects->by_ref, ref);
   if (number != SLOT_NONE) {
-    object_table_release_slot(thread->env, objects, number);
+    release_slot(thread->env, objects, number);
     if (count_of(objects) == 0)
-      object_table_tell_owner(objects);
+      tell_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
   return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
 }
+
+/* ---- refs of values ---- */
 
 /* Makes room in the ring. False: memory is short. */
 static bool grow_values(struct jvm_objects *objects)
@@ -452,30 +685,14 @@ void jvm_objects_bound_values(struct jvm_thread *thread, struct jvm_objects *obj
     (void)!jvm_objects_delete(thread, objects, ended); /* JP_NOT_FOUND: the client has deleted it */
 }
 
-void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
-                       size_t kept)
-{
-  pthread_mutex_lock(&objects->lock);
-  bool is_last = object_table_take_back(thread, objects, stored, kept);
-  if (is_last && (objects->owner == NULL || stored->has_entered))
-    object_table_tell_owner(objects);
-  else if (is_last)
-    stored->has_entered = true;
-  if (!is_full(objects, stored) && !stored->has_slot) {
-    stored->has_slot = true;
-    objects->reserved++;
-  }
-  pthread_mutex_unlock(&objects->lock);
-}
-
 /* ---- reservations ---- */
 
-static enum jp_status reserve_slot(struct jvm_objects *objects, struct jvm_stored *stored, bool *is_empty,
-                                   struct jp_error *error)
+enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
+                                   struct jvm_stored *stored, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&objects->lock);
-  *is_empty = count_of(objects) == 0;
+  bool is_empty = count_of(objects) == 0;
   if (is_full(objects, stored)) {
     status = fail_full(objects, error);
   } else {
@@ -483,14 +700,6 @@ static enum jp_status reserve_slot(struct jvm_objects *objects, struct jvm_store
     objects->reserved++;
   }
   pthread_mutex_unlock(&objects->lock);
-  return status;
-}
-
-enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
-                                   struct jvm_stored *stored, struct jp_error *error)
-{
-  bool is_empty;
-  enum jp_status status = reserve_slot(objects, stored, &is_empty, error);
   if (status != JP_OK || !enters || !is_empty || objects->owner == NULL)
     return status;
   status = objects->owner->enter(objects->owner_context, thread, error);
@@ -507,16 +716,18 @@ void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
   pthread_mutex_lock(&objects->lock);
   drop_slot(objects, stored);
   if (stored->has_entered)
-    object_table_tell_owner(objects);
+    tell_owner(objects);
   stored->has_entered = false;
   pthread_mutex_unlock(&objects->lock);
 }
+
+/* ---- the whole table ---- */
 
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   pthread_mutex_lock(&objects->lock);
   for (size_t i = 0; i < objects->chunk_capacity; i++)
-    chunk_destroy(thread->env, objects->chunks[i]);
+    destroy_chunk(thread->env, objects->chunks[i]);
   free(objects->chunks);
   objects->chunks = NULL;
   objects->chunk_capacity = 0;
@@ -531,7 +742,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->value_count = 0;
   objects->oldest_value = 0;
   if (count_of(objects) > 0)
-    object_table_tell_owner(objects);
+    tell_owner(objects);
   set_count(objects, 0);
   objects->epoch++;
   pthread_mutex_unlock(&objects->lock);
