@@ -3,7 +3,7 @@
 #include "jni/convert/arguments.h"
 
 #include "base/process_limits.h"
-#include "jni/loaders/load_class.h"
+#include "jni/loaders/class_lookup.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"

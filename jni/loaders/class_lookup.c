@@ -1,7 +1,15 @@
+/*
+ * From a name to a class: what one loader is asked, what is asked in which order, and what a thread has found before.
+ *
+ * A loader that is capable of parallel loading keeps a lock for every name that it was ever asked for, present or not
+ * (ClassLoader.getClassLoadingLock), and the application's and the platform loader live as long as the JVM. So these two
+ * are asked only where they can have the class: it is loaded, or there is a class file that they would read. Other
+ * loaders may make classes in any way, and are always asked.
+ */
 #include "jni/loaders/class_lookup.h"
 
-#include "jni/loaders/load_class.h"
-#include "jni/loaders/main_loader.h"
+#include "jni/loading.h"
+#include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
 #include <stdlib.h>
@@ -23,6 +31,117 @@ struct found_classes {
     char name[NAME_KEPT_MAX];
   } slots[SLOTS];
 };
+
+/* ---- one loader ---- */
+
+struct text loader_element_name(struct text name)
+{
+  size_t at = 0;
+  while (at < name.len && name.data[at] == '[')
+    at++;
+  if (at == 0)
+    return name;
+  return at < name.len && name.data[at] == 'L' ? text_slice(name, at + 1, name.len - 1) : TEXT_ABSENT;
+}
+
+/* True of the JDK's own two, which read class files of modules and of the class path and nothing else. A JVM may have
+ * another application loader (java.system.class.loader). */
+static bool reads_files_alone(struct jvm_thread *thread, jobject loader)
+{
+  if (loader == NULL)
+    return false;
+  const struct jvm_class *class = jvm_class_of_object(thread, loader);
+  return class != NULL && text_starts_with(class->name, TEXT("jdk.internal.loader.ClassLoaders$"));
+}
+
+static bool has_loaded(struct jvm_thread *thread, jobject loader, struct text name)
+{
+  JNIEnv *env = thread->env;
+  jstring string = jvm_string_new(thread, name);
+  jclass class = string == NULL
+                     ? NULL
+                     : (*env)->CallObjectMethod(
+                           env, loader, thread->jvm->known.method_class_loader_find_loaded_class, string);
+  (void)throwable_take(thread, NULL);
+  bool has = class != NULL;
+  (*env)->DeleteLocalRef(env, class);
+  (*env)->DeleteLocalRef(env, string);
+  return has;
+}
+
+static bool is_in_module(struct jvm_thread *thread, struct text name)
+{
+  JNIEnv *env = thread->env;
+  size_t dot = text_find_last(name, '.');
+  if (dot == SIZE_MAX)
+    return false;
+  jstring package = jvm_string_new(thread, text_slice(name, 0, dot));
+  bool is_in = package != NULL && (*env)->CallStaticBooleanMethod(env, thread->jvm->packages_class,
+                                                                  thread->jvm->packages_has, package);
+  (*env)->DeleteLocalRef(env, package);
+  return !throwable_take(thread, NULL) && is_in;
+}
+
+/* "a.B" to "a/B.class", as a local reference. NULL: memory is short; an exception may be pending. */
+static jstring make_file_path(struct jvm_thread *thread, struct text name)
+{
+  static const struct text suffix = TEXT(".class");
+  char *path = malloc(name.len + suffix.len);
+  if (path == NULL)
+    return NULL;
+  for (size_t i = 0; i < name.len; i++)
+    path[i] = name.data[i] == '.' ? '/' : name.data[i];
+  memcpy(path + name.len, suffix.data, suffix.len);
+  jstring string = jvm_string_new(thread, (struct text){path, name.len + suffix.len});
+  free(path);
+  return string;
+}
+
+/* Searches the class path by findResource, because getResource keeps the names of packages that no module has. Where the
+ * search throws, the loader may tell why. */
+static bool has_file(struct jvm_thread *thread, jobject loader, struct text name)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  bool in_module = is_in_module(thread, name);
+  jstring path = make_file_path(thread, name);
+  jobject url = NULL;
+  if (path != NULL && in_module)
+    url = (*env)->CallObjectMethod(env, loader, known->method_class_loader_get_resource, path);
+  else if (path != NULL)
+    url = (*env)->CallObjectMethod(env, loader, known->method_class_loader_find_resource, NULL, path);
+  bool has = throwable_take(thread, NULL) || path == NULL || url != NULL;
+  (*env)->DeleteLocalRef(env, path);
+  (*env)->DeleteLocalRef(env, url);
+  return has;
+}
+
+/* What the options or an agent have appended to the search of the boot loader, which keeps no names. Anything but
+ * "there is none" is for the loader to tell. */
+static bool is_boot_class(struct jvm_thread *thread, struct text name)
+{
+  JNIEnv *env = thread->env;
+  jclass held = NULL;
+  bool is_loaded = jvm_class_load_held(thread, name, NULL, &held) != NULL;
+  (*env)->DeleteLocalRef(env, held);
+  jthrowable thrown = throwable_catch(env);
+  bool is_missing =
+      thrown != NULL && (*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_class_not_found_exception);
+  (*env)->DeleteLocalRef(env, thrown);
+  return is_loaded || !is_missing;
+}
+
+struct jvm_class *loader_load_class(struct jvm_thread *thread, struct text name, jobject loader, jclass *held)
+{
+  JNIEnv *env = thread->env;
+  struct text element = loader_element_name(name);
+  *held = NULL;
+  if (element.data == NULL || !reads_files_alone(thread, loader) || has_loaded(thread, loader, element) ||
+      has_file(thread, loader, element) || is_boot_class(thread, element))
+    return jvm_class_load_held(thread, name, loader, held);
+  (*env)->ThrowNew(env, thread->jvm->known.class_class_not_found_exception, "there is no such class file");
+  return NULL;
+}
 
 bool class_basis_holds(struct jvm_thread *thread, const struct class_basis *basis)
 {
@@ -55,17 +174,17 @@ static void destroy_found(struct jvm_thread *thread)
   thread->found_classes = NULL;
 }
 
-static struct found_class *slot_of(struct jvm_thread *thread, uint64_t hash)
+static struct found_class *find_slot(struct jvm_thread *thread, uint64_t hash)
 {
   return &thread->found_classes->slots[(hash ^ hash >> 32) % SLOTS];
 }
 
-static bool recall(struct jvm_thread *thread, struct text name, struct class_finding *finding)
+static bool recall_class(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
   if (thread->found_classes == NULL || name.len > NAME_KEPT_MAX)
     return false;
   uint64_t hash = text_hash(name);
-  const struct found_class *slot = slot_of(thread, hash);
+  const struct found_class *slot = find_slot(thread, hash);
   if (slot->class == NULL || slot->hash != hash || !text_equal((struct text){slot->name, slot->length}, name))
     return false;
   if (slot->ref != NULL)
@@ -81,22 +200,18 @@ static bool recall(struct jvm_thread *thread, struct text name, struct class_fin
   return true;
 }
 
-static bool make_slots(struct jvm_thread *thread)
+static void keep_class(struct jvm_thread *thread, struct text name, const struct class_finding *finding)
 {
-  if (thread->found_classes == NULL) {
-    thread->found_classes = calloc(1, sizeof *thread->found_classes);
-    thread->found_classes_destroy = destroy_found;
-  }
-  return thread->found_classes != NULL;
-}
-
-static void remember(struct jvm_thread *thread, struct text name, const struct class_finding *finding)
-{
-  if (name.len > NAME_KEPT_MAX || !make_slots(thread))
+  if (name.len > NAME_KEPT_MAX)
     return;
+  if (thread->found_classes == NULL) {
+    thread->found_classes_destroy = destroy_found;
+    if ((thread->found_classes = calloc(1, sizeof *thread->found_classes)) == NULL)
+      return;
+  }
   JNIEnv *env = thread->env;
   uint64_t hash = text_hash(name);
-  struct found_class *slot = slot_of(thread, hash);
+  struct found_class *slot = find_slot(thread, hash);
   bool is_held = !finding->class->permanent;
   jweak ref = is_held ? (*env)->NewWeakGlobalRef(env, finding->held) : NULL;
   if (is_held && (throwable_take(thread, NULL) || ref == NULL))
@@ -179,13 +294,6 @@ static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class
   return ends;
 }
 
-/* A permanent class needs no other basis, whoever was asked for it. */
-static void settle_basis(struct class_finding *finding)
-{
-  if (finding->class->permanent)
-    finding->basis = (struct class_basis){.kind = CLASS_FOR_GOOD};
-}
-
 /* After the application's loader has thrown. */
 static void look_beyond(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
@@ -198,15 +306,16 @@ static void look_beyond(struct jvm_thread *thread, struct text name, struct clas
   if (thrown != NULL && !has_ended)
     (*env)->Throw(env, thrown);
   (*env)->DeleteLocalRef(env, thrown);
-  if (finding->class != NULL)
-    settle_basis(finding);
+  if (finding->class != NULL &&
+      finding->class->permanent) /* that needs no other basis, whoever was asked for it */
+    finding->basis = (struct class_basis){.kind = CLASS_FOR_GOOD};
 }
 
 /* A loader that has given a permanent class gives it always, so that neither is asked twice. */
 void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, struct class_finding *finding)
 {
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
-  if (looks_beyond && recall(thread, name, finding))
+  if (looks_beyond && recall_class(thread, name, finding))
     return;
   finding->class = loader_load_class(thread, name, thread->jvm->class_loader, &finding->held);
   bool is_beyond = finding->class == NULL && looks_beyond;
@@ -215,7 +324,39 @@ void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, 
   if (finding->class == NULL)
     return;
   if (is_beyond || (looks_beyond && finding->class->permanent))
-    remember(thread, name, finding);
+    keep_class(thread, name, finding);
   if (finding->class->permanent)
     class_finding_end(thread, finding);
+}
+
+/* ---- whether a class can be named (jni/loading.h) ---- */
+
+bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name)
+{
+  uint32_t number = main_loader_number(thread);
+  jobject loader = number == 0 ? NULL : loader_take(thread, number);
+  if (loader == NULL)
+    return false;
+  jstring path = make_file_path(thread, class_name);
+  (void)throwable_take(thread, NULL);
+  bool is_found = false;
+  if (path != NULL) {
+    jobject url = (*thread->env)
+                      ->CallObjectMethod(thread->env, loader,
+                                         thread->jvm->known.method_class_loader_get_resource, path);
+    if (throwable_take(thread, NULL))
+      url = NULL;
+    is_found = url != NULL;
+    (*thread->env)->DeleteLocalRef(thread->env, url);
+  }
+  (*thread->env)->DeleteLocalRef(thread->env, path);
+  (*thread->env)->DeleteLocalRef(thread->env, loader);
+  return is_found;
+}
+
+bool jvm_class_is_loaded_once(struct jvm_thread *thread, struct text class_name)
+{
+  struct loader_list found = {.count = 0};
+  loaders_of_name(thread, class_name, &found);
+  return found.count == 1;
 }

@@ -5,6 +5,7 @@
 #include "jni/runtime/throwables.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { STRIPES = 1024, FIRST_LOADERS = 16 };
@@ -40,17 +41,7 @@ static struct {
 
 /* ---- loaders that are gone ---- */
 
-static void free_dead(JNIEnv *env, struct dead_loaders *dead)
-{
-  while (dead != NULL) {
-    struct dead_loaders *next = dead->next;
-    for (size_t i = 0; i < dead->count; i++)
-      (*env)->DeleteWeakGlobalRef(env, dead->loaders[i].ref);
-    free(dead);
-    dead = next;
-  }
-}
-
+/* The references of dead loaders are deleted with the last reader. */
 static void end_reading(JNIEnv *env)
 {
   struct dead_loaders *dead = NULL;
@@ -60,7 +51,13 @@ static void end_reading(JNIEnv *env)
     noted.dead = NULL;
   }
   pthread_mutex_unlock(&noted.lock);
-  free_dead(env, dead);
+  while (dead != NULL) {
+    struct dead_loaders *next = dead->next;
+    for (size_t i = 0; i < dead->count; i++)
+      (*env)->DeleteWeakGlobalRef(env, dead->loaders[i].ref);
+    free(dead);
+    dead = next;
+  }
 }
 
 /* A copy of the table. NULL: another thread is at it, or memory is short. */
@@ -137,28 +134,14 @@ static void sweep_loaders(JNIEnv *env)
 
 /* ---- numbers ---- */
 
-static bool has_room_locked(void)
-{
-  return noted.count < noted.capacity && !name_index_is_full(&noted.names);
-}
-
 /* Before a table grows. */
 static void make_room(JNIEnv *env)
 {
   pthread_mutex_lock(&noted.lock);
-  bool has_room = has_room_locked();
+  bool has_room = noted.count < noted.capacity && !name_index_is_full(&noted.names);
   pthread_mutex_unlock(&noted.lock);
   if (!has_room)
     sweep_loaders(env);
-}
-
-/* Takes the reference; 0: memory is short. */
-static uint32_t add_locked(jweak ref)
-{
-  if (noted.count == noted.capacity && !grow_locked())
-    return 0;
-  noted.loaders[noted.count++] = (struct loader){++noted.last_number, ref};
-  return noted.last_number;
 }
 
 /*
@@ -176,8 +159,12 @@ uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader)
     return 0;
   }
   make_room(env);
+  uint32_t number = 0;
   pthread_mutex_lock(&noted.lock);
-  uint32_t number = add_locked(ref);
+  if (noted.count < noted.capacity || grow_locked()) {
+    number = ++noted.last_number;
+    noted.loaders[noted.count++] = (struct loader){number, ref};
+  }
   pthread_mutex_unlock(&noted.lock);
   if (number == 0)
     (*env)->DeleteWeakGlobalRef(env, ref);
@@ -328,6 +315,67 @@ void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_
     (*env)->DeleteLocalRef(env, loader);
   }
   (*env)->DeleteLocalRef(env, string);
+}
+
+/* ---- the loader of main ---- */
+
+enum { RUNNING = UINT32_MAX };
+
+static struct {
+  jweak thread;            /* stays, because another thread may be using it when main returns */
+  _Atomic uint32_t number; /* RUNNING: main has not returned */
+} of_main = {.number = RUNNING};
+
+/* Asks Thread.getContextClassLoader and not a method that a subclass of the application overrides. */
+static uint32_t read_main_number(struct jvm *jvm, JNIEnv *env, jobject thread)
+{
+  const struct jvm_known *known = &jvm->known;
+  jobject loader = (*env)->CallNonvirtualObjectMethod(env, thread, known->class_thread,
+                                                      known->method_thread_get_context_class_loader);
+  if ((*env)->ExceptionCheck(env)) { /* a security manager may forbid it */
+    (*env)->ExceptionClear(env);
+    return 0;
+  }
+  if (loader == NULL)
+    return 0;
+  uint32_t number = loader_number(jvm, env, loader);
+  (*env)->DeleteLocalRef(env, loader);
+  return number <= LOADER_PLATFORM ? 0 : number;
+}
+
+enum jp_status main_loader_open(struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jobject self = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  of_main.thread = (*env)->NewWeakGlobalRef(env, self);
+  (*env)->DeleteLocalRef(env, self);
+  if (throwable_take(thread, error) || of_main.thread == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return JP_OK;
+}
+
+void main_loader_settle(struct jvm *jvm, JNIEnv *env)
+{
+  jobject self = (*env)->NewLocalRef(env, of_main.thread);
+  atomic_store(&of_main.number, self == NULL ? 0 : read_main_number(jvm, env, self));
+  (*env)->DeleteLocalRef(env, self);
+}
+
+uint32_t main_loader_number(struct jvm_thread *thread)
+{
+  uint32_t number = atomic_load_explicit(&of_main.number, memory_order_acquire);
+  if (number != RUNNING)
+    return number;
+  JNIEnv *env = thread->env;
+  jobject main_thread = (*env)->NewLocalRef(env, of_main.thread);
+  if (main_thread == NULL)
+    return 0;
+  number = read_main_number(thread->jvm, env, main_thread);
+  (*env)->DeleteLocalRef(env, main_thread);
+  return number;
 }
 
 /* ---- the start ---- */

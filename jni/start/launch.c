@@ -1,7 +1,6 @@
 /* jvm_run: from a launch to the end of the process. */
 #include "base/log.h"
 #include "jni/loaders/loaders.h"
-#include "jni/loaders/main_loader.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/thread_groups.h"
