@@ -1,6 +1,6 @@
 #include "jni/start/peer_classes.h"
 
-#include "jni/callbacks/natives.h"
+#include "jni/callbacks/proxy_calls.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/tasks.h"
 

@@ -1,10 +1,17 @@
-#include "jni/callbacks/waiters.h"
+/* Threads in calls of callbacks: a struct jvm_thread that is bound to one for a while, and those that wait in Java. */
+#include "jni/callbacks/callback_threads.h"
 
+#include "base/process_limits.h"
 #include "jni/runtime/peer_threads.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+
+enum { STACK_MIN = 256 * 1024 };
+
+/* ---- waiters ---- */
 
 struct jvm_waiter {
   struct jvm *jvm;
@@ -60,6 +67,7 @@ struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter)
   return waiter;
 }
 
+/* NULL: of a thread that the JVM does not know. */
 static JNIEnv *find_env(const struct jvm *jvm)
 {
   JNIEnv *env = NULL;
@@ -110,7 +118,7 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
     leave_to_thread(waiter, false);
 }
 
-/* ---- jni's own thread ---- */
+/* ---- the thread that wakes ---- */
 
 static struct jvm_waiter *take_left(bool *is_to_wake)
 {
@@ -148,4 +156,45 @@ enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error)
 {
   sem_init(&left.any, 0, 0);
   return jvm_spawn(jvm, "jpeer-waker", serve_left, NULL, error);
+}
+
+/* ---- a struct jvm_thread without a thread ---- */
+
+bool jvm_stack_is_short(void)
+{
+  return stack_left() < STACK_MIN;
+}
+
+enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread)
+{
+  *thread = malloc(sizeof **thread);
+  if (*thread == NULL)
+    return JP_NO_MEMORY;
+  jvm_thread_init(*thread, jvm, NULL, NULL);
+  (*thread)->is_nested = true;
+  return JP_OK;
+}
+
+void jvm_thread_destroy(struct jvm_thread *thread)
+{
+  if (thread == NULL)
+    return;
+  struct jvm *jvm = thread->jvm;
+  struct jvm_attachment attachment;
+  /* Once the JVM has stopped, what it holds for the thread has gone with it. */
+  if (!atomic_load(&jvm->has_stopped) && jvm_attach(jvm, &attachment)) {
+    thread->env = attachment.env;
+    jvm_thread_fini(thread);
+    jvm_detach(jvm, &attachment);
+  }
+  free(thread);
+}
+
+void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument)
+{
+  JNIEnv *env = find_env(thread->jvm);
+  assert(env != NULL); /* jni has called the hook that calls this */
+  const struct jvm_thread_place place = jvm_thread_lend(thread, env);
+  run(argument);
+  jvm_thread_take_back(thread, &place);
 }

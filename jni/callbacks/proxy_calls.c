@@ -1,0 +1,979 @@
+/*
+ * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or throws.
+ *
+ * Called code can reach the peer's classes for callbacks, so the native methods check all that they are given: a handler
+ * by its number, a wait by its number and its thread, arguments by their classes.
+ */
+#include "jni/callbacks/proxy_calls.h"
+
+#include "base/primitives.h"
+#include "jni/callbacks/callback_threads.h"
+#include "jni/convert/arguments.h"
+#include "jni/convert/results.h"
+#include "jni/objects/object_table.h"
+#include "jni/proxies/proxies.h"
+#include "jni/resolve/resolve_value.h"
+#include "jni/runtime/dispatch.h"
+#include "jni/runtime/peer_threads.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CODE_FAILED = -32000, CODE_MISFIT = -32602 };
+enum { BUCKETS = 1024 };
+enum { ARGUMENTS_MAX = 255 }; /* JVMS 4.3.3 */
+
+static struct jvm *the_jvm;
+
+/*
+ * The number of an open call is in the Java object that waits (jpeer.peer.Waiting), and means something only together with
+ * that.
+ */
+struct open_call {
+  uint64_t number; /* from 1; never given again */
+  struct jvm *jvm;
+  struct callback_proxy *proxy; /* held */
+  const struct callback_method *method;
+  struct jvm_callback_call *hooked; /* of the hooks */
+  struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
+  struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
+  jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */
+  jobject java_thread;              /* global: of a thread that parks, which alone may go on; else NULL */
+  bool wants_room;                  /* the message did not leave yet */
+
+  /* Under the lock of `calls`: */
+  bool is_parked;
+  unsigned holders;
+  struct open_call *next;
+};
+
+/* What Java gets of a call. */
+struct callback_result {
+  jobject value;  /* local; NULL for null and for nothing */
+  bool is_thrown; /* value is to be thrown */
+};
+
+/* One stretch in C of a call's thread. */
+struct running {
+  JNIEnv *env;
+  struct open_call *call;
+  jobject waiting; /* the stretch's own reference */
+  const struct jvm_callback_hooks *hooks;
+  struct jvm_callback_failure failure;
+  struct callback_result result;
+  bool must_ask; /* the thread may have been interrupted otherwise than through its wait */
+};
+
+/* ---- open calls by number ---- */
+
+/* Nothing calls JNI under the lock: a Java thread that returns from JNI may be suspended, and would keep the lock. */
+static struct {
+  pthread_mutex_t lock;
+  uint64_t last_number;
+  struct open_call *buckets[BUCKETS];
+} calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Gives the call its number, and lists it. It has one holder, the caller, besides the list. */
+static void list_call(struct open_call *call)
+{
+  pthread_mutex_lock(&calls.lock);
+  call->number = ++calls.last_number;
+  call->holders = 2;
+  call->next = calls.buckets[call->number % BUCKETS];
+  calls.buckets[call->number % BUCKETS] = call;
+  pthread_mutex_unlock(&calls.lock);
+}
+
+static void release_call(JNIEnv *env, struct open_call *call)
+{
+  pthread_mutex_lock(&calls.lock);
+  bool was_last = --call->holders == 0;
+  pthread_mutex_unlock(&calls.lock);
+  if (!was_last)
+    return;
+  if (call->waiter != NULL)
+    jvm_waiter_release(call->waiter);
+  if (call->own == NULL) {
+    (*env)->DeleteGlobalRef(env, call->waiting);
+    (*env)->DeleteGlobalRef(env, call->java_thread);
+  }
+  callback_proxy_release(env, call->proxy);
+  free(call);
+}
+
+/* Takes it out of the list, which lets go of it; the caller still holds it. */
+static void unlist_call(struct open_call *call)
+{
+  pthread_mutex_lock(&calls.lock);
+  struct open_call **at = &calls.buckets[call->number % BUCKETS];
+  while (*at != call)
+    at = &(*at)->next;
+  *at = call->next;
+  call->holders--;
+  pthread_mutex_unlock(&calls.lock);
+}
+
+/* Holds the call that this very object waits for; NULL: there is none. Of a thread that waits in C the number is enough:
+ * its call can only be woken, and the thread looks then what there is. */
+static struct open_call *find_call(JNIEnv *env, uint64_t number, jobject waiting)
+{
+  pthread_mutex_lock(&calls.lock);
+  struct open_call *call = calls.buckets[number % BUCKETS];
+  while (call != NULL && call->number != number)
+    call = call->next;
+  if (call != NULL)
+    call->holders++;
+  pthread_mutex_unlock(&calls.lock);
+  if (call == NULL || call->own != NULL || (*env)->IsSameObject(env, call->waiting, waiting))
+    return call;
+  release_call(env, call);
+  return NULL;
+}
+
+static bool is_this_thread(JNIEnv *env, const struct jvm *jvm, jobject java_thread)
+{
+  jobject current =
+      (*env)->CallStaticObjectMethod(env, jvm->known.class_thread, jvm->known.static_thread_current);
+  (*env)->ExceptionClear(env);
+  bool is_same = java_thread != NULL && (*env)->IsSameObject(env, current, java_thread);
+  (*env)->DeleteLocalRef(env, current);
+  return is_same;
+}
+
+/* A thread is back from Java: takes the call that it has parked, which is then held. NULL: it is not parked, or was begun by
+ * another thread. */
+static struct open_call *unpark_call(JNIEnv *env, const struct jvm *jvm, jobject waiting)
+{
+  uint64_t number = (uint64_t)(*env)->GetLongField(env, waiting, jvm->callback.number);
+  struct open_call *call = find_call(env, number, waiting);
+  if (call == NULL)
+    return NULL;
+  bool was_parked = false;
+  if (is_this_thread(env, jvm, call->java_thread)) {
+    pthread_mutex_lock(&calls.lock);
+    was_parked = call->is_parked;
+    call->is_parked = false;
+    pthread_mutex_unlock(&calls.lock);
+  }
+  if (was_parked)
+    return call;
+  release_call(env, call);
+  return NULL;
+}
+
+/* ---- what Java passes, as outcomes for the message ---- */
+
+/* The conversion of the arguments of one call. */
+struct passing {
+  const struct jvm_request *request;
+  JNIEnv *env;
+  uint64_t epoch;
+  struct outcome *failed;
+};
+
+static bool fail_passing(struct passing *passing, const char *what)
+{
+  outcome_fail(passing->failed, passing->request->arena, FAILURE_SERVER, NULL, "%s", what);
+  return false;
+}
+
+static bool make_primitive(struct passing *passing, const struct jvm_type *declared, jobject object,
+                           struct outcome *out)
+{
+  /* Called code may have called the native method itself, so that the object's own class decides. */
+  jclass wrapper = jvm_known_wrapper(&passing->request->thread->jvm->known, declared->kind);
+  if (object == NULL || !(*passing->env)->IsInstanceOf(passing->env, object, wrapper))
+    return fail_passing(passing, "an argument is not of its parameter's type");
+  struct jvm_type type = {.kind = declared->kind, .name = declared->name};
+  jvalue value;
+  argument_unbox(passing->request->thread, object, declared->kind, &value);
+  (*passing->env)->DeleteLocalRef(passing->env, object);
+  result_fill(passing->request, passing->epoch, &type, &value, out);
+  return true;
+}
+
+static bool make_argument(struct passing *passing, const struct jvm_type *declared, jobject object,
+                          struct outcome *out)
+{
+  if (declared->kind != 'L')
+    return make_primitive(passing, declared, object, out);
+  struct jvm_type type = {.kind = 'L', .name = declared->name};
+  const jvalue value = {.l = object};
+  result_fill(passing->request, passing->epoch, &type, &value, out);
+  return true;
+}
+
+/*
+ * Between jvm_request_begin and jvm_request_end. arguments: an Object[], NULL for none; primitives are boxed. The outcomes are
+ * in the request's arena; refs are told in its objects. NULL: *failed is an OUTCOME_ERROR.
+ */
+static const struct outcome *make_arguments(const struct jvm_request *request,
+                                            const struct callback_method *method, jobjectArray arguments,
+                                            struct outcome *failed)
+{
+  struct passing passing = {.request = request,
+                            .env = request->thread->env,
+                            .epoch = jvm_objects_epoch(request->objects),
+                            .failed = failed};
+  size_t count = method->method->param_count;
+  struct outcome *made = arena_calloc(request->arena, count, sizeof *made);
+  if (made == NULL) {
+    (void)fail_passing(&passing, "out of memory");
+    return NULL;
+  }
+  jsize length = arguments == NULL ? 0 : (*passing.env)->GetArrayLength(passing.env, arguments);
+  bool is_made = (size_t)length == count || fail_passing(&passing, "a wrong number of arguments");
+  for (size_t i = 0; is_made && i < count; i++) {
+    jobject object = (*passing.env)->GetObjectArrayElement(passing.env, arguments, (jsize)i);
+    is_made = make_argument(&passing, &method->method->params[i], object, &made[i]);
+    if (is_made && made[i].kind == OUTCOME_ERROR) {
+      *failed = made[i];
+      is_made = false;
+    }
+  }
+  return is_made ? made : NULL;
+}
+
+/* ---- what an answer becomes in Java: between jvm_request_begin and jvm_request_end ---- */
+
+/* In a wrapper, for the handler's caller. NULL: an exception is pending. */
+static jobject box_value(const struct jvm *jvm, JNIEnv *env, char letter, const jvalue *value)
+{
+  const struct jvm_known *known = &jvm->known;
+  switch (letter) {
+#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
+  case letter:                                                                                               \
+    return (*env)->CallStaticObjectMethodA(env, known->class_##box, known->static_##box##_value_of, value);
+    PRIMITIVES(CASE)
+#undef CASE
+  default:
+    return NULL;
+  }
+}
+
+static bool fail_result(const struct jvm_request *request, struct outcome *failed, const char *what)
+{
+  outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return false;
+}
+
+/* Most answers of functions that return a primitive: one that is written as it is. */
+static bool read_primitive(const struct callback_method *method, const struct op_value *value, jvalue *out)
+{
+  return value->type.data == NULL && value->kind != OP_TEXT && value->kind != OP_REF &&
+         op_scalar_read(value, method->result.kind, out) == OP_SCALAR_FITS;
+}
+
+/* A text for a method that returns a String, or may: most answers of other functions. */
+static bool is_plain_text(const struct callback_method *method, const struct op_value *value)
+{
+  const struct text string = TEXT("java.lang.String");
+  return value->kind == OP_TEXT && (value->type.data == NULL || text_equal(value->type, string)) &&
+         (text_equal(method->result.name, string) ||
+          text_equal(method->result.name, TEXT("java.lang.Object")));
+}
+
+static bool convert_value(const struct jvm_request *request, const struct callback_method *method,
+                          struct op_value *value, jvalue *out, struct outcome *failed)
+{
+  const struct operation operation = {.kind = OP_PUT,
+                                      .type = method->told.interface,
+                                      .member = method->told.name,
+                                      .args = value,
+                                      .arg_count = 1};
+  struct jvm_request putting = *request;
+  struct jvm_type type = {
+      .kind = method->result.kind, .unboxed = method->result.unboxed, .name = method->result.name};
+  atomic_store_explicit(&type.class, atomic_load_explicit(&method->result.class, memory_order_relaxed),
+                        memory_order_relaxed);
+  putting.operation = &operation;
+  bool is_container = value->kind == OP_LIST || value->kind == OP_MAP;
+  const struct element_types *elements =
+      is_container ? element_types_of_result(request->thread, method->method, method->given, request->arena)
+                   : NULL;
+  return resolve_value(&putting, &type, elements, method->method->owner, out, failed);
+}
+
+/* Converts what the method returns. False: *failed is an OUTCOME_ERROR that says why it cannot. */
+static bool convert_result(const struct jvm_request *request, const struct callback_method *method,
+                           struct op_value *value, struct callback_result *result, struct outcome *failed)
+{
+  jvalue converted = {0};
+  *result = (struct callback_result){.value = NULL};
+  if (method->told.is_void)
+    return value->kind == OP_NULL || fail_result(request, failed, "a method that returns nothing takes null");
+  char letter = method->result.kind;
+  struct jvm_thread *thread = request->thread;
+  bool is_text = letter == 'L' && is_plain_text(method, value);
+  bool is_read = letter != 'L' && read_primitive(method, value, &converted);
+  if (is_text)
+    converted.l = jvm_string_new(thread, value->text);
+  else if (!is_read && !convert_value(request, method, value, &converted, failed))
+    return false;
+  result->value = letter == 'L' ? converted.l : box_value(thread->jvm, thread->env, letter, &converted);
+  return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
+}
+
+/* A jpeer.peer.CallbackException or, where memory is short, what Java throws in its place. message data NULL: none. */
+static struct callback_result make_callback_exception(struct jvm_thread *thread, int code,
+                                                      struct text message)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_callback_ids *ids = &thread->jvm->callback;
+  jstring text = message.data == NULL ? NULL : jvm_string_new(thread, message);
+  jobject made = NULL;
+  if (!(*env)->ExceptionCheck(env))
+    made = (*env)->NewObject(env, ids->exception_class, ids->new_exception, (jint)code, text);
+  jthrowable thrown = throwable_catch(env);
+  (*env)->DeleteLocalRef(env, text);
+  return (struct callback_result){.value = thrown != NULL ? thrown : made, .is_thrown = true};
+}
+
+static bool is_throwable(struct jvm_thread *thread, jobject object)
+{
+  return object != NULL &&
+         (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
+}
+
+/* Runs the operation of a new object, which the guard judges before anything is loaded. NULL: it may not, or cannot,
+ * be made. */
+static jobject make_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer)
+{
+  struct op_value message = {.kind = OP_TEXT, .text = answer->message};
+  const struct operation operation = {.kind = OP_NEW,
+                                      .type = answer->throwable_type,
+                                      .member = TEXT("<init>"),
+                                      .args = &message,
+                                      .arg_count = answer->message.data != NULL};
+  struct jvm_result result = {.object = NULL};
+  struct jvm_request making = *request;
+  making.operation = &operation;
+  making.drops_result = true;
+  making.result = &result;
+  struct jvm_target target;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (jvm_resolve(&making, &target, &outcome) == JP_OK)
+    jvm_invoke(&making, &target, &outcome);
+  return is_throwable(request->thread, result.object) ? result.object : NULL;
+}
+
+/* What the client has thrown: the session's throwable, a new one, or a CallbackException. */
+static void convert_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer,
+                              struct callback_result *result)
+{
+  jobject thrown =
+      answer->ref == 0 ? NULL : jvm_objects_get(request->thread, request->objects, answer->ref, NULL);
+  if (!is_throwable(request->thread, thrown))
+    thrown = NULL;
+  if (thrown == NULL && answer->throwable_type.data != NULL)
+    thrown = make_throwable(request, answer);
+  *result = (struct callback_result){.value = thrown, .is_thrown = true};
+  if (thrown == NULL)
+    *result = make_callback_exception(request->thread, answer->code, answer->message);
+}
+
+/* ---- how a call ends ---- */
+
+/* For what needs no nested worker. */
+static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int code, struct text message)
+{
+  struct jvm_thread passing;
+  jvm_thread_init(&passing, jvm, env, NULL);
+  struct callback_result result = make_callback_exception(&passing, code, message);
+  jvm_thread_fini(&passing);
+  return result;
+}
+
+static void fail_with(struct running *running, int code, struct text message)
+{
+  running->result = make_exception(running->call->jvm, running->env, code, message);
+}
+
+static void fail_call(struct running *running)
+{
+  fail_with(running, running->failure.code, text_of(running->failure.text));
+}
+
+/* Gives Java what came of the call. */
+static jobject end_call(struct running *running)
+{
+  JNIEnv *env = running->env;
+  struct open_call *call = running->call;
+  running->hooks->close(call->hooked);
+  unlist_call(call);
+  release_call(env, call);
+  if (!running->result.is_thrown)
+    return running->result.value;
+  (*env)->Throw(env, running->result.value);
+  return NULL;
+}
+
+/* ---- its message ---- */
+
+static void set_failure(struct running *running, int code, const struct outcome *failed)
+{
+  struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;
+  struct text shown = text_cut(why, sizeof running->failure.text - 1);
+  running->failure.code = code;
+  snprintf(running->failure.text, sizeof running->failure.text, "%.*s", TEXT_ARGS(shown));
+}
+
+/* Borrows a worker's thread for this one. The request's operation is the caller's. */
+static bool begin_stretch(struct running *running, struct jvm_request *request,
+                          struct jvm_thread_place *place, const struct operation *operation)
+{
+  if (running->hooks->enter(running->call->hooked, request) != JP_OK) {
+    set_failure(running, CODE_FAILED, &(struct outcome){.message = TEXT("out of memory")});
+    return false;
+  }
+  request->operation = operation;
+  request->result = NULL;
+  *place = jvm_thread_lend(request->thread, running->env);
+  if (jvm_request_begin(request->thread) == JP_OK)
+    return true;
+  set_failure(running, CODE_FAILED, &(struct outcome){.message = TEXT("out of memory")});
+  jvm_thread_take_back(request->thread, place);
+  running->hooks->leave(running->call->hooked);
+  return false;
+}
+
+/* What is left of the stretch is the result's reference. */
+static void end_stretch(struct running *running, struct jvm_request *request,
+                        const struct jvm_thread_place *place)
+{
+  running->result.value = jvm_thread_drop_frames_but(request->thread, running->result.value);
+  jvm_request_end(request->thread);
+  jvm_thread_take_back(request->thread, place);
+  running->hooks->leave(running->call->hooked);
+}
+
+static enum jvm_callback_sent send_message(struct running *running, jobjectArray arguments)
+{
+  static const struct operation plain = {.kind = OP_CALL};
+  const struct callback_method *method = running->call->method;
+  enum jvm_callback_sent sent = JVM_CALLBACK_NOT_SENT;
+  struct jvm_request request;
+  struct jvm_thread_place place;
+  if (!begin_stretch(running, &request, &place, &plain))
+    return sent;
+  struct outcome failed;
+  const struct outcome *made = make_arguments(&request, method, arguments, &failed);
+  if (made != NULL)
+    sent = running->hooks->send(running->call->hooked, made, method->told.parameter_count, &running->failure);
+  else
+    set_failure(running, CODE_FAILED, &failed);
+  end_stretch(running, &request, &place);
+  return sent;
+}
+
+static bool is_oneway(const struct open_call *call)
+{
+  return call->proxy->given.is_oneway && call->method->told.is_void;
+}
+
+/* True: the call has ended. */
+static bool take_sent(struct running *running, enum jvm_callback_sent sent)
+{
+  running->call->wants_room = sent == JVM_CALLBACK_NO_ROOM;
+  if (sent == JVM_CALLBACK_NOT_SENT) {
+    fail_call(running);
+    return true;
+  }
+  return sent == JVM_CALLBACK_SENT && is_oneway(running->call);
+}
+
+/* ---- its answer ---- */
+
+static void fail_misfit(struct running *running, const struct outcome *failed)
+{
+  set_failure(running, CODE_MISFIT, failed);
+  running->hooks->log_misfit(running->call->hooked, text_of(running->failure.text));
+}
+
+/* False: the failure says why there is no result. */
+static bool read_answer(struct running *running, const struct jvm_request *request)
+{
+  struct outcome failed = {.kind = OUTCOME_VOID};
+  struct jvm_callback_answer answer = {.is_error = false};
+  if (running->hooks->take_answer(running->call->hooked, request, &answer, &failed) != JP_OK) {
+    fail_misfit(running, &failed);
+    return false;
+  }
+  if (answer.is_error) {
+    convert_throwable(request, &answer, &running->result);
+    return true;
+  }
+  if (convert_result(request, running->call->method, &answer.value, &running->result, &failed))
+    return true;
+  fail_misfit(running, &failed);
+  return false;
+}
+
+static void take_answer(struct running *running)
+{
+  static const struct operation plain = {.kind = OP_PUT};
+  struct jvm_request request;
+  struct jvm_thread_place place;
+  if (!begin_stretch(running, &request, &place, &plain)) {
+    fail_call(running);
+    return;
+  }
+  bool is_read = read_answer(running, &request);
+  end_stretch(running, &request, &place);
+  if (!is_read)
+    fail_call(running);
+}
+
+/* ---- the wait ---- */
+
+/* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request
+ * may have told another wait. */
+static bool may_be_interrupted(const struct running *running)
+{
+  const struct open_call *call = running->call;
+  return call->own == NULL || running->must_ask ||
+         (*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted);
+}
+
+static bool was_interrupted(struct running *running)
+{
+  if (!may_be_interrupted(running))
+    return false;
+  running->must_ask = false;
+  JNIEnv *env = running->env;
+  const struct jvm_known *known = &running->call->jvm->known;
+  jobject current = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  bool is_set = !(*env)->ExceptionCheck(env) &&
+                (*env)->CallBooleanMethod(env, current, known->method_thread_is_interrupted) != JNI_FALSE;
+  (*env)->ExceptionClear(env);
+  (*env)->DeleteLocalRef(env, current);
+  return is_set;
+}
+
+/* Nothing has come. True: the thread has to park in Java. */
+static bool wait_here(struct running *running, bool *has_ended)
+{
+  struct open_call *call = running->call;
+  if (was_interrupted(running)) {
+    fail_with(running, CODE_FAILED, TEXT("the thread was interrupted while it waited for the client"));
+    *has_ended = true;
+    return false;
+  }
+  if (call->waiter != NULL)
+    return true;
+  running->hooks->wait(call->hooked);
+  return false;
+}
+
+/* Does what there is to do. True: the thread has to park in Java; *has_ended: the call is over. */
+static bool make_step(struct running *running, bool *has_ended)
+{
+  struct jvm_callback_call *hooked = running->call->hooked;
+  switch (running->hooks->look(hooked, &running->failure)) {
+  case JVM_CALLBACK_NOTHING:
+    return wait_here(running, has_ended);
+  case JVM_CALLBACK_SEND:
+    if (running->call->wants_room)
+      *has_ended = take_sent(running, running->hooks->send(hooked, NULL, 0, &running->failure));
+    return false;
+  case JVM_CALLBACK_REQUEST:
+    running->hooks->serve(hooked);
+    running->must_ask = true;
+    return false;
+  case JVM_CALLBACK_ANSWER:
+    take_answer(running);
+    break;
+  case JVM_CALLBACK_ENDED:
+    fail_call(running);
+    break;
+  }
+  *has_ended = true;
+  return false;
+}
+
+static void set_park(struct running *running)
+{
+  JNIEnv *env = running->env;
+  struct open_call *call = running->call;
+  int64_t left = running->hooks->nanoseconds_left(call->hooked);
+  jlong nanos = left == INT64_MAX ? 0 : left < 1 ? 1 : (jlong)left;
+  (*env)->SetLongField(env, running->waiting, call->jvm->callback.nanos, nanos);
+  pthread_mutex_lock(&calls.lock);
+  call->is_parked = true;
+  pthread_mutex_unlock(&calls.lock);
+}
+
+/* Goes on until there is a result, or the thread has to park: then the wait itself is the result. */
+static jobject go_on(struct running *running)
+{
+  bool has_ended = false;
+  while (!has_ended) {
+    if (!make_step(running, &has_ended))
+      continue;
+    set_park(running);
+    release_call(running->env, running->call);
+    return running->waiting;
+  }
+  return end_call(running);
+}
+
+/* ---- its beginning ---- */
+
+static jobject throw_result(JNIEnv *env, struct callback_result result)
+{
+  (*env)->Throw(env, result.value);
+  return NULL;
+}
+
+static void throw_refusal(JNIEnv *env, const struct jvm *jvm, const char *why)
+{
+  (*env)->ThrowNew(env, jvm->known.class_illegal_argument_exception, why);
+}
+
+/* The references that the call has of Java. False: memory is short. */
+static bool refer_to_java(struct open_call *call, JNIEnv *env, jobject waiting)
+{
+  const struct jvm *jvm = call->jvm;
+  if (call->own != NULL)
+    return true;
+  call->waiting = (*env)->NewGlobalRef(env, waiting);
+  jobject current =
+      (*env)->CallStaticObjectMethod(env, jvm->known.class_thread, jvm->known.static_thread_current);
+  (*env)->ExceptionClear(env);
+  call->java_thread = (*env)->NewGlobalRef(env, current);
+  (*env)->DeleteLocalRef(env, current);
+  call->waiter = jvm_waiter_create(call->jvm, env, waiting, call->java_thread);
+  return call->waiting != NULL && call->java_thread != NULL && call->waiter != NULL;
+}
+
+/* Takes the proxy. NULL: an exception is pending. */
+static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callback_proxy *proxy, jint index,
+                                    jobject waiting)
+{
+  struct open_call *call = calloc(1, sizeof *call);
+  if (call == NULL) {
+    callback_proxy_release(env, proxy);
+    (void)throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("out of memory")));
+    return NULL;
+  }
+  call->jvm = jvm;
+  call->proxy = proxy;
+  call->method = &proxy->kind->methods[index];
+  call->own = jvm->callback_hooks->waits() ? jvm_thread_own() : NULL;
+  bool is_ready = refer_to_java(call, env, waiting);
+  list_call(call);
+  if (is_ready)
+    return call;
+  unlist_call(call);
+  release_call(env, call);
+  (void)throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("out of memory")));
+  return NULL;
+}
+
+static jobject run_call(struct running *running, jobjectArray arguments)
+{
+  JNIEnv *env = running->env;
+  struct open_call *call = running->call;
+  (*env)->SetLongField(env, running->waiting, call->jvm->callback.number, (jlong)call->number);
+  const struct callback_proxy *proxy = call->proxy;
+  if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, call->waiter,
+                           &call->hooked, &running->failure) != JP_OK) {
+    unlist_call(call);
+    struct callback_result failed =
+        make_exception(call->jvm, env, running->failure.code, text_of(running->failure.text));
+    release_call(env, call);
+    return throw_result(env, failed);
+  }
+  return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running);
+}
+
+/* ---- events ---- */
+
+/* What finds room needs nothing that others could wake: no call is listed. False: it has to wait for room. */
+static bool send_event(struct running *running, jobjectArray arguments)
+{
+  struct open_call *call = running->call;
+  const struct callback_proxy *proxy = call->proxy;
+  const struct jvm_callback_hooks *hooks = running->hooks;
+  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, NULL, &call->hooked,
+                  &running->failure) != JP_OK) {
+    fail_call(running);
+    return true;
+  }
+  enum jvm_callback_sent sent = send_message(running, arguments);
+  if (sent == JVM_CALLBACK_NOT_SENT)
+    fail_call(running);
+  hooks->close(call->hooked);
+  return sent != JVM_CALLBACK_NO_ROOM;
+}
+
+/* True: the call is over, and *result is what Java gets. Else the proxy is still the caller's. */
+static bool call_without_answer(JNIEnv *env, struct jvm *jvm, struct callback_proxy *proxy, jint index,
+                                jobjectArray arguments, jobject *result)
+{
+  struct open_call call = {.jvm = jvm, .proxy = proxy, .method = &proxy->kind->methods[index]};
+  struct running running = {.env = env, .call = &call, .hooks = jvm->callback_hooks};
+  *result = NULL;
+  if (!is_oneway(&call) || !send_event(&running, arguments))
+    return false;
+  callback_proxy_release(env, proxy);
+  if (running.result.is_thrown)
+    (*env)->Throw(env, running.result.value);
+  return true;
+}
+
+/* ---- default methods of a callback's interfaces, which run in Java ---- */
+
+/* One run of a default method. */
+struct default_run {
+  JNIEnv *env;
+  struct jvm *jvm;
+  struct jvm_method *method;
+  jvalue arguments[ARGUMENTS_MAX];
+};
+
+/* JNI checks no types. */
+static bool read_argument(struct default_run *run, struct jvm_type *type, jobject object, jvalue *out)
+{
+  JNIEnv *env = run->env;
+  struct jvm_thread passing;
+  jvm_thread_init(&passing, run->jvm, env, NULL);
+  bool fits;
+  if (type->kind == 'L') {
+    const struct jvm_class *class = jvm_type_class(&passing, type); /* loaded when the kind was made */
+    fits = class != NULL && (object == NULL || (*env)->IsInstanceOf(env, object, class->ref));
+    out->l = object;
+  } else {
+    fits =
+        object != NULL && (*env)->IsInstanceOf(env, object, jvm_known_wrapper(&run->jvm->known, type->kind));
+    if (fits)
+      argument_unbox(&passing, object, type->kind, out);
+  }
+  jvm_thread_fini(&passing);
+  return fits;
+}
+
+static bool read_arguments(struct default_run *run, jobjectArray arguments)
+{
+  JNIEnv *env = run->env;
+  size_t count = run->method->param_count;
+  jsize length = arguments == NULL ? 0 : (*env)->GetArrayLength(env, arguments);
+  if ((size_t)length != count)
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    jobject object = (*env)->GetObjectArrayElement(env, arguments, (jsize)i);
+    if (!read_argument(run, &run->method->params[i], object, &run->arguments[i]))
+      return false;
+  }
+  return true;
+}
+
+static jobject run_method(struct default_run *run, jobject target)
+{
+  JNIEnv *env = run->env;
+  struct jvm_method *method = run->method;
+  char letter = method->result.kind;
+  jvalue result = {0};
+  dispatch_call_nonvirtual(env, letter, target, method->owner->ref, method->id, run->arguments, &result);
+  if ((*env)->ExceptionCheck(env) || letter == 'V')
+    return NULL;
+  return letter == 'L' ? result.l : box_value(run->jvm, env, letter, &result);
+}
+
+static jobject run_default(JNIEnv *env, struct jvm *jvm, struct jvm_method *method, jobject handler,
+                           jobjectArray arguments)
+{
+  struct default_run run = {.env = env, .jvm = jvm, .method = method};
+  if ((*env)->PushLocalFrame(env, (jint)method->param_count + 8) != 0)
+    return NULL; /* an OutOfMemoryError is pending */
+  jobject result = NULL;
+  jobject target = callback_proxy_object(env, jvm, handler);
+  bool is_right = target != NULL && (*env)->IsInstanceOf(env, target, method->owner->ref) &&
+                  read_arguments(&run, arguments);
+  if (is_right)
+    result = run_method(&run, target);
+  else
+    throw_refusal(env, jvm, "no such method of a callback");
+  jthrowable pending = (*env)->ExceptionOccurred(env);
+  (*env)->ExceptionClear(env);
+  jobject kept = (*env)->PopLocalFrame(env, pending != NULL ? pending : result);
+  if (pending == NULL)
+    return kept;
+  (*env)->Throw(env, kept);
+  return NULL;
+}
+
+/* ---- the native methods of jpeer.peer.Callback and Waiting ---- */
+
+static jobject JNICALL call_method(JNIEnv *env, jobject handler, jlong number, jint index,
+                                   jobjectArray arguments, jobject waiting, jboolean is_interrupted)
+{
+  struct jvm *jvm = the_jvm;
+  struct callback_proxy *proxy = callback_proxy_take(env, (uint64_t)number, handler);
+  if (proxy == NULL || waiting == NULL || index < 0 || (size_t)index >= proxy->kind->method_count ||
+      !proxy->kind->methods[index].is_sent) {
+    callback_proxy_release(env, proxy);
+    throw_refusal(env, jvm, "no such method of a callback");
+    return NULL;
+  }
+  jobject result;
+  if (call_without_answer(env, jvm, proxy, index, arguments, &result))
+    return result;
+  struct open_call *call = begin_call(env, jvm, proxy, index, waiting);
+  if (call == NULL)
+    return NULL;
+  struct running running = {.env = env,
+                            .call = call,
+                            .waiting = waiting,
+                            .hooks = jvm->callback_hooks,
+                            .must_ask = is_interrupted != JNI_FALSE};
+  if (!is_oneway(call) && is_interrupted != JNI_FALSE) {
+    unlist_call(call);
+    release_call(env, call);
+    return throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("the thread is interrupted")));
+  }
+  return run_call(&running, arguments);
+}
+
+static jobject JNICALL resume_call(JNIEnv *env, jobject handler, jobject waiting)
+{
+  (void)handler;
+  struct jvm *jvm = the_jvm;
+  struct open_call *call = waiting == NULL ? NULL : unpark_call(env, jvm, waiting);
+  if (call == NULL) {
+    throw_refusal(env, jvm, "this thread waits for no such call");
+    return NULL;
+  }
+  struct running running = {.env = env, .call = call, .waiting = waiting, .hooks = jvm->callback_hooks};
+  return go_on(&running);
+}
+
+static void JNICALL abandon_call(JNIEnv *env, jobject handler, jobject waiting)
+{
+  (void)handler;
+  struct jvm *jvm = the_jvm;
+  struct open_call *call = waiting == NULL ? NULL : unpark_call(env, jvm, waiting);
+  if (call == NULL)
+    return;
+  struct running running = {.env = env, .call = call, .hooks = jvm->callback_hooks};
+  (void)end_call(&running);
+}
+
+static void JNICALL note_interrupt(JNIEnv *env, jobject waiting)
+{
+  struct jvm *jvm = the_jvm;
+  uint64_t number = (uint64_t)(*env)->GetLongField(env, waiting, jvm->callback.number);
+  struct open_call *call = find_call(env, number, waiting);
+  if (call == NULL)
+    return;
+  struct jvm_thread *own = call->own;
+  release_call(env, call);
+  if (own != NULL)
+    jvm->callback_hooks->interrupted(own);
+}
+
+static jobject JNICALL run_default_method(JNIEnv *env, jobject handler, jlong number, jint index,
+                                          jobjectArray arguments)
+{
+  struct jvm *jvm = the_jvm;
+  struct callback_proxy *proxy = callback_proxy_take(env, (uint64_t)number, handler);
+  bool is_default = proxy != NULL && index >= 0 && (size_t)index < proxy->kind->method_count &&
+                    !proxy->kind->methods[index].is_sent;
+  struct jvm_method *method = is_default ? proxy->kind->methods[index].method : NULL;
+  callback_proxy_release(env, proxy); /* the handler, on the caller's stack, keeps the interface */
+  if (method != NULL)
+    return run_default(env, jvm, method, handler, arguments);
+  throw_refusal(env, jvm, "no such method of a callback");
+  return NULL;
+}
+
+/* ---- the start ---- */
+
+enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_hooks *hooks,
+                                   struct jp_error *error)
+{
+  jvm->callback_hooks = hooks;
+  return jvm_waiters_start(jvm, error);
+}
+
+#define OBJECT  "Ljava/lang/Object;"
+#define WAITING "Ljpeer/peer/Waiting;"
+
+/* C trusts the compiler that wrote the classes: the names below are theirs. */
+static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
+{
+  const JNINativeMethod of_callback[] = {
+      {"call", "(JI[" OBJECT WAITING "Z)" OBJECT, (void *)call_method},
+      {"resume", "(" WAITING ")" OBJECT, (void *)resume_call},
+      {"abandon", "(" WAITING ")V", (void *)abandon_call},
+      {"run", "(JI[" OBJECT ")" OBJECT, (void *)run_default_method},
+  };
+  const JNINativeMethod of_waiting = {"interrupted", "()V", (void *)note_interrupt};
+  const JNINativeMethod of_released = {"tell", "(J)V", (void *)callback_proxy_tell_released};
+  return (*env)->RegisterNatives(env, ids->callback_class, of_callback,
+                                 sizeof of_callback / sizeof *of_callback) == 0 &&
+         (*env)->RegisterNatives(env, ids->waiting_class, &of_waiting, 1) == 0 &&
+         (*env)->RegisterNatives(env, ids->released_class, &of_released, 1) == 0;
+}
+
+static bool find_methods(JNIEnv *env, struct jvm_callback_ids *ids)
+{
+  const struct {
+    jclass class;
+    jmethodID *id;
+    bool is_static;
+    const char *name;
+    const char *descriptor;
+  } rows[] = {
+      {ids->callback_class, &ids->make, true, "make", "(Ljpeer/peer/CallbackKind;JJI)Ljpeer/peer/Callback;"},
+      {ids->kind_class, &ids->make_kind, true, "make",
+       "([Ljava/lang/Class;[Ljava/lang/String;)Ljpeer/peer/CallbackKind;"},
+      {ids->kind_class, &ids->function_of, true, "functionOf", "(Ljava/lang/Class;)I"},
+      {ids->kind_class, &ids->function_name_of, true, "functionNameOf",
+       "(Ljava/lang/Class;)Ljava/lang/String;"},
+      {ids->exception_class, &ids->new_exception, false, "<init>", "(ILjava/lang/String;)V"},
+      {ids->waiting_class, &ids->wake, false, "wake", "()V"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].id = rows[i].is_static
+                      ? (*env)->GetStaticMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor)
+                      : (*env)->GetMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor);
+    if (*rows[i].id == NULL)
+      return false;
+  }
+  return true;
+}
+
+static bool find_fields(JNIEnv *env, struct jvm_callback_ids *ids)
+{
+  const struct {
+    jclass class;
+    jfieldID *id;
+    const char *name;
+    const char *descriptor;
+  } rows[] = {
+      {ids->callback_class, &ids->proxy, "proxy", OBJECT},
+      {ids->kind_class, &ids->methods, "methods", "[Ljava/lang/reflect/Method;"},
+      {ids->kind_class, &ids->results, "results", "[Ljava/lang/Class;"},
+      {ids->kind_class, &ids->sent, "sent", "[Z"},
+      {ids->waiting_class, &ids->number, "number", "J"},
+      {ids->waiting_class, &ids->nanos, "nanos", "J"},
+      {ids->waiting_class, &ids->is_interrupted, "isInterrupted", "Z"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].id = (*env)->GetFieldID(env, rows[i].class, rows[i].name, rows[i].descriptor);
+    if (*rows[i].id == NULL)
+      return false;
+  }
+  return true;
+}
+
+bool callback_natives_bind(JNIEnv *env, struct jvm *jvm)
+{
+  the_jvm = jvm;
+  struct jvm_callback_ids *ids = &jvm->callback;
+  return bind_natives(env, ids) && find_methods(env, ids) && find_fields(env, ids);
+}
