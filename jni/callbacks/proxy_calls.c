@@ -7,7 +7,7 @@
 #include "jni/callbacks/proxy_calls.h"
 
 #include "base/primitives.h"
-#include "jni/callbacks/callback_threads.h"
+#include "jni/callbacks/waiting_threads.h"
 #include "jni/convert/arguments.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"

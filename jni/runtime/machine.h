@@ -76,7 +76,7 @@ struct jvm {
   jmethodID thread_new;
   jfieldID thread_is_changed;
 
-  /* Of jni/runtime/thread_groups.h. */
+  /* The groups of the peer's threads (jni/runtime/peer_threads.c). */
   jobject application_group; /* global */
   jobject attach_group;      /* global: for threads that are attached for a while; NULL: the application's */
   jmethodID group_new_root;  /* NULL where groups do not list their threads (JDK 19 and later) */
@@ -161,7 +161,5 @@ bool jvm_request_add_frame(struct jvm_thread *thread, size_t count);
 
 /* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
 uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);
-/* Frees the room if it is large. */
-void jvm_thread_trim_units(struct jvm_thread *thread);
 
 #endif

@@ -8,6 +8,11 @@
  */
 #include "jni/runtime/machine.h"
 
+/* Finds the groups that the peer's threads are made in, and fills the fields of jvm for them. Call it on the application's
+ * thread "main". JP_JAVA or JP_NO_MEMORY end the start. */
+enum jp_status jvm_thread_groups_open(struct jvm *jvm, struct jvm_thread *thread,
+                                      struct jp_error *error) JP_MUST_CHECK;
+
 /* The native method of jpeer.peer.PeerThread. Returns at once on a thread for which no work waits. */
 void JNICALL jvm_thread_serve(JNIEnv *env, jclass class);
 

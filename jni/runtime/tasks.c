@@ -136,13 +136,6 @@ void jvm_task_release(JNIEnv *env, struct jvm_task *task)
 
 /* ---- the thread that waits ---- */
 
-static jobject new_object(struct jvm_thread *thread, struct jp_error *error)
-{
-  const struct jvm *jvm = thread->jvm;
-  jobject object = (*thread->env)->NewObject(thread->env, jvm->task_class, jvm->task_new);
-  return throwable_take(thread, error) ? NULL : object;
-}
-
 /* Binds the task to its object. */
 static enum jp_status set_object(struct jvm_thread *thread, struct jvm_task *task, jobject object,
                                  struct jp_error *error)
@@ -167,7 +160,9 @@ enum jp_status jvm_task_create(struct jvm_thread *thread,
   *made =
       (struct jvm_task){.thread = thread, .env = thread->env, .run = run, .argument = argument, .holders = 1};
   sem_init(&made->ended, 0, 0);
-  jobject of_java = new_object(thread, error);
+  jobject of_java = (*thread->env)->NewObject(thread->env, thread->jvm->task_class, thread->jvm->task_new);
+  if (throwable_take(thread, error))
+    of_java = NULL;
   if (of_java == NULL || set_object(thread, made, of_java, error) != JP_OK) {
     (*thread->env)->DeleteLocalRef(thread->env, of_java);
     free_task(thread->env, made);
@@ -232,20 +227,14 @@ static bool take_task(JNIEnv *env, struct jvm_task *task)
   return false;
 }
 
-static struct jvm *find_jvm(void)
-{
-  pthread_mutex_lock(&tasks.lock);
-  struct jvm *jvm = tasks.jvm;
-  pthread_mutex_unlock(&tasks.lock);
-  return jvm;
-}
-
 /* Takes the object's task, which is then held. NULL: it was taken already or withdrawn, or there never was
  * one. */
 static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
 {
-  const struct jvm *jvm = find_jvm();
   jint hash;
+  pthread_mutex_lock(&tasks.lock);
+  const struct jvm *jvm = tasks.jvm;
+  pthread_mutex_unlock(&tasks.lock);
   if (jvm == NULL || (*jvm->jvmti)->GetObjectHashCode(jvm->jvmti, object, &hash) != JVMTI_ERROR_NONE)
     return NULL;
   struct jvm_task *task = hold_next(hash, 0);

@@ -190,23 +190,17 @@ static bool lacks_class(struct jvm_thread *thread, jthrowable throwable)
          (*env)->IsInstanceOf(env, throwable, known->class_no_class_def_found_error);
 }
 
-static void keep_throwable(struct jvm_thread *thread, jthrowable throwable,
-                           const struct outcome_throwable *described)
-{
-  JNIEnv *env = thread->env;
-  if (thread->thrown.object != NULL)
-    (*env)->DeleteGlobalRef(env, thread->thrown.object);
-  thread->thrown.object = (*env)->NewGlobalRef(env, throwable);
-  thread->thrown.described = described;
-}
-
 void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struct arena *arena,
                           size_t frames_max, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER};
   outcome->throwable = throwable_describe(thread, throwable, arena, frames_max);
-  if (thread->thrown.is_wanted)
-    keep_throwable(thread, throwable, outcome->throwable);
+  if (thread->thrown.is_wanted) {
+    if (thread->thrown.object != NULL)
+      (*thread->env)->DeleteGlobalRef(thread->env, thread->thrown.object);
+    thread->thrown.object = (*thread->env)->NewGlobalRef(thread->env, throwable);
+    thread->thrown.described = outcome->throwable;
+  }
   if (outcome->throwable == NULL) {
     outcome->message = TEXT("an exception in Java, and no memory to tell of it");
     return;

@@ -3,7 +3,6 @@
 #include "jni/loaders/loaders.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
-#include "jni/runtime/thread_groups.h"
 #include "jni/runtime/throwables.h"
 #include "jni/start/create.h"
 #include "jni/start/main_class.h"

@@ -1,5 +1,5 @@
 /* Threads in calls of callbacks: a struct jvm_thread that is bound to one for a while, and those that wait in Java. */
-#include "jni/callbacks/callback_threads.h"
+#include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
 #include "jni/runtime/peer_threads.h"

@@ -1,14 +1,18 @@
+/* The Java threads of the peer: their groups and names, their work, and threads that come from outside. */
 #include "jni/runtime/peer_threads.h"
+
 #include "jni/runtime/strings.h"
 #include "jni/runtime/tasks.h"
-#include "jni/runtime/thread_groups.h"
 #include "jni/runtime/throwables.h"
+#include "jni/thread_names.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EXIT_DEPTH = 64 /* how far up from its innermost frame a thread's Runtime.exit is looked for */ };
+enum { NAME_REFERENCES = 8, OWN_NAME_MAX = 32 };
 
 /* What a thread of the peer is to do. */
 struct jvm_work {
@@ -41,6 +45,86 @@ void jvm_gc(struct jvm_thread *thread)
   (void)throwable_take(thread, NULL);
 }
 
+/* ---- groups ---- */
+
+/*
+ * Keeps the peer's threads out of the lists of Java's thread groups.
+ *
+ * In JDK 17 and 18 a ThreadGroup lists its threads and the groups below it. suspend, stop, interrupt and
+ * enumerate walk these lists, getParent leads from any group to the root, and starting a thread takes its
+ * group's monitor, which any code can hold. On these versions each thread of the peer is made in a group of
+ * its own without a parent, so that no walk finds it. While the thread runs, getThreadGroup() returns the
+ * application's group ("main"), where threads that called code makes belong. Java has no public way to do
+ * either; a private constructor and a private field of the JDK do it. Where they are missing, the thread is
+ * in "main".
+ *
+ * From JDK 19 on, groups list nothing, and suspend and stop only throw. The threads are in "main", and
+ * PeerThread.interrupt refuses the interrupt of a group.
+ */
+
+static enum jp_status find_application_group(struct jvm *jvm, struct jvm_thread *thread,
+                                             struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &jvm->known;
+  jobject group = NULL;
+  jobject current = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  if (!throwable_take(thread, error))
+    group = (*env)->CallObjectMethod(env, current, known->method_thread_get_thread_group);
+  if (throwable_take(thread, error) || group == NULL)
+    return JP_JAVA;
+  jvm->application_group = (*env)->NewGlobalRef(env, group);
+  (*env)->DeleteLocalRef(env, group);
+  (*env)->DeleteLocalRef(env, current);
+  return jvm->application_group == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+/* True where a thread keeps its group in a field that can be written (JDK 17 and 18). */
+static bool find_private_members(struct jvm *jvm, struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &jvm->known;
+  jvm->thread_group = (*env)->GetFieldID(env, known->class_thread, "group", "Ljava/lang/ThreadGroup;");
+  if (throwable_take(thread, NULL))
+    return false;
+  jvm->group_new_root = (*env)->GetMethodID(env, known->class_thread_group, "<init>", "()V");
+  if (throwable_take(thread, NULL))
+    jvm->group_new_root = NULL;
+  return jvm->group_new_root != NULL;
+}
+
+/* The group to make a thread of the peer in: a local reference, NULL with an exception pending. */
+static jobject new_group(struct jvm_thread *thread)
+{
+  const struct jvm *jvm = thread->jvm;
+  JNIEnv *env = thread->env;
+  if (jvm->group_new_root == NULL)
+    return (*env)->NewLocalRef(env, jvm->application_group);
+  return (*env)->NewObject(env, jvm->known.class_thread_group, jvm->group_new_root);
+}
+
+enum jp_status jvm_thread_groups_open(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  enum jp_status status = find_application_group(jvm, thread, error);
+  if (status != JP_OK || !find_private_members(jvm, thread))
+    return status;
+  jobject group = new_group(thread);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  jvm->attach_group = (*env)->NewGlobalRef(env, group);
+  (*env)->DeleteLocalRef(env, group);
+  return jvm->attach_group == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+/* What getThreadGroup returns on this thread of the peer. */
+static void set_group(struct jvm_thread *thread, jobject group)
+{
+  const struct jvm *jvm = thread->jvm;
+  if (jvm->group_new_root != NULL)
+    (*thread->env)->SetObjectField(thread->env, thread->java_thread, jvm->thread_group, group);
+}
+
 /* ---- work ---- */
 
 static void add_work(struct jvm_work *work)
@@ -66,19 +150,12 @@ static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
   return taken;
 }
 
-/* The JVM; NULL where no work waits. */
-static struct jvm *waiting_jvm(void)
-{
-  pthread_mutex_lock(&waiting.lock);
-  struct jvm *jvm = waiting.first == NULL ? NULL : waiting.first->jvm;
-  pthread_mutex_unlock(&waiting.lock);
-  return jvm;
-}
-
 /* The calling thread's work. NULL: the thread has taken it already, or the peer has not made this thread. */
 static struct jvm_work *take_own_work(JNIEnv *env)
 {
-  const struct jvm *jvm = waiting_jvm();
+  pthread_mutex_lock(&waiting.lock);
+  const struct jvm *jvm = waiting.first == NULL ? NULL : waiting.first->jvm;
+  pthread_mutex_unlock(&waiting.lock);
   jthread current;
   jint hash;
   if (jvm == NULL || (*jvm->jvmti)->GetCurrentThread(jvm->jvmti, &current) != JVMTI_ERROR_NONE)
@@ -102,11 +179,11 @@ void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
     return;
   struct jvm_thread thread;
   jvm_thread_init(&thread, mine->jvm, env, mine->java_thread);
-  jvm_thread_group_show(&thread);
+  set_group(&thread, mine->jvm->application_group); /* before any called code runs */
   own_thread = &thread;
   mine->run(mine->argument, &thread);
   own_thread = NULL;
-  jvm_thread_group_hide(&thread);
+  set_group(&thread, NULL); /* so that its end touches no group */
   jvm_thread_fini(&thread);
   free(mine);
 }
@@ -134,7 +211,7 @@ static jobject new_thread(struct jvm_thread *thread, const char *name, struct jp
   jstring string = jvm_string_new(thread, text_of(name));
   if (throwable_take(thread, error))
     goto out;
-  group = jvm_thread_group_new(thread);
+  group = new_group(thread);
   if (throwable_take(thread, error))
     goto out;
   made = (*env)->NewObject(env, jvm->thread_class, jvm->thread_new, group, string, jvm->class_loader);
@@ -280,4 +357,118 @@ bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
   return jvm_thread_is_doing_exit(jvm, thread->java_thread, thread->own_env);
+}
+
+/* ---- names ---- */
+
+/* What compares and sets the field. A JVM without it gives no names. Written by the first thread that gives one: the
+ * callers give_name names one at a time, and take back what was given. */
+static struct {
+  bool is_looked_up;
+  bool is_usable;
+  jobject unsafe; /* global */
+  jmethodID compare_and_set;
+  jlong offset;
+  jfieldID name;
+} name_field;
+
+static void look_up_offset(struct jvm_thread *by, jclass class, jobject unsafe)
+{
+  JNIEnv *env = by->env;
+  jmethodID offset_of =
+      (*env)->GetMethodID(env, class, "objectFieldOffset", "(Ljava/lang/Class;Ljava/lang/String;)J");
+  jstring name = offset_of == NULL ? NULL : jvm_string_new(by, TEXT("name"));
+  if (name == NULL)
+    return;
+  name_field.offset = (*env)->CallLongMethod(env, unsafe, offset_of, by->jvm->known.class_thread, name);
+  if (!(*env)->ExceptionCheck(env))
+    name_field.unsafe = (*env)->NewGlobalRef(env, unsafe);
+}
+
+static void look_up_field(struct jvm_thread *by)
+{
+  JNIEnv *env = by->env;
+  name_field.is_looked_up = true;
+  name_field.name = (*env)->GetFieldID(env, by->jvm->known.class_thread, "name", "Ljava/lang/String;");
+  jclass class = name_field.name == NULL ? NULL : (*env)->FindClass(env, "jdk/internal/misc/Unsafe");
+  jmethodID get = class == NULL
+                      ? NULL
+                      : (*env)->GetStaticMethodID(env, class, "getUnsafe", "()Ljdk/internal/misc/Unsafe;");
+  name_field.compare_and_set =
+      get == NULL ? NULL
+                  : (*env)->GetMethodID(env, class, "compareAndSetReference",
+                                        "(Ljava/lang/Object;JLjava/lang/Object;Ljava/lang/Object;)Z");
+  jobject unsafe =
+      name_field.compare_and_set == NULL ? NULL : (*env)->CallStaticObjectMethod(env, class, get);
+  if (unsafe != NULL && !(*env)->ExceptionCheck(env))
+    look_up_offset(by, class, unsafe);
+  name_field.is_usable = !throwable_take(by, NULL) && name_field.unsafe != NULL;
+}
+
+static bool is_own_name(JNIEnv *env, jstring name, const char *own)
+{
+  jchar units[OWN_NAME_MAX];
+  size_t length = strlen(own);
+  if (name == NULL || length > OWN_NAME_MAX || (*env)->GetStringLength(env, name) != (jsize)length)
+    return false;
+  (*env)->GetStringRegion(env, name, 0, (jsize)length, units);
+  for (size_t i = 0; i < length; i++) {
+    if (units[i] != (unsigned char)own[i])
+      return false;
+  }
+  return true;
+}
+
+/* False: the field had another value, or an exception came. */
+static bool replace_name(struct jvm_thread *by, jobject java_thread, jobject from, jobject to)
+{
+  JNIEnv *env = by->env;
+  jboolean is_set = (*env)->CallBooleanMethod(env, name_field.unsafe, name_field.compare_and_set, java_thread,
+                                              name_field.offset, from, to);
+  return !throwable_take(by, NULL) && is_set;
+}
+
+static void drop_names(JNIEnv *env, struct jvm_given_name *given)
+{
+  (*env)->DeleteGlobalRef(env, given->name);
+  (*env)->DeleteGlobalRef(env, given->before);
+  *given = (struct jvm_given_name){0};
+}
+
+static void give_name(struct jvm_thread *by, jobject java_thread, const char *own, const char *name,
+                      struct jvm_given_name *given)
+{
+  JNIEnv *env = by->env;
+  jstring before = (*env)->GetObjectField(env, java_thread, name_field.name);
+  if (!is_own_name(env, before, own))
+    return;
+  jstring made = jvm_string_new(by, text_of(name));
+  if (throwable_take(by, NULL) || made == NULL)
+    return;
+  *given = (struct jvm_given_name){(*env)->NewGlobalRef(env, made), (*env)->NewGlobalRef(env, before)};
+  if (given->name == NULL || given->before == NULL ||
+      !replace_name(by, java_thread, given->before, given->name))
+    drop_names(env, given);
+}
+
+void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
+                          const char *name, struct jvm_given_name *given)
+{
+  JNIEnv *env = by->env;
+  *given = (struct jvm_given_name){0};
+  if ((*env)->PushLocalFrame(env, NAME_REFERENCES) != 0) {
+    (*env)->ExceptionClear(env);
+    return;
+  }
+  if (!name_field.is_looked_up)
+    look_up_field(by);
+  if (name_field.is_usable)
+    give_name(by, thread->java_thread, own, name, given);
+  (*env)->PopLocalFrame(env, NULL);
+}
+
+void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+{
+  (void)replace_name(thread, thread->java_thread, given->name, given->before);
+  drop_names(thread->env, given);
 }

@@ -1,8 +1,12 @@
+/* What a thread carries: its frames of local references, and the room that it lends. */
 #include "jni/runtime/machine.h"
+
+#include "jni/members.h"
+#include "jni/runtime/throwables.h"
 
 #include <stdlib.h>
 
-enum { UNITS_KEPT = 32 * 1024 };
+enum { UNITS_KEPT = 32 * 1024, REQUEST_REFERENCES = 64 };
 
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
 {
@@ -85,11 +89,53 @@ uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
   return units;
 }
 
-void jvm_thread_trim_units(struct jvm_thread *thread)
+/* ---- requests ---- */
+
+/* Removes an interrupt or a context class loader that an earlier call has left on the thread. */
+static void restore_thread(struct jvm_thread *thread)
 {
+  JNIEnv *env = thread->env;
+  const struct jvm *jvm = thread->jvm;
+  const struct jvm_known *known = &jvm->known;
+  if (thread->restorable == NULL || !(*env)->GetBooleanField(env, thread->restorable, jvm->thread_is_changed))
+    return;
+  (*env)->SetBooleanField(env, thread->restorable, jvm->thread_is_changed, JNI_FALSE);
+  (*env)->CallStaticBooleanMethod(env, known->class_thread, known->static_thread_interrupted);
+  (void)throwable_take(thread, NULL);
+  (*env)->CallNonvirtualVoidMethod(env, thread->restorable, known->class_thread,
+                                   known->method_thread_set_context_class_loader, jvm->class_loader);
+  (void)throwable_take(thread, NULL);
+}
+
+enum jp_status jvm_request_begin(struct jvm_thread *thread)
+{
+  if (!thread->has_frame && (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
+    (*thread->env)->ExceptionClear(thread->env);
+    return JP_NO_MEMORY;
+  }
+  thread->has_frame = true;
+  thread->frame_is_empty = false;
+  restore_thread(thread);
+  return JP_OK;
+}
+
+void jvm_request_end(struct jvm_thread *thread)
+{
+  if (!thread->frame_is_empty)
+    jvm_thread_drop_frames(thread);
   if (thread->unit_capacity <= UNITS_KEPT)
     return;
   free(thread->units);
   thread->units = NULL;
   thread->unit_capacity = 0;
+}
+
+bool jvm_request_add_frame(struct jvm_thread *thread, size_t count)
+{
+  if ((*thread->env)->PushLocalFrame(thread->env, (jint)count) != 0) {
+    (*thread->env)->ExceptionClear(thread->env);
+    return false;
+  }
+  thread->more_frames++;
+  return true;
 }

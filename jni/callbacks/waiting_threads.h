@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_CALLBACKS_CALLBACK_THREADS_H
-#define JPEER_JNI_CALLBACKS_CALLBACK_THREADS_H
+#ifndef JPEER_JNI_CALLBACKS_WAITING_THREADS_H
+#define JPEER_JNI_CALLBACKS_WAITING_THREADS_H
 /* Who waits in Java, and how others wake it (jni/callbacks.h). */
 #include "jni/callbacks.h"
 #include "jni/runtime/machine.h"
