@@ -33,14 +33,6 @@ static void note_place(struct search *search, const char *label, const char *pla
   buffer_printf(&search->looked, "%s%s%s", label, place, fault);
 }
 
-/* "17.0.13" is 17, "1.8.0_292" is 8. */
-static int feature_of(const char *version)
-{
-  int first = atoi(version);
-  const char *dot = strchr(version, '.');
-  return first == 1 && dot != NULL ? atoi(dot + 1) : first;
-}
-
 static int read_feature_version(const char *java_home)
 {
   char path[PATH_MAX];
@@ -53,8 +45,14 @@ static int read_feature_version(const char *java_home)
   char line[4096];
   int feature = 0;
   while (feature == 0 && fgets(line, sizeof line, file) != NULL) {
-    if (strncmp(line, key, sizeof key - 1) == 0)
-      feature = feature_of(line + sizeof key - 1);
+    if (strncmp(line, key, sizeof key - 1) != 0)
+      continue;
+    /* "17.0.13" is 17, "1.8.0_292" is 8. */
+    const char *version = line + sizeof key - 1;
+    const char *dot = strchr(version, '.');
+    feature = atoi(version);
+    if (feature == 1 && dot != NULL)
+      feature = atoi(dot + 1);
   }
   fclose(file);
   return feature;
@@ -152,14 +150,6 @@ static bool take_path(struct search *search)
   return take_home(search, "java on PATH, of ", java);
 }
 
-static bool expand_home(const char *folder, char pattern[PATH_MAX])
-{
-  const char *home = folder[0] == '~' ? getenv("HOME") : "";
-  if (home == NULL)
-    return false;
-  return (size_t)snprintf(pattern, PATH_MAX, "%s%s", home, folder + (folder[0] == '~')) < PATH_MAX;
-}
-
 /* The newest Java that the pattern finds, where it is newer than *best. */
 static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
 {
@@ -184,10 +174,13 @@ static bool take_usual(struct search *search)
   struct jvm_home best;
   bool has_best = false;
   for (size_t i = 0; i < USUAL_FOLDERS; i++) {
+    const char *folder = usual_folders[i];
+    const char *home = folder[0] == '~' ? getenv("HOME") : "";
     char pattern[PATH_MAX];
-    if (expand_home(usual_folders[i], pattern))
+    if (home != NULL &&
+        (size_t)snprintf(pattern, sizeof pattern, "%s%s", home, folder + (folder[0] == '~')) < sizeof pattern)
       look_in(pattern, &best, &has_best);
-    note_place(search, "", usual_folders[i], "");
+    note_place(search, "", folder, "");
   }
   if (has_best)
     *search->home = best;

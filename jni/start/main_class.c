@@ -108,14 +108,6 @@ static enum jp_status open_packages(struct jvm_thread *thread, jstring jar, stru
   return status;
 }
 
-static enum jp_status read_jar(struct jvm_thread *thread, jobject *name, struct jp_error *error)
-{
-  jobject jar = *name;
-  enum jp_status status =
-      ask_start(thread, "mainClassOfJar", "(Ljava/lang/String;)Ljava/lang/String;", jar, name, error);
-  return status == JP_OK ? open_packages(thread, jar, error) : status;
-}
-
 static enum jp_status find_kind(struct jvm_thread *thread, struct jvm_main *found, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
@@ -140,8 +132,12 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
     return JP_OK;
   jobject name = NULL;
   enum jp_status status = decode_bytes(thread, what, &name, error);
-  if (status == JP_OK && launch->jar != NULL)
-    status = read_jar(thread, &name, error);
+  if (status == JP_OK && launch->jar != NULL) {
+    jobject jar = name;
+    status = ask_start(thread, "mainClassOfJar", "(Ljava/lang/String;)Ljava/lang/String;", jar, &name, error);
+    if (status == JP_OK)
+      status = open_packages(thread, jar, error);
+  }
   if (status == JP_OK)
     status = ask_start(thread, launch->main_module != NULL ? "mainClassOfModule" : "mainClass",
                        "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)&found->class, error);
@@ -168,15 +164,6 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
   return JP_OK;
 }
 
-/* An instance main runs on a new object of its class (JLS 25, 12.1.4). */
-static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method, const jvalue *args)
-{
-  jmethodID constructor = (*env)->GetMethodID(env, main_class, "<init>", "()V");
-  jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, main_class, constructor);
-  if (object != NULL)
-    (*env)->CallVoidMethodA(env, object, main_method, args);
-}
-
 bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 {
   const char *descriptor = found->takes_arguments ? "([Ljava/lang/String;)V" : "()V";
@@ -189,9 +176,13 @@ bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
   const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
-  if (found->is_static)
+  if (found->is_static) {
     (*env)->CallStaticVoidMethodA(env, found->class, found->method, values);
-  else
-    run_on_object(env, found->class, found->method, values);
+  } else { /* on a new object of its class (JLS 25, 12.1.4) */
+    jmethodID constructor = (*env)->GetMethodID(env, found->class, "<init>", "()V");
+    jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, found->class, constructor);
+    if (object != NULL)
+      (*env)->CallVoidMethodA(env, object, found->method, values);
+  }
   return !(*env)->ExceptionCheck(env);
 }

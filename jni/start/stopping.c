@@ -1,17 +1,21 @@
+/* From a signal to the end of the process: the handlers, the thread that reads the signals, and the end itself. */
 #include "jni/start/stopping.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "jni/start/exit_report.h"
-#include "jni/start/signals.h"
+#include "jni/runtime/peer_threads.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 1024 * 1024, STEP_MS = 1000 };
@@ -24,6 +28,257 @@ static struct {
   int64_t began_ms;
   char waited_for[512]; /* a step writes it, and it is read after that step */
 } stopping;
+
+/* ---- the handlers ---- */
+
+/* What signals ask for. */
+enum { ASKED_STOP = 1, ASKED_HANGUP = 2 };
+
+static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
+
+static struct sigaction before[SIGNALS];
+static bool is_caught[SIGNALS];
+/* For the handler, which has no argument of ours. */
+static volatile sig_atomic_t descriptor_to_wake;
+static volatile sig_atomic_t hangup_is_own;
+static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
+static atomic_bool are_hidden; /* the JVM is being created: our handlers read as SIG_IGN */
+
+static void wake_reader(int number)
+{
+  int saved = errno;
+  atomic_fetch_or(&asked_for, number == SIGHUP && hangup_is_own ? ASKED_HANGUP : ASKED_STOP);
+  uint64_t one = 1;
+  /* Only a full counter refuses it, and a full counter is readable. */
+  ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
+  (void)wrote;
+  errno = saved;
+}
+
+/*
+ * Takes the place of libc's function for the whole process, libjvm included, because the symbols of a program
+ * are found before those of its libraries (jni/CMakeLists.txt exports this one). HotSpot reads the action of
+ * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. Ignoring the signals
+ * would lose those that come in that time. So they are caught, and only what HotSpot reads says "ignored".
+ * The function that this one hides may be libc's, a sanitizer's or that of libjsig (LD_PRELOAD).
+ */
+__attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
+                                                     struct sigaction *restrict old)
+{
+  typedef int (*sigaction_function)(int, const struct sigaction *restrict, struct sigaction *restrict);
+  static _Atomic sigaction_function hidden;
+  sigaction_function function = atomic_load(&hidden);
+  if (function == NULL) {
+    /* POSIX's way from an object pointer to a function pointer. */
+    *(void **)&function = dlsym(RTLD_NEXT, "sigaction");
+    atomic_store(&hidden, function);
+  }
+  int result = function(number, action, old);
+  if (result == 0 && action == NULL && old != NULL && old->sa_handler == wake_reader &&
+      atomic_load(&are_hidden))
+    old->sa_handler = SIG_IGN;
+  return result;
+}
+
+static void set_handlers(void)
+{
+  struct sigaction action = {.sa_handler = wake_reader, .sa_flags = SA_RESTART | SA_ONSTACK};
+  for (size_t i = 0; i < SIGNALS; i++) {
+    if (is_caught[i])
+      sigaction(numbers[i], &action, NULL);
+  }
+}
+
+enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error)
+{
+  *descriptor = eventfd(0, EFD_CLOEXEC);
+  if (*descriptor < 0)
+    return jp_fail(error, JP_IO, "eventfd: %s", strerror(errno));
+  descriptor_to_wake = *descriptor;
+  hangup_is_own = own_hangup;
+  for (size_t i = 0; i < SIGNALS; i++) {
+    sigaction(numbers[i], NULL, &before[i]);
+    is_caught[i] = before[i].sa_handler != SIG_IGN || (numbers[i] == SIGHUP && own_hangup);
+  }
+  atomic_store(&are_hidden, true);
+  set_handlers();
+  return JP_OK;
+}
+
+void jvm_signals_keep(void)
+{
+  atomic_store(&are_hidden, false);
+  set_handlers();
+}
+
+void jvm_signals_restore(void)
+{
+  atomic_store(&are_hidden, false);
+  for (size_t i = 0; i < SIGNALS; i++) {
+    if (is_caught[i])
+      sigaction(numbers[i], &before[i], NULL);
+  }
+}
+
+/* ---- what a JVM waits for that was told to exit and does not: its shutdown hook ---- */
+
+enum { DEPTH = 64, REFERENCES = 64, LOOKS = 20, PAUSE_US = 20000 };
+
+struct report {
+  JNIEnv *env;
+  jvmtiEnv *jvmti;
+  const struct jvm *jvm;
+};
+
+static void free_memory(const struct report *report, void *memory)
+{
+  (*report->jvmti)->Deallocate(report->jvmti, memory);
+}
+
+/* True if the signature of the method's class begins with this. */
+static bool is_method_of(const struct report *report, jmethodID method, const char *signature)
+{
+  jclass class;
+  char *found;
+  if ((*report->jvmti)->GetMethodDeclaringClass(report->jvmti, method, &class) != JVMTI_ERROR_NONE)
+    return false;
+  bool is_same = false;
+  if ((*report->jvmti)->GetClassSignature(report->jvmti, class, &found, NULL) == JVMTI_ERROR_NONE) {
+    is_same = strncmp(found, signature, strlen(signature)) == 0;
+    free_memory(report, found);
+  }
+  (*report->env)->DeleteLocalRef(report->env, class);
+  return is_same;
+}
+
+static jint read_stack(const struct report *report, jthread thread, jvmtiFrameInfo *frames)
+{
+  jint count = 0;
+  jvmtiError failure = (*report->jvmti)->GetStackTrace(report->jvmti, thread, 0, DEPTH, frames, &count);
+  return failure == JVMTI_ERROR_NONE ? count : 0;
+}
+
+static bool runs_hooks(const struct report *report, jthread thread)
+{
+  jvmtiFrameInfo frames[DEPTH];
+  jint count = read_stack(report, thread, frames);
+  bool runs = false;
+  for (jint i = 0; i < count && !runs; i++)
+    runs = is_method_of(report, frames[i].method, "Ljava/lang/ApplicationShutdownHooks;");
+  return runs;
+}
+
+static void free_references(const struct report *report, jint count, jthread *threads)
+{
+  for (jint i = 0; i < count; i++)
+    (*report->env)->DeleteLocalRef(report->env, threads[i]);
+  free_memory(report, threads);
+}
+
+/* True if `waiter` is in join() of the live thread `joined`: it then waits on that object. */
+static bool has_joined(const struct report *report, jthread waiter, jthread joined)
+{
+  jvmtiMonitorUsage usage = {0};
+  if ((*report->jvmti)->GetObjectMonitorUsage(report->jvmti, joined, &usage) != JVMTI_ERROR_NONE)
+    return false;
+  bool found = false;
+  for (jint i = 0; i < usage.notify_waiter_count && !found; i++)
+    found = (*report->env)->IsSameObject(report->env, usage.notify_waiters[i], waiter);
+  (*report->env)->DeleteLocalRef(report->env, usage.owner);
+  free_references(report, usage.waiter_count, usage.waiters);
+  free_references(report, usage.notify_waiter_count, usage.notify_waiters);
+  return found;
+}
+
+/* The hook that the JVM waits for: the thread that runs the hooks is in its join(). A local reference, or
+ * NULL. */
+static jobject find_hook(const struct report *report)
+{
+  jint count;
+  jthread *threads;
+  if ((*report->jvmti)->GetAllThreads(report->jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+    return NULL;
+  if ((*report->env)->EnsureLocalCapacity(report->env, count + REFERENCES) != 0)
+    (*report->env)->ExceptionClear(report->env);
+  jthread waiter = NULL;
+  jobject hook = NULL;
+  for (jint i = 0; i < count && waiter == NULL; i++)
+    waiter = runs_hooks(report, threads[i]) ? threads[i] : NULL;
+  for (jint i = 0; i < count && waiter != NULL && hook == NULL; i++) {
+    if (has_joined(report, waiter, threads[i]))
+      hook = (*report->env)->NewLocalRef(report->env, threads[i]);
+  }
+  free_references(report, count, threads);
+  return hook;
+}
+
+/* "com.example.Main$1.run": the innermost frame outside the JDK. */
+static void write_place(const struct report *report, jthread hook, char *text, size_t size)
+{
+  jvmtiFrameInfo frames[DEPTH];
+  jint count = read_stack(report, hook, frames);
+  jint at = 0;
+  while (at < count && (is_method_of(report, frames[at].method, "Ljava/") ||
+                        is_method_of(report, frames[at].method, "Ljdk/")))
+    at++;
+  jclass class;
+  char *signature = NULL;
+  char *name = NULL;
+  if (at == count ||
+      (*report->jvmti)->GetMethodDeclaringClass(report->jvmti, frames[at].method, &class) != JVMTI_ERROR_NONE)
+    return;
+  if ((*report->jvmti)->GetClassSignature(report->jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE &&
+      (*report->jvmti)->GetMethodName(report->jvmti, frames[at].method, &name, NULL, NULL) ==
+          JVMTI_ERROR_NONE) {
+    for (char *c = signature; *c != '\0'; c++)
+      *c = *c == '/' ? '.' : *c;
+    snprintf(text, size, ", in %.*s.%s", (int)strlen(signature) - 2, signature + 1, name);
+  }
+  free_memory(report, name);
+  free_memory(report, signature);
+  (*report->env)->DeleteLocalRef(report->env, class);
+}
+
+static void write_hook(const struct report *report, jthread hook, char *text, size_t size)
+{
+  jvmtiThreadInfo info = {0};
+  char place[256] = "";
+  write_place(report, hook, place, sizeof place);
+  if ((*report->jvmti)->GetThreadInfo(report->jvmti, hook, &info) == JVMTI_ERROR_NONE)
+    snprintf(text, size, "the shutdown hook \"%s\"%s", info.name, place);
+  else
+    snprintf(text, size, "a shutdown hook%s", place);
+  free_memory(report, (void *)info.name);
+  (*report->env)->DeleteLocalRef(report->env, info.thread_group);
+  (*report->env)->DeleteLocalRef(report->env, info.context_class_loader);
+}
+
+/*
+ * Writes it into text as a few words, cut to its size. Runs no Java code of the application. On a thread that the JVM does
+ * not know. If the JVM no longer answers, it may never return.
+ */
+static void write_exit_report(struct jvm *jvm, char *text, size_t size)
+{
+  const jvmtiCapabilities wanted = {.can_get_monitor_info = 1};
+  struct jvm_attachment attachment;
+  snprintf(text, size, "no shutdown hook that the JVM tells of");
+  if (!jvm_attach(jvm, &attachment))
+    return;
+  const struct report report = {attachment.env, jvm->jvmti, jvm};
+  jobject hook = NULL;
+  /* Looks several times, because between two hooks the JVM waits for none. */
+  int looks = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? LOOKS : 0;
+  for (int i = 0; hook == NULL && i < looks; i++) {
+    if (i > 0)
+      usleep(PAUSE_US);
+    hook = find_hook(&report);
+  }
+  if (hook != NULL)
+    write_hook(&report, hook, text, size);
+  (*report.env)->DeleteLocalRef(report.env, hook);
+  jvm_detach(jvm, &attachment);
+}
 
 static int start_thread(void *(*run)(void *argument), void *argument)
 {
@@ -73,7 +328,7 @@ static void find_what_is_waited_for(void)
 {
   struct jvm *jvm = atomic_load(&stopping.jvm);
   if (jvm != NULL)
-    jvm_exit_report(jvm, stopping.waited_for, sizeof stopping.waited_for);
+    write_exit_report(jvm, stopping.waited_for, sizeof stopping.waited_for);
   else
     snprintf(stopping.waited_for, sizeof stopping.waited_for, "the start of the JVM");
 }
@@ -110,30 +365,24 @@ __attribute__((noreturn)) static void end_process(void)
   _exit(JVM_STOPPING_STATUS);
 }
 
-/* ---- signals ---- */
-
-static bool await_signal(void)
-{
-  uint64_t count;
-  while (read(stopping.config.descriptor, &count, sizeof count) < 0) {
-    if (errno != EINTR)
-      return false;
-  }
-  return true;
-}
+/* ---- the thread that reads the signals ---- */
 
 /* True after a signal that asks to stop; hang-ups before it are served. False: no signal can be awaited any
  * more. */
 static bool await_stop(void)
 {
-  while (await_signal()) {
-    unsigned asked = jvm_signals_take();
-    if ((asked & JVM_SIGNALS_HANGUP) != 0)
+  for (;;) {
+    uint64_t count;
+    while (read(stopping.config.descriptor, &count, sizeof count) < 0) {
+      if (errno != EINTR)
+        return false;
+    }
+    unsigned asked = atomic_exchange(&asked_for, 0);
+    if ((asked & ASKED_HANGUP) != 0)
       stopping.config.hangup();
-    if ((asked & JVM_SIGNALS_STOP) != 0)
+    if ((asked & ASKED_STOP) != 0)
       return true;
   }
-  return false;
 }
 
 static void *watch_signals(void *unused)

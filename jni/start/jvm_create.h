@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_START_CREATE_H
-#define JPEER_JNI_START_CREATE_H
+#ifndef JPEER_JNI_START_JVM_CREATE_H
+#define JPEER_JNI_START_JVM_CREATE_H
 /* Opens libjvm and creates the JVM on the calling thread, which becomes the Java thread "main". Call it
  * once. */
 #include "jni/jvm.h"

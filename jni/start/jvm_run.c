@@ -4,10 +4,9 @@
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-#include "jni/start/create.h"
+#include "jni/start/jvm_create.h"
 #include "jni/start/main_class.h"
 #include "jni/start/peer_classes.h"
-#include "jni/start/signals.h"
 #include "jni/start/stopping.h"
 
 #include <pthread.h>
@@ -270,16 +269,6 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   return status;
 }
 
-/* An exception that main threw stays pending. */
-static void leave_main(JNIEnv *env)
-{
-  jthrowable thrown = throwable_catch(env);
-  main_loader_settle(&run.jvm, env);
-  if (thrown != NULL)
-    (*env)->Throw(env, thrown);
-  (*env)->DeleteLocalRef(env, thrown);
-}
-
 /* Ends the process if the hook fails, as at a start that fails. */
 static void report_stage(JNIEnv *env, enum jvm_stage stage)
 {
@@ -304,7 +293,11 @@ static int run_application(JNIEnv *env, struct jvm_main *found, jobjectArray arg
   }
   if (ended_well)
     report_stage(env, JVM_MAIN_RETURNED);
-  leave_main(env);
+  jthrowable thrown = throwable_catch(env);
+  main_loader_settle(&run.jvm, env);
+  if (thrown != NULL)
+    (*env)->Throw(env, thrown);
+  (*env)->DeleteLocalRef(env, thrown);
   /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);
   (*vm)->DestroyJavaVM(vm);
@@ -342,23 +335,17 @@ static void *be_main_thread(void *unused)
   return NULL;
 }
 
-static int start_main_thread(const struct jvm_launch *launch, pthread_t *thread)
-{
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
-  if (fault == 0)
-    fault = pthread_create(thread, &attributes, be_main_thread, NULL);
-  pthread_attr_destroy(&attributes);
-  return fault;
-}
-
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error)
 {
   run.launch = launch;
   run.hooks = hooks;
   pthread_t thread;
-  int fault = start_main_thread(launch, &thread);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
+  if (fault == 0)
+    fault = pthread_create(&thread, &attributes, be_main_thread, NULL);
+  pthread_attr_destroy(&attributes);
   if (fault != 0) {
     jp_fail(error, JP_IO, "the main thread cannot be made: %s", strerror(fault));
     return 1;

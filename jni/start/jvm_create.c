@@ -1,7 +1,7 @@
-#include "jni/start/create.h"
+#include "jni/start/jvm_create.h"
 
 #include "base/buffer.h"
-#include "jni/start/hook_names.h"
+#include "base/log.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +21,8 @@ static struct {
   void (*on_death)(const struct jp_error *error);
 } hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const char *const hook_names[] = {"vfprintf", "exit", "abort", NULL};
+static const char *const hook_names[] = {"vfprintf", "exit", "abort"};
+enum { HOOKS = sizeof hook_names / sizeof hook_names[0] };
 
 struct options {
   JavaVMOption *rows;
@@ -59,16 +60,6 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
   hearing.wanted = stream;
   pthread_mutex_unlock(&hearing.lock);
   return length;
-}
-
-static void on_exit_of_process(int status, void *unused);
-
-static void begin_hearing(void (*on_death)(const struct jp_error *error))
-{
-  buffer_init(&hearing.words);
-  hearing.on_death = on_death;
-  on_exit(on_exit_of_process, NULL);
-  atomic_store(&hearing.collecting, true);
 }
 
 static void end_hearing(bool pass_on)
@@ -115,14 +106,6 @@ static char *class_path_option(const struct jvm_launch *launch)
   return asprintf(&text, "-Djava.class.path=%s", path) < 0 ? NULL : text;
 }
 
-/* Of MODULE or MODULE/CLASS the module: the root of the boot layer. */
-static char *module_option(const struct jvm_launch *launch)
-{
-  char *text = NULL;
-  int length = (int)strcspn(launch->main_module, "/");
-  return asprintf(&text, "-Djdk.module.main=%.*s", length, launch->main_module) < 0 ? NULL : text;
-}
-
 /* jps and similar tools show this as the process's command. */
 static char *command_option(const struct jvm_launch *launch)
 {
@@ -161,7 +144,11 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
   options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
   options->owned[0] = class_path_option(launch);
   options->owned[1] = command_option(launch);
-  options->owned[2] = launch->main_module != NULL ? module_option(launch) : NULL;
+  /* Of MODULE or MODULE/CLASS the module: the root of the boot layer. */
+  if (launch->main_module != NULL &&
+      asprintf(&options->owned[2], "-Djdk.module.main=%.*s", (int)strcspn(launch->main_module, "/"),
+               launch->main_module) < 0)
+    options->owned[2] = NULL;
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
@@ -176,13 +163,108 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
   return add_user_options(options, launch, error);
 }
 
-static void free_options(struct options *options)
+/* ---- the names of the hooks ---- */
+
+/*
+ * HotSpot lists every option that it was created with, and so "vfprintf", "exit" and "abort".
+ * RuntimeMXBean.getInputArguments() and jcmd VM.command_line show the list. Programs that start a JVM like
+ * their own (JMH, build tools) pass it on, and java takes a word without a dash for the main class. So these names are
+ * removed from the list.
+ *
+ * HotSpot exports a table of its own fields, with their names, types and addresses, for debuggers and
+ * profilers (gHotSpotVMStructs; further variables hold the layout of a row). On 17 and on 25 it has the two
+ * fields that hold the arguments. Where anything is not as expected, nothing is changed.
+ */
+struct table {
+  const char *row; /* the first */
+  uint64_t stride;
+  uint64_t type_name_at; /* in a row: const char * */
+  uint64_t field_name_at;
+  uint64_t type_at; /* const char *: the field's own type */
+  uint64_t is_static_at;
+  uint64_t address_at; /* void * */
+};
+
+static bool find_table(struct table *table)
 {
-  free(options->rows);
-  free(options->owned[0]);
-  free(options->owned[1]);
-  free(options->owned[2]);
+  const struct {
+    const char *symbol;
+    uint64_t *value;
+  } layout[] = {
+      {"gHotSpotVMStructEntryArrayStride", &table->stride},
+      {"gHotSpotVMStructEntryTypeNameOffset", &table->type_name_at},
+      {"gHotSpotVMStructEntryFieldNameOffset", &table->field_name_at},
+      {"gHotSpotVMStructEntryTypeStringOffset", &table->type_at},
+      {"gHotSpotVMStructEntryIsStaticOffset", &table->is_static_at},
+      {"gHotSpotVMStructEntryAddressOffset", &table->address_at},
+  };
+  const char *const *rows = dlsym(RTLD_DEFAULT, "gHotSpotVMStructs");
+  if (rows == NULL)
+    return false;
+  table->row = *rows;
+  for (size_t i = 0; i < sizeof layout / sizeof *layout; i++) {
+    const uint64_t *value = dlsym(RTLD_DEFAULT, layout[i].symbol);
+    if (value == NULL)
+      return false;
+    *layout[i].value = *value;
+  }
+  return table->row != NULL && table->stride > 0;
 }
+
+static const char *text_at(const char *row, uint64_t offset)
+{
+  return *(const char *const *)(row + offset);
+}
+
+static bool is_text_at(const char *row, uint64_t offset, const char *wanted)
+{
+  const char *text = text_at(row, offset);
+  return text != NULL && strcmp(text, wanted) == 0;
+}
+
+/* The address of a static field of HotSpot's class Arguments; NULL: it has none of this name and type. */
+static void *find_field(const struct table *table, const char *name, const char *type)
+{
+  for (const char *row = table->row; text_at(row, table->type_name_at) != NULL; row += table->stride) {
+    if (is_text_at(row, table->type_name_at, "Arguments") && is_text_at(row, table->field_name_at, name) &&
+        is_text_at(row, table->type_at, type) && *(const int32_t *)(row + table->is_static_at) != 0)
+      return *(void *const *)(row + table->address_at);
+  }
+  return NULL;
+}
+
+static bool are_hooks(char *const *arguments)
+{
+  for (size_t i = 0; i < HOOKS; i++) {
+    if (arguments[i] == NULL || strcmp(arguments[i], hook_names[i]) != 0)
+      return false;
+  }
+  return true;
+}
+
+/* On the thread that has created the JVM, before any code of the application runs. Does nothing if the JVM does not export
+ * where its arguments are. */
+static void hide_hook_names(void)
+{
+  struct table table;
+  char ***arguments = NULL;
+  int *count = NULL;
+  if (find_table(&table)) {
+    arguments = find_field(&table, "_jvm_args_array", "char**");
+    count = find_field(&table, "_num_jvm_args", "int");
+  }
+  for (int at = 0; arguments != NULL && count != NULL && at + HOOKS <= *count; at++) {
+    if (!are_hooks(*arguments + at))
+      continue;
+    /* The texts stay allocated: somebody may be reading the list. */
+    memmove(*arguments + at, *arguments + at + HOOKS, (size_t)(*count - at - HOOKS) * sizeof **arguments);
+    *count -= HOOKS;
+    return;
+  }
+  log_debug("the JVM tells the names of its hooks among its arguments");
+}
+
+/* ---- the creation ---- */
 
 typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);
 
@@ -274,15 +356,20 @@ enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_crea
     goto out;
 
   JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
-  begin_hearing(events->died);
+  buffer_init(&hearing.words);
+  hearing.on_death = events->died;
+  on_exit(on_exit_of_process, NULL);
+  atomic_store(&hearing.collecting, true);
   jint code = create(vm, (void **)env, &args);
   if (code == JNI_OK)
-    jvm_hide_hook_names(hook_names);
+    hide_hook_names();
   else
     status = tell_why(code, error);
   end_hearing(code == JNI_OK);
 out:
-  free_options(&options);
+  free(options.rows);
+  for (size_t i = 0; i < sizeof options.owned / sizeof options.owned[0]; i++)
+    free(options.owned[i]);
   return status;
 }
 
