@@ -12,7 +12,7 @@
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/proxies.h"
-#include "jni/resolve/resolve_value.h"
+#include "jni/resolve/resolve.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"

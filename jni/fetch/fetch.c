@@ -1,7 +1,7 @@
 #include "jni/fetch/fetch_state.h"
 
 #include "jni/objects/object_table.h"
-#include "jni/resolve/call_frame.h"
+#include "jni/resolve/resolve.h"
 #include "jni/runtime/throwables.h"
 
 bool fetch_fail(struct fetch *fetch, enum outcome_failure failure, const char *what)

@@ -5,8 +5,7 @@
 #include "jni/look/shapes.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/kinds.h"
-#include "jni/resolve/call_frame.h"
-#include "jni/resolve/named_class.h"
+#include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 

@@ -56,7 +56,7 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
 }
 
 /* With a declared type the value's own form does not matter, unless it is a ref. */
-static uint32_t form_of(const struct op_value *value)
+static uint32_t describe_form(const struct op_value *value)
 {
   enum { ARITY_SHIFT = 16, ARITY_MAX = 254, IS_SEVERAL = 1 << 24 };
   enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
@@ -78,23 +78,23 @@ static uint32_t form_of(const struct op_value *value)
   return (uint32_t)value->kind | (uint32_t)(unsigned char)letter << LETTER_SHIFT | suffix << SUFFIX_SHIFT;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t mix_hash(uint64_t hash, uint64_t word)
 {
   hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
   return hash ^ hash >> 32;
 }
 
-static uint64_t hash_of(const struct call_frame *frame, const struct operation *operation)
+static uint64_t hash_key(const struct call_frame *frame, const struct operation *operation)
 {
-  uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
-  hash = mix(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->implies_type << 7 |
-                    (uint64_t)operation->kind) ^
-                       (uint64_t)frame->loader_number << 40);
+  uint64_t hash = mix_hash(text_hash(operation->type), text_hash(operation->member));
+  hash = mix_hash(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->implies_type << 7 |
+                         (uint64_t)operation->kind) ^
+                            (uint64_t)frame->loader_number << 40);
   for (size_t i = 0; i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
-    hash = mix(hash, (uint64_t)frame->classes[i] << 32 | form_of(value));
+    hash = mix_hash(hash, (uint64_t)frame->classes[i] << 32 | describe_form(value));
     if (value->type.data != NULL)
-      hash = mix(hash, text_hash(value->type));
+      hash = mix_hash(hash, text_hash(value->type));
   }
   return hash;
 }
@@ -107,7 +107,7 @@ static bool fits_values(const struct member_key *key, const struct call_frame *f
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     const struct member_key_argument *argument = &key->arguments[i];
-    if (argument->form != form_of(&operation->args[i]) || argument->class_id != frame->classes[i])
+    if (argument->form != describe_form(&operation->args[i]) || argument->class_id != frame->classes[i])
       return false;
   }
   return true;
@@ -129,17 +129,13 @@ static bool is_key_of(const struct member_key *key, const struct call_frame *fra
   return true;
 }
 
-static bool has_stamp(const struct resolved_member *member, const struct call_frame *frame)
-{
-  return member->stamp == 0 || member->stamp == frame->stamp;
-}
-
 struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
                                           struct call_frame *frame)
 {
-  frame->hash = hash_of(frame, operation);
+  frame->hash = hash_key(frame, operation);
   struct resolved_member *member = cache->buckets[frame->hash % BUCKETS];
-  while (member != NULL && !(is_key_of(&member->key, frame, operation) && has_stamp(member, frame)))
+  while (member != NULL && !(is_key_of(&member->key, frame, operation) &&
+                             (member->stamp == 0 || member->stamp == frame->stamp)))
     member = member->next;
   return member;
 }
@@ -185,18 +181,12 @@ static bool retire_members(struct member_cache *cache)
 }
 
 /* The length of all texts of the key. */
-static size_t length_of_texts(const struct operation *operation)
+static size_t count_text_bytes(const struct operation *operation)
 {
   size_t length = operation->type.len + operation->member.len;
   for (size_t i = 0; i < operation->arg_count; i++)
     length += operation->args[i].type.len;
   return length;
-}
-
-/* True if the key is within its bounds. */
-static bool is_short(const struct operation *operation)
-{
-  return operation->arg_count <= KEY_ARGUMENTS_MAX && length_of_texts(operation) <= KEY_TEXTS_MAX;
 }
 
 static struct text copy_text(char **at, struct text t)
@@ -225,7 +215,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
   key->type = copy_text(&at, operation->type);
   key->member = copy_text(&at, operation->member);
   for (size_t i = 0; i < operation->arg_count; i++) {
-    arguments[i].form = form_of(&operation->args[i]);
+    arguments[i].form = describe_form(&operation->args[i]);
     arguments[i].class_id = frame->classes[i];
     arguments[i].type = copy_text(&at, operation->args[i].type);
   }
@@ -258,11 +248,12 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
 {
   size_t plans_size = member->plan_count * sizeof *member->plans;
   size_t holders_size = member->holder_count * sizeof *member->holders;
-  if (!is_short(operation) || (cache->count >= MEMBERS_MAX && !retire_members(cache)))
+  if (operation->arg_count > KEY_ARGUMENTS_MAX || count_text_bytes(operation) > KEY_TEXTS_MAX ||
+      (cache->count >= MEMBERS_MAX && !retire_members(cache)))
     return member;
   struct resolved_member *kept =
       malloc(sizeof *kept + plans_size + holders_size +
-             operation->arg_count * sizeof(struct member_key_argument) + length_of_texts(operation));
+             operation->arg_count * sizeof(struct member_key_argument) + count_text_bytes(operation));
   if (kept == NULL)
     return member;
   *kept = *member;
@@ -315,7 +306,7 @@ static const struct element_types *find_elements(struct jvm_thread *thread,
 }
 
 /* NULL: memory is short. */
-static struct member_elements *elements_of(struct resolved_member *member)
+static struct member_elements *make_elements(struct resolved_member *member)
 {
   size_t count = member->field != NULL ? 1 : member->method->param_count;
   if (member->elements != NULL)
@@ -335,7 +326,7 @@ const struct element_types *resolved_member_elements(struct jvm_thread *thread,
 {
   if (member->field == NULL && member->method == NULL)
     return NULL;
-  struct member_elements *elements = member->is_kept ? elements_of(member) : NULL;
+  struct member_elements *elements = member->is_kept ? make_elements(member) : NULL;
   if (elements == NULL)
     return find_elements(thread, member, index, arena);
   if (index < elements->count && !elements->of[index].is_known) {

@@ -10,7 +10,7 @@
  * it.
  */
 #include "jni/convert/arguments.h"
-#include "jni/resolve/call_frame.h"
+#include "jni/resolve/resolve.h"
 
 /* Bounds of a key, so that callers cannot make the cache large: an operation beyond them is resolved each
  * time. */

@@ -125,7 +125,7 @@ static enum overload_result choose_most_specific(struct search *search, bool var
   return OVERLOAD_AMBIGUOUS;
 }
 
-static unsigned argument_cost(const struct search *search, size_t at, const struct overload_type *to)
+static unsigned find_argument_cost(const struct search *search, size_t at, const struct overload_type *to)
 {
   const struct overload_argument *argument = &search->arguments[at];
   if (is_subtype(search, &argument->type, to))
@@ -135,14 +135,14 @@ static unsigned argument_cost(const struct search *search, size_t at, const stru
   return argument->bare ? search->hooks->cost(search->hooks->context, at, to) : ARGUMENT_COST_NEVER;
 }
 
-static unsigned candidate_cost(const struct search *search, const struct overload_candidate *candidate,
-                               bool variable)
+static unsigned sum_costs(const struct search *search, const struct overload_candidate *candidate,
+                          bool variable)
 {
   if (!has_length(search, candidate, variable))
     return ARGUMENT_COST_NEVER;
   unsigned sum = 0;
   for (size_t i = 0; i < search->argument_count; i++) {
-    unsigned cost = argument_cost(search, i, parameter_at(candidate, i, variable));
+    unsigned cost = find_argument_cost(search, i, parameter_at(candidate, i, variable));
     if (cost == ARGUMENT_COST_NEVER)
       return ARGUMENT_COST_NEVER;
     sum += cost;
@@ -156,7 +156,7 @@ static unsigned find_cheapest(struct search *search, bool variable)
 {
   unsigned least = ARGUMENT_COST_NEVER;
   for (size_t i = 0; i < search->candidate_count; i++) {
-    unsigned cost = candidate_cost(search, &search->candidates[i], variable);
+    unsigned cost = sum_costs(search, &search->candidates[i], variable);
     if (cost == ARGUMENT_COST_NEVER || cost > least)
       continue;
     if (cost < least)

@@ -1,19 +1,67 @@
+/*
+ * Resolves an operation that the cache does not know: the types of its arguments, the members of the name, the choice
+ * among these, and the failures that tell of them.
+ */
 #include "jni/resolve/resolution.h"
 
 #include "base/primitives.h"
 #include "jni/proxies/kinds.h"
+#include "jni/resolve/overload.h"
 #include "jni/runtime/throwables.h"
+#include "jni/types/selection.h"
+
+#include <stdlib.h>
 
 /* The bounds of a list in a message: elements, bytes, and the bytes of one type. */
 enum { LISTED = 16, LISTED_BYTES = 2048, TYPE_SHOWN = 128 };
 
-const struct member_table *resolution_members(struct resolution *resolution, struct jvm_class *class)
+enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
+
+/* The methods of one name, without those that another one of the list overrides or hides. */
+struct candidates {
+  struct resolution *resolution;
+  struct jvm_method **methods;
+  size_t count;
+  size_t capacity;
+  bool private_too;        /* takes private methods of superclasses, too */
+  bool is_judged;          /* leaves out private methods that the policy denies, as if they did not exist */
+  bool has_hidden;         /* a method was left out for another of the same parameters */
+  struct jvm_class **seen; /* interfaces that were walked */
+  size_t seen_count;
+  size_t seen_capacity;
+};
+
+/* ---- classes ---- */
+
+/* NULL: the outcome tells why. */
+static const struct member_table *find_members(struct resolution *resolution, struct jvm_class *class)
 {
   const struct member_table *members = member_table_of(resolution->conversion.thread, class);
   if (members == NULL && !argument_take(&resolution->conversion))
     argument_fail_memory(&resolution->conversion);
   return members;
 }
+
+/* Searches by name among the object's own classes, because another loader may have a class of the same
+ * name. */
+struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
+                                           struct text name)
+{
+  if (text_equal(class->name, name))
+    return class;
+  const struct member_table *members = member_table_of(resolution->conversion.thread, class);
+  if (members == NULL) {
+    (void)throwable_take(resolution->conversion.thread, NULL);
+    return NULL;
+  }
+  struct jvm_class *found =
+      members->super == NULL ? NULL : resolution_find_ancestor(resolution, members->super, name);
+  for (size_t i = 0; found == NULL && i < members->interface_count; i++)
+    found = resolution_find_ancestor(resolution, members->interfaces[i], name);
+  return found;
+}
+
+/* ---- the types of the arguments: declared, inferred, or the class of a ref ---- */
 
 static bool type_reference(struct resolution *resolution, struct jvm_class *class, size_t at)
 {
@@ -36,25 +84,6 @@ static bool type_primitive(struct resolution *resolution, char letter, size_t at
   resolution->arguments[at].type = (struct overload_type){.kind = letter};
   resolution->plans[at].from = letter;
   return true;
-}
-
-/* Searches by name among the object's own classes, because another loader may have a class of the same
- * name. */
-struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
-                                           struct text name)
-{
-  if (text_equal(class->name, name))
-    return class;
-  const struct member_table *members = member_table_of(resolution->conversion.thread, class);
-  if (members == NULL) {
-    (void)throwable_take(resolution->conversion.thread, NULL);
-    return NULL;
-  }
-  struct jvm_class *found =
-      members->super == NULL ? NULL : resolution_find_ancestor(resolution, members->super, name);
-  for (size_t i = 0; found == NULL && i < members->interface_count; i++)
-    found = resolution_find_ancestor(resolution, members->interfaces[i], name);
-  return found;
 }
 
 static bool type_declared(struct resolution *resolution, const struct op_value *value, size_t at)
@@ -158,6 +187,8 @@ bool resolution_type_arguments(struct resolution *resolution)
   return typed;
 }
 
+/* ---- what overload resolution asks ---- */
+
 /* The interface's function has as many parameters as the callback, where that tells. */
 static bool takes_function(struct resolution *resolution, const struct op_value *value, struct jvm_type *to)
 {
@@ -243,7 +274,7 @@ static unsigned ask_cost(void *context, size_t argument, const struct overload_t
                        type->kind == 'L' ? type->handle : &primitive);
 }
 
-static struct overload_hooks hooks_of(struct resolution *resolution)
+static struct overload_hooks make_hooks(struct resolution *resolution)
 {
   return (struct overload_hooks){.context = resolution,
                                  .is_subtype = is_subtype,
@@ -252,73 +283,7 @@ static struct overload_hooks hooks_of(struct resolution *resolution)
                                  .cost = ask_cost};
 }
 
-static struct overload_type type_of(struct jvm_type *type)
-{
-  return (struct overload_type){.kind = type->kind, .unboxed = type->unboxed, .handle = type};
-}
-
-static bool fill_candidate(struct resolution *resolution, struct jvm_method *method,
-                           struct overload_candidate *candidate)
-{
-  struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
-  if (params == NULL)
-    return argument_fail_memory(&resolution->conversion);
-  for (size_t i = 0; i < method->param_count; i++)
-    params[i] = type_of(&method->params[i]);
-  *candidate = (struct overload_candidate){
-      .params = params, .count = method->param_count, .varargs = (method->modifiers & JVM_ACC_VARARGS) != 0};
-  if (candidate->varargs)
-    candidate->element = type_of(&method->element);
-  return true;
-}
-
-/* A bare value that Java's rules do not convert to the parameter is read as the parameter's type. */
-static void plan_argument(struct resolution *resolution, size_t at, struct jvm_type *to)
-{
-  struct overload_hooks hooks = hooks_of(resolution);
-  struct overload_type type = type_of(to);
-  struct overload_candidate one = {.params = &type, .count = 1};
-  struct overload_argument argument = resolution->arguments[at];
-  struct overload_choice choice;
-  struct argument_plan *plan = &resolution->plans[at];
-  bool is_bare = argument.bare;
-  argument.bare = false;
-  plan->to = to;
-  if (is_bare && overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
-    plan->from = 0;
-  plan->is_whole_number = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
-}
-
-/* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
-static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
-                         const struct overload_candidate *candidates, size_t count)
-{
-  if (!choice->by_cost)
-    return true;
-  if (count != 1 || candidates[0].varargs)
-    return false;
-  for (size_t i = 0; i < resolution->operation->arg_count; i++) {
-    enum op_value_kind kind = resolution->operation->args[i].kind;
-    if (resolution->arguments[i].bare && (kind == OP_LIST || kind == OP_MAP))
-      return false;
-  }
-  return true;
-}
-
-static void set_choice(struct resolution *resolution, struct jvm_method *method, bool variable)
-{
-  struct resolved_member *member = resolution->member;
-  member->method = method;
-  member->declaring = method->owner;
-  member->modifiers = method->modifiers;
-  member->variable = variable;
-  member->plans = resolution->plans;
-  member->plan_count = resolution->operation->arg_count;
-  for (size_t i = 0; i < member->plan_count; i++) {
-    bool gathered = variable && i + 1 >= method->param_count;
-    plan_argument(resolution, i, gathered ? &method->element : &method->params[i]);
-  }
-}
+/* ---- lists for messages ---- */
 
 static struct text describe_type(struct resolution *resolution, const struct jvm_type *type)
 {
@@ -369,7 +334,8 @@ static struct text describe_method(struct resolution *resolution, struct jvm_met
                       is_constructor ? 0 : (int)name.len, name.data, TEXT_ARGS(listed));
 }
 
-struct text resolution_describe_arguments(struct resolution *resolution)
+/* "int, java.lang.String": the static types. */
+static struct text describe_arguments(struct resolution *resolution)
 {
   struct listing types = {.arena = resolution->arena, .text = TEXT("")};
   size_t count = resolution->operation->arg_count;
@@ -393,9 +359,9 @@ static struct text describe_candidates(struct resolution *resolution, struct jvm
   return end_list(&candidates, "; ", count);
 }
 
-static struct text describe_member(struct resolution *resolution)
+static struct text shorten_name(struct resolution *resolution, struct text name)
 {
-  return arena_shorten(resolution->arena, resolution->operation->member, OUTCOME_NAME_SHOWN);
+  return arena_shorten(resolution->arena, name, OUTCOME_NAME_SHOWN);
 }
 
 /* "No matching method 'add' found": clients know the failure by this text (docs/protocol.md, "Errors"). */
@@ -405,22 +371,286 @@ static struct text describe_failure(struct resolution *resolution)
   if (operation->kind == OP_NEW)
     return TEXT("No matching constructor found");
   return arena_printf(resolution->arena, "No matching method '%.*s' found",
-                      TEXT_ARGS(describe_member(resolution)));
+                      TEXT_ARGS(shorten_name(resolution, operation->member)));
 }
 
-bool resolution_fail_no_match(struct resolution *resolution, struct jvm_method *const *methods, size_t count)
+/* ---- the plan of each argument ---- */
+
+static struct overload_type make_overload_type(struct jvm_type *type)
 {
-  const struct operation *operation = resolution->operation;
-  struct text of = arena_shorten(resolution->arena, resolution->named->name, OUTCOME_NAME_SHOWN);
-  if (operation->kind != OP_NEW)
-    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(describe_member(resolution)));
-  struct text candidates = describe_candidates(resolution, methods, NULL, count);
-  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
-               "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s",
-               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(of),
-               TEXT_ARGS(resolution_describe_arguments(resolution)),
-               count == 0 ? "" : "; candidates: ", TEXT_ARGS(candidates));
-  return false;
+  return (struct overload_type){.kind = type->kind, .unboxed = type->unboxed, .handle = type};
+}
+
+/* A bare value that Java's rules do not convert to the parameter is read as the parameter's type. */
+static void plan_argument(struct resolution *resolution, size_t at, struct jvm_type *to)
+{
+  struct overload_hooks hooks = make_hooks(resolution);
+  struct overload_type type = make_overload_type(to);
+  struct overload_candidate one = {.params = &type, .count = 1};
+  struct overload_argument argument = resolution->arguments[at];
+  struct overload_choice choice;
+  struct argument_plan *plan = &resolution->plans[at];
+  bool is_bare = argument.bare;
+  argument.bare = false;
+  plan->to = to;
+  if (is_bare && overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
+    plan->from = 0;
+  plan->is_whole_number = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
+}
+
+/* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
+static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
+                         const struct overload_candidate *candidates, size_t count)
+{
+  if (!choice->by_cost)
+    return true;
+  if (count != 1 || candidates[0].varargs)
+    return false;
+  for (size_t i = 0; i < resolution->operation->arg_count; i++) {
+    enum op_value_kind kind = resolution->operation->args[i].kind;
+    if (resolution->arguments[i].bare && (kind == OP_LIST || kind == OP_MAP))
+      return false;
+  }
+  return true;
+}
+
+bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
+{
+  struct overload_hooks hooks = make_hooks(resolution);
+  struct overload_type param = make_overload_type(type);
+  struct overload_candidate candidate = {.params = &param, .count = 1};
+  struct overload_choice choice;
+  struct argument_path path = {0};
+  resolution->conversion.path = &path;
+  if (overload_choose(&hooks, resolution->arguments, 1, &candidate, 1, resolution->arena, &choice) !=
+      OVERLOAD_FOUND)
+    return argument_fail(&resolution->conversion, &resolution->operation->args[0],
+                         "%.*s does not become %.*s", TEXT_ARGS(describe_arguments(resolution)),
+                         TEXT_ARGS(describe_type(resolution, type)));
+  resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
+  resolution->member->plans = resolution->plans;
+  resolution->member->plan_count = 1;
+  plan_argument(resolution, 0, type);
+  return true;
+}
+
+/* ---- the methods of the name ---- */
+
+static bool has_same_params(struct jvm_method *a, struct jvm_method *b)
+{
+  if (a->param_count != b->param_count)
+    return false;
+  for (size_t i = 0; i < a->param_count; i++)
+    if (a->params[i].kind != b->params[i].kind || !text_equal(a->params[i].name, b->params[i].name))
+      return false;
+  return true;
+}
+
+/* Makes room for one more pointer. */
+static void *grow_list(struct arena *arena, void *items, size_t count, size_t *capacity)
+{
+  if (count < *capacity)
+    return items;
+  size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
+  void *grown = arena_calloc(arena, wanted, sizeof(void *));
+  if (grown == NULL)
+    return NULL;
+  if (count > 0)
+    memcpy(grown, items, count * sizeof(void *));
+  *capacity = wanted;
+  return grown;
+}
+
+/* Asks the policy about the member as one of the named class; method is NULL for a field. What the object's class may
+ * deny is judged after the choice. */
+static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
+                       const struct jvm_class *declaring, struct jvm_method *method)
+{
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  if (guard == NULL || guard->allows == NULL)
+    return true;
+  bool has_lineage = kind == JVM_METHOD && resolution->receiver_class != NULL;
+  const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
+                                      .arena = resolution->arena,
+                                      .method = method,
+                                      .named = resolution->named,
+                                      .runtime = resolution->receiver_class};
+  const struct jvm_target member = {.kind = kind,
+                                    .modifiers = modifiers,
+                                    .lineage = has_lineage ? &lineage : NULL,
+                                    .named_class = resolution->named->element_name,
+                                    .declaring_class = declaring->element_name,
+                                    .runtime_class = TEXT_ABSENT,
+                                    .member = resolution->operation->member};
+  return guard->allows(guard->context, resolution->operation->kind, &member);
+}
+
+static bool is_allowed_method(const struct resolution *resolution, struct jvm_method *method)
+{
+  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
+  enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
+                              : is_static                           ? JVM_STATIC_METHOD
+                                                                    : JVM_METHOD;
+  return is_allowed(resolution, kind, method->modifiers, method->owner, method);
+}
+
+static bool append_method(struct candidates *to, struct jvm_method *method)
+{
+  to->methods = grow_list(to->resolution->arena, to->methods, to->count, &to->capacity);
+  if (to->methods == NULL)
+    return argument_fail_memory(&to->resolution->conversion);
+  to->methods[to->count++] = method;
+  return true;
+}
+
+static bool add_method(struct candidates *candidates, struct jvm_method *method)
+{
+  for (size_t i = 0; i < candidates->count; i++) {
+    if (has_same_params(candidates->methods[i], method)) {
+      candidates->has_hidden = true;
+      return true;
+    }
+  }
+  if (candidates->is_judged && (method->modifiers & JVM_ACC_PRIVATE) != 0 &&
+      !is_allowed_method(candidates->resolution, method))
+    return true;
+  return append_method(candidates, method);
+}
+
+/* A class inherits neither private methods of a superclass nor static and private ones of an interface (JLS
+ * 8.4.8). */
+static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
+                      struct jvm_method *method)
+{
+  if (method->owner == named)
+    return true;
+  if (method->owner->is_interface)
+    return (method->modifiers & (JVM_ACC_STATIC | JVM_ACC_PRIVATE)) == 0;
+  return candidates->private_too || (method->modifiers & JVM_ACC_PRIVATE) == 0;
+}
+
+static bool add_declared(struct candidates *candidates, const struct member_table *members)
+{
+  const struct resolution *resolution = candidates->resolution;
+  for (size_t i = 0; i < members->method_count; i++) {
+    struct jvm_method *method = &members->methods[i];
+    if (text_equal(method->name, resolution->operation->member) &&
+        is_member(candidates, resolution->named, method) && !add_method(candidates, method))
+      return false;
+  }
+  return true;
+}
+
+static bool is_seen(struct candidates *candidates, struct jvm_class *interface)
+{
+  for (size_t i = 0; i < candidates->seen_count; i++)
+    if (candidates->seen[i] == interface)
+      return true;
+  candidates->seen = grow_list(candidates->resolution->arena, candidates->seen, candidates->seen_count,
+                               &candidates->seen_capacity);
+  if (candidates->seen != NULL)
+    candidates->seen[candidates->seen_count++] = interface;
+  return candidates->seen == NULL;
+}
+
+static bool add_interface(struct candidates *candidates, struct jvm_class *interface)
+{
+  if (is_seen(candidates, interface))
+    return true;
+  const struct member_table *members = find_members(candidates->resolution, interface);
+  if (members == NULL || !add_declared(candidates, members))
+    return false;
+  for (size_t i = 0; i < members->interface_count; i++)
+    if (!add_interface(candidates, members->interfaces[i]))
+      return false;
+  return true;
+}
+
+/* Superclasses first, so that the methods of a class hide those that its interfaces declare. */
+static bool add_members(struct candidates *candidates)
+{
+  struct resolution *resolution = candidates->resolution;
+  struct jvm_thread *thread = resolution->conversion.thread;
+  struct jvm_class *class = resolution->named;
+  const struct member_table *members;
+  do {
+    members = find_members(resolution, class);
+    if (members == NULL || !add_declared(candidates, members))
+      return false;
+    class = members->super;
+  } while (class != NULL);
+
+  class = resolution->named;
+  do {
+    members = find_members(resolution, class);
+    for (size_t i = 0; members != NULL && i < members->interface_count; i++)
+      if (!add_interface(candidates, members->interfaces[i]))
+        return false;
+    class = members == NULL ? NULL : members->super;
+  } while (class != NULL);
+
+  if (!resolution->named->is_interface)
+    return true;
+  class = jvm_class_of(thread, thread->jvm->known.class_object);
+  members = class == NULL ? NULL : find_members(resolution, class);
+  return members != NULL && add_declared(candidates, members); /* JLS 9.2 */
+}
+
+static bool walk_methods(struct candidates *candidates)
+{
+  const struct operation *operation = candidates->resolution->operation;
+  if (operation->kind == OP_NEW) {
+    const struct member_table *members = find_members(candidates->resolution, candidates->resolution->named);
+    return members != NULL && add_declared(candidates, members);
+  }
+  if (operation->member.len > 0 && operation->member.data[0] == '<')
+    return true; /* not the name of a method (JVMS 4.2.2) */
+  return add_members(candidates);
+}
+
+/* ---- the choice among them ---- */
+
+/* The candidates, and narrower lists of them, which are tried first. */
+struct overloads {
+  struct candidates all;
+  struct candidates allowed; /* by the policy; all of them where it need not be asked */
+  struct candidates open;    /* the public ones among the allowed */
+};
+
+enum choice {
+  CHOOSE_FITTING,
+  CHOOSE_MISFIT, /* takes a method although a value does not fit, so that the conversion tells why */
+  CHOOSE_ANY     /* of ambiguous ones takes the first, as nobody learns which one it is */
+};
+
+static bool fill_candidate(struct resolution *resolution, struct jvm_method *method,
+                           struct overload_candidate *candidate)
+{
+  struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
+  if (params == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  for (size_t i = 0; i < method->param_count; i++)
+    params[i] = make_overload_type(&method->params[i]);
+  *candidate = (struct overload_candidate){
+      .params = params, .count = method->param_count, .varargs = (method->modifiers & JVM_ACC_VARARGS) != 0};
+  if (candidate->varargs)
+    candidate->element = make_overload_type(&method->element);
+  return true;
+}
+
+static void set_choice(struct resolution *resolution, struct jvm_method *method, bool variable)
+{
+  struct resolved_member *member = resolution->member;
+  member->method = method;
+  member->declaring = method->owner;
+  member->modifiers = method->modifiers;
+  member->variable = variable;
+  member->plans = resolution->plans;
+  member->plan_count = resolution->operation->arg_count;
+  for (size_t i = 0; i < member->plan_count; i++) {
+    bool gathered = variable && i + 1 >= method->param_count;
+    plan_argument(resolution, i, gathered ? &method->element : &method->params[i]);
+  }
 }
 
 static void fail_ambiguous(struct resolution *resolution, struct jvm_method *const *methods,
@@ -429,11 +659,12 @@ static void fail_ambiguous(struct resolution *resolution, struct jvm_method *con
   struct text candidates = describe_candidates(resolution, methods, choice->tied, choice->tied_count);
   outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                "java.lang.NoSuchMethodException", "%.*s: ambiguous for (%.*s): %.*s",
-               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(resolution_describe_arguments(resolution)),
+               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(describe_arguments(resolution)),
                TEXT_ARGS(candidates));
 }
 
-bool resolution_has_bare_argument(const struct resolution *resolution)
+/* True if an argument came without a declared type, so that its value counts. */
+static bool has_bare_argument(const struct resolution *resolution)
 {
   for (size_t i = 0; i < resolution->operation->arg_count; i++)
     if (resolution->arguments[i].bare)
@@ -441,19 +672,15 @@ bool resolution_has_bare_argument(const struct resolution *resolution)
   return false;
 }
 
-static enum jp_status take_choice(struct resolution *resolution, struct jvm_method *const *methods,
-                                  const struct overload_candidate *candidates, size_t count,
-                                  const struct overload_choice *choice)
+/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: none fits, no outcome
+ * made; JP_INVALID: an outcome tells why. */
+static enum jp_status choose_among(struct resolution *resolution, const struct candidates *among,
+                                   enum choice how)
 {
-  resolution->is_by_cost = choice->by_cost;
-  resolution->cacheable = is_cacheable(resolution, choice, candidates, count);
-  set_choice(resolution, methods[choice->index], choice->variable);
-  return JP_OK;
-}
-
-enum jp_status resolution_choose(struct resolution *resolution, struct jvm_method *const *methods,
-                                 size_t count, enum resolution_choice how)
-{
+  struct jvm_method *const *methods = among->methods;
+  size_t count = among->count;
+  if (count == 0)
+    return JP_NOT_FOUND;
   struct overload_candidate *candidates = arena_calloc(resolution->arena, count, sizeof *candidates);
   if (candidates == NULL) {
     argument_fail_memory(&resolution->conversion);
@@ -462,7 +689,7 @@ enum jp_status resolution_choose(struct resolution *resolution, struct jvm_metho
   for (size_t i = 0; i < count; i++)
     if (!fill_candidate(resolution, methods[i], &candidates[i]))
       return JP_INVALID;
-  struct overload_hooks hooks = hooks_of(resolution);
+  struct overload_hooks hooks = make_hooks(resolution);
   struct overload_choice choice;
   enum overload_result result =
       overload_choose(&hooks, resolution->arguments, resolution->operation->arg_count, candidates, count,
@@ -475,7 +702,10 @@ enum jp_status resolution_choose(struct resolution *resolution, struct jvm_metho
     return JP_NOT_FOUND;
   switch (result) {
   case OVERLOAD_FOUND:
-    return take_choice(resolution, methods, candidates, count, &choice);
+    resolution->is_by_cost = choice.by_cost;
+    resolution->cacheable = is_cacheable(resolution, &choice, candidates, count);
+    set_choice(resolution, methods[choice.index], choice.variable);
+    return JP_OK;
   case OVERLOAD_AMBIGUOUS:
     fail_ambiguous(resolution, methods, &choice);
     return JP_INVALID;
@@ -488,22 +718,365 @@ enum jp_status resolution_choose(struct resolution *resolution, struct jvm_metho
   return JP_NOT_FOUND;
 }
 
-bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
+/* Denied overloads are no candidates (docs/architecture.md). About a single method the policy is asked after
+ * the choice. */
+static bool drop_denied(struct overloads *overloads)
 {
-  struct overload_hooks hooks = hooks_of(resolution);
-  struct overload_type param = type_of(type);
-  struct overload_candidate candidate = {.params = &param, .count = 1};
-  struct overload_choice choice;
-  struct argument_path path = {0};
-  resolution->conversion.path = &path;
-  if (overload_choose(&hooks, resolution->arguments, 1, &candidate, 1, resolution->arena, &choice) !=
-      OVERLOAD_FOUND)
-    return argument_fail(&resolution->conversion, &resolution->operation->args[0],
-                         "%.*s does not become %.*s", TEXT_ARGS(resolution_describe_arguments(resolution)),
-                         TEXT_ARGS(describe_type(resolution, type)));
-  resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
-  resolution->member->plans = resolution->plans;
-  resolution->member->plan_count = 1;
-  plan_argument(resolution, 0, type);
+  struct candidates *all = &overloads->all;
+  struct resolution *resolution = all->resolution;
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  overloads->allowed = *all;
+  if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
+    return true;
+  resolution->member->stamp = guard->stamp;
+  struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
+  if (!walk_methods(&judged))
+    return false;
+  overloads->allowed = (struct candidates){.resolution = resolution};
+  for (size_t i = 0; i < judged.count; i++)
+    if (is_allowed_method(resolution, judged.methods[i]) &&
+        !append_method(&overloads->allowed, judged.methods[i]))
+      return false;
   return true;
+}
+
+static bool gather_overloads(struct resolution *resolution, bool private_too, struct overloads *overloads)
+{
+  *overloads = (struct overloads){.all = {.resolution = resolution, .private_too = private_too},
+                                  .open = {.resolution = resolution}};
+  if (!walk_methods(&overloads->all) || !drop_denied(overloads))
+    return false;
+  const struct candidates *allowed = &overloads->allowed;
+  for (size_t i = 0; i < allowed->count; i++)
+    if ((allowed->methods[i]->modifiers & JVM_ACC_PUBLIC) != 0 &&
+        !append_method(&overloads->open, allowed->methods[i]))
+      return false;
+  return true;
+}
+
+/* Tries the public ones, then all. A choice that depends on values is not kept, because other values with the
+ * same key may lead to another. */
+static enum jp_status choose_allowed(struct resolution *resolution, const struct overloads *overloads)
+{
+  size_t all = overloads->allowed.count;
+  size_t open = overloads->open.count;
+  enum jp_status status = choose_among(resolution, &overloads->open, CHOOSE_FITTING);
+  if (status == JP_OK && resolution->is_by_cost && open < all)
+    resolution->cacheable = false;
+  if (status != JP_NOT_FOUND || open == all)
+    return status;
+  status = choose_among(resolution, &overloads->allowed, CHOOSE_FITTING);
+  if (status == JP_OK && open > 0 && has_bare_argument(resolution))
+    resolution->cacheable = false;
+  return status;
+}
+
+/* Chooses one that the policy denies, so that the call is denied like any other. */
+static enum jp_status choose_denied(struct resolution *resolution, const struct overloads *overloads)
+{
+  if (overloads->allowed.count == overloads->all.count)
+    return JP_NOT_FOUND;
+  enum jp_status status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
+  resolution->cacheable = false;
+  return status;
+}
+
+static enum jp_status choose_overload(struct resolution *resolution, struct overloads *overloads)
+{
+  bool is_method = resolution->operation->kind != OP_NEW;
+  size_t members = 0;
+  for (int private_too = 0; private_too <= is_method; private_too++) {
+    if (!gather_overloads(resolution, private_too != 0, overloads))
+      return JP_INVALID;
+    enum jp_status status = choose_allowed(resolution, overloads);
+    if (status == JP_NOT_FOUND)
+      status = choose_denied(resolution, overloads);
+    if (status == JP_OK && members > 0 && has_bare_argument(resolution))
+      resolution->cacheable = false;
+    if (status != JP_NOT_FOUND)
+      return status;
+    members = overloads->all.count;
+  }
+  enum jp_status status = choose_among(
+      resolution, overloads->open.count > 0 ? &overloads->open : &overloads->allowed, CHOOSE_MISFIT);
+  if (status == JP_OK && overloads->all.count > 1)
+    resolution->cacheable = false;
+  return status;
+}
+
+/* Lists the arguments and the methods of the name. Returns false. */
+static bool fail_no_match(struct resolution *resolution, const struct overloads *overloads)
+{
+  const struct operation *operation = resolution->operation;
+  struct candidates shown = {.resolution = resolution};
+  for (size_t i = 0; i < overloads->allowed.count; i++) {
+    struct jvm_method *method = overloads->allowed.methods[i];
+    if (is_allowed_method(resolution, method) && !append_method(&shown, method))
+      return false;
+  }
+  struct text of = shorten_name(resolution, resolution->named->name);
+  if (operation->kind != OP_NEW)
+    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of),
+                      TEXT_ARGS(shorten_name(resolution, operation->member)));
+  struct text candidates = describe_candidates(resolution, shown.methods, NULL, shown.count);
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s",
+               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(of),
+               TEXT_ARGS(describe_arguments(resolution)),
+               shown.count == 0 ? "" : "; candidates: ", TEXT_ARGS(candidates));
+  return false;
+}
+
+/* ---- the member ---- */
+
+static bool set_refusal(struct resolution *resolution, const char *type, const char *why)
+{
+  resolution->member->action = MEMBER_REFUSE;
+  resolution->member->refusal_type = type;
+  resolution->member->refusal = why;
+  return true;
+}
+
+/* JVMS 2.9.3: such a method is linked at each call in bytecode, and JNI has no such call. */
+static bool is_signature_polymorphic(struct jvm_method *method)
+{
+  return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
+         method->param_count == 1 && text_equal(method->params[0].name, TEXT("[Ljava.lang.Object;")) &&
+         (text_equal(method->owner->name, TEXT("java.lang.invoke.MethodHandle")) ||
+          text_equal(method->owner->name, TEXT("java.lang.invoke.VarHandle")));
+}
+
+static bool fail_receiver(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  if (resolution->receiver_class == NULL) {
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%.*s' is an instance member of %.*s: an instance is needed",
+                 TEXT_ARGS(shorten_name(resolution, operation->member)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
+    resolution->conversion.outcome->lacks_instance = true;
+  } else if (operation->receiver != NULL)
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The instance is of %.*s, not of %.*s",
+                 TEXT_ARGS(shorten_name(resolution, resolution->receiver_class->name)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
+  else
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The object with objRef %u is of %.*s, not of %.*s", operation->instance,
+                 TEXT_ARGS(shorten_name(resolution, resolution->receiver_class->name)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
+  return false;
+}
+
+static bool check_receiver(struct resolution *resolution)
+{
+  struct jvm_class *receiver = resolution->receiver_class;
+  if (receiver == NULL ||
+      !jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named))
+    return fail_receiver(resolution);
+  resolution->member->runtime = receiver;
+  return true;
+}
+
+/* Called when the member cannot be used in this way. True: the policy denies the member. The caller then
+ * learns only that. */
+static bool is_denied(struct resolution *resolution)
+{
+  const struct resolved_member *member = resolution->member;
+  if (is_allowed(resolution, member->kind, member->modifiers, member->declaring, member->method))
+    return false;
+  resolution->cacheable = false;
+  return set_refusal(resolution, "java.lang.IllegalAccessException", "the policy denies it");
+}
+
+static bool set_method(struct resolution *resolution)
+{
+  struct resolved_member *member = resolution->member;
+  struct jvm_method *method = member->method;
+  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
+  member->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
+  member->action = is_static ? MEMBER_CALL_STATIC : MEMBER_CALL;
+  if (!is_static) {
+    member->method_id = method->id;
+    if (!check_receiver(resolution))
+      return is_denied(resolution);
+    if (!selection_find(resolution->conversion.thread, resolution->arena, method, member->runtime,
+                        &member->holders, &member->holder_count))
+      return argument_take(&resolution->conversion) ? false : argument_fail_memory(&resolution->conversion);
+  }
+  if (is_signature_polymorphic(method))
+    return set_refusal(resolution, "java.lang.UnsupportedOperationException",
+                       "a signature-polymorphic method can be called from Java code alone");
+  return true;
+}
+
+static bool find_method(struct resolution *resolution)
+{
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
+  if (status == JP_NOT_FOUND)
+    return fail_no_match(resolution, &overloads);
+  return status == JP_OK && set_method(resolution);
+}
+
+static bool fail_constructor(struct resolution *resolution, const char *what)
+{
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "No matching constructor found: %.*s is an %s",
+               TEXT_ARGS(shorten_name(resolution, resolution->named->name)), what);
+  return false;
+}
+
+static bool find_constructor(struct resolution *resolution)
+{
+  struct resolved_member *member = resolution->member;
+  struct jvm_class *named = resolution->named;
+  member->kind = JVM_CONSTRUCTOR;
+  member->action = MEMBER_NEW;
+  member->declaring = named;
+  if (named->component != 0) {
+    member->action = MEMBER_NEW_ARRAY;
+    member->modifiers = JVM_ACC_PUBLIC;
+    return true;
+  }
+  if (named->is_interface)
+    return fail_constructor(resolution, "interface");
+  if (named->is_enum)
+    return fail_constructor(resolution, "enum");
+
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
+  if (status == JP_NOT_FOUND)
+    return fail_no_match(resolution, &overloads);
+  if (status != JP_OK)
+    return false;
+  member->method_id = member->method->id;
+  return (named->modifiers & ACC_ABSTRACT) == 0 ||
+         set_refusal(resolution, "java.lang.InstantiationException", "the class is abstract");
+}
+
+/* JVMS 5.4.3.2: the class, its interfaces, then its superclass. */
+static bool find_declared_field(struct resolution *resolution, struct jvm_class *class,
+                                struct jvm_field **found)
+{
+  const struct member_table *members = find_members(resolution, class);
+  if (members == NULL)
+    return false;
+  for (size_t i = 0; i < members->field_count; i++)
+    if (text_equal(members->fields[i].name, resolution->operation->member)) {
+      *found = &members->fields[i];
+      return true;
+    }
+  for (size_t i = 0; *found == NULL && i < members->interface_count; i++)
+    if (!find_declared_field(resolution, members->interfaces[i], found))
+      return false;
+  return *found != NULL || members->super == NULL || find_declared_field(resolution, members->super, found);
+}
+
+static bool set_length(struct resolution *resolution)
+{
+  struct resolved_member *member = resolution->member;
+  member->kind = JVM_FIELD;
+  member->action = MEMBER_GET_LENGTH;
+  member->declaring = resolution->named;
+  member->modifiers = JVM_ACC_PUBLIC | JVM_ACC_FINAL;
+  if (!check_receiver(resolution))
+    return false;
+  return resolution->operation->kind == OP_GET ||
+         set_refusal(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
+}
+
+/* What the elements of the named array are declared as. */
+static bool set_element_type(struct resolution *resolution, struct jvm_type *type)
+{
+  struct jvm_class *array = resolution->named;
+  if (primitive_size(array->component) > 0) {
+    *type = (struct jvm_type){.kind = array->component, .name = primitive_keyword(array->component)};
+    return true;
+  }
+  struct jvm_class *component = jvm_class_component(resolution->conversion.thread, array);
+  if (component == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  *type = (struct jvm_type){.kind = 'L', .unboxed = component->unboxed, .name = component->name};
+  atomic_store_explicit(&type->class, component, memory_order_relaxed);
+  return true;
+}
+
+static bool set_piece(struct resolution *resolution)
+{
+  struct resolved_member *member = resolution->member;
+  bool is_put = resolution->operation->kind == OP_PUT;
+  member->kind = JVM_FIELD;
+  member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
+  member->declaring = resolution->named;
+  member->modifiers = JVM_ACC_PUBLIC;
+  if (!check_receiver(resolution))
+    return is_denied(resolution);
+  if (!set_element_type(resolution, &member->element))
+    return false;
+  return !is_put || resolution_plan_put(resolution, &member->element) || is_denied(resolution);
+}
+
+/* JNI writes any final field without an error, while compiled code goes on using the old value. */
+static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
+{
+  if ((field->modifiers & JVM_ACC_FINAL) == 0)
+    return false;
+  if ((field->modifiers & JVM_ACC_STATIC) != 0)
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a static final field cannot be written");
+  if (field->owner->is_record)
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a final field of a record cannot be written");
+  if (field->owner->is_hidden)
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a final field of a hidden class cannot be written");
+  return false;
+}
+
+static bool find_field(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  struct resolved_member *member = resolution->member;
+  if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
+    return set_length(resolution);
+  if (resolution->named->component != 0 && operation->piece != NULL)
+    return set_piece(resolution);
+  struct jvm_field *field = NULL;
+  if (!find_declared_field(resolution, resolution->named, &field))
+    return false;
+  if (field == NULL) {
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+                 "java.lang.NoSuchFieldException", "No field '%.*s' found in %.*s",
+                 TEXT_ARGS(shorten_name(resolution, operation->piece == NULL ? operation->member
+                                                                             : operation->piece->written)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
+    return false;
+  }
+  bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;
+  bool is_put = operation->kind == OP_PUT;
+  member->field = field;
+  member->declaring = field->owner;
+  member->modifiers = field->modifiers;
+  member->kind = is_static ? JVM_STATIC_FIELD : JVM_FIELD;
+  member->action =
+      is_put ? (is_static ? MEMBER_PUT_STATIC : MEMBER_PUT) : (is_static ? MEMBER_GET_STATIC : MEMBER_GET);
+  member->field_id = is_static ? NULL : field->id;
+  if (!is_static && !check_receiver(resolution))
+    return is_denied(resolution);
+  if (!is_put || refuse_final(resolution, field))
+    return true;
+  return resolution_plan_put(resolution, &field->type) || is_denied(resolution);
+}
+
+bool resolution_find_member(struct resolution *resolution)
+{
+  switch (resolution->operation->kind) {
+  case OP_NEW:
+    return find_constructor(resolution);
+  case OP_CALL:
+    return find_method(resolution);
+  default:
+    return find_field(resolution);
+  }
 }

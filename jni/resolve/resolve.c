@@ -1,8 +1,142 @@
+/* The way from an operation to its member: what it has opened, the cache, the policy, the resolution. */
+#include "jni/resolve/resolve.h"
+
+#include "jni/convert/arguments.h"
+#include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
-#include "jni/resolve/named_class.h"
 #include "jni/resolve/resolution.h"
-#include "jni/resolve/resolve_value.h"
 #include "jni/types/selection.h"
+
+enum {
+  FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
+  /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
+   * is gathered into an array leaves none. */
+  MADE_REFERENCES = 2 * 255 + 64
+};
+
+/* ---- the frame ---- */
+
+static enum jp_status open_receiver(const struct jvm_request *request, struct call_frame *frame)
+{
+  const struct operation *operation = request->operation;
+  frame->receiver = NULL;
+  frame->has_references = operation->has_instance || operation->receiver != NULL;
+  frame->receiver_class = 0;
+  if (!operation->has_instance)
+    return JP_OK;
+  frame->unknown_ref = operation->instance;
+  frame->receiver =
+      jvm_objects_get(request->thread, request->objects, operation->instance, &frame->receiver_class);
+  return frame->receiver == NULL ? JP_NOT_FOUND : JP_OK;
+}
+
+static enum jp_status open_loader(const struct jvm_request *request, struct call_frame *frame)
+{
+  struct jvm_thread *thread = request->thread;
+  frame->loader = NULL;
+  frame->loader_number = 0;
+  if (request->operation->loader == 0)
+    return JP_OK;
+  frame->has_references = true;
+  frame->unknown_ref = request->operation->loader;
+  frame->loader = jvm_objects_get(thread, request->objects, request->operation->loader, NULL);
+  if (frame->loader == NULL)
+    return JP_NOT_FOUND;
+  if (!(*thread->env)->IsInstanceOf(thread->env, frame->loader, thread->jvm->known.class_class_loader))
+    return JP_INVALID;
+  frame->loader_number = loader_number(thread->jvm, thread->env, frame->loader);
+  return frame->loader_number == 0 ? JP_NO_MEMORY : JP_OK;
+}
+
+static enum jp_status open_arguments(const struct jvm_request *request, struct call_frame *frame)
+{
+  const struct operation *operation = request->operation;
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const struct op_value *value = &operation->args[i];
+    frame->objects[i] = NULL;
+    frame->classes[i] = 0;
+    if (value->kind != OP_REF)
+      continue;
+    frame->has_references = true;
+    frame->unknown_ref = value->ref;
+    frame->objects[i] = jvm_objects_get(request->thread, request->objects, value->ref, &frame->classes[i]);
+    if (frame->objects[i] == NULL)
+      return JP_NOT_FOUND;
+  }
+  return JP_OK;
+}
+
+/* A frame of references for the refs, and inside it one for what the arguments become: together they may be
+ * more than a frame can have. */
+static enum jp_status open_many_arguments(const struct jvm_request *request, struct call_frame *frame)
+{
+  size_t refs = 0;
+  for (size_t i = 0; i < request->operation->arg_count; i++)
+    refs += request->operation->args[i].kind == OP_REF;
+  frame->has_references = true;
+  if (!jvm_request_add_frame(request->thread, refs))
+    return JP_NO_MEMORY;
+  enum jp_status status = open_arguments(request, frame);
+  if (status != JP_OK)
+    return status;
+  return jvm_request_add_frame(request->thread, MADE_REFERENCES) ? JP_OK : JP_NO_MEMORY;
+}
+
+static bool make_argument_room(struct call_frame *frame, size_t count, struct arena *arena)
+{
+  frame->objects = frame->few.objects;
+  frame->classes = frame->few.classes;
+  if (count > FEW_ARGUMENTS) {
+    frame->objects = arena_calloc(arena, count, sizeof(jobject));
+    frame->classes = arena_calloc(arena, count, sizeof *frame->classes);
+  }
+  return frame->objects != NULL && frame->classes != NULL;
+}
+
+/*
+ * Opens the receiver, the loader and the arguments that are refs. JP_NOT_FOUND: the session has no object
+ * unknown_ref. JP_INVALID: the loader is none. JP_NO_MEMORY: memory is short, and *frame may be NULL.
+ */
+static enum jp_status open_frame(const struct jvm_request *request, struct call_frame **frame)
+{
+  size_t count = request->operation->arg_count;
+  struct call_frame *opened = arena_alloc(request->arena, sizeof *opened);
+  *frame = opened;
+  if (opened == NULL || !make_argument_room(opened, count, request->arena))
+    return JP_NO_MEMORY;
+  opened->epoch = jvm_objects_epoch(request->objects);
+  opened->stamp = request->guard == NULL ? 0 : request->guard->stamp;
+  enum jp_status status = open_receiver(request, opened);
+  if (status == JP_OK)
+    status = open_loader(request, opened);
+  if (status != JP_OK)
+    return status;
+  return count <= FRAMED_ARGUMENTS ? open_arguments(request, opened) : open_many_arguments(request, opened);
+}
+
+bool call_frame_make_receiver(const struct jvm_request *request, struct call_frame *frame,
+                              struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
+  const struct op_value *value = request->operation->receiver;
+  const struct argument_path path = {0};
+  struct conversion conversion = {
+      .thread = thread, .request = request, .outcome = outcome, .is_receiver = true, .path = &path};
+  struct jvm_class *any = jvm_class_of(thread, thread->jvm->known.class_object);
+  if (any == NULL)
+    return argument_fail_memory(&conversion);
+  if (!argument_make_element(&conversion, any, value, &frame->receiver))
+    return false;
+  if (frame->receiver == NULL)
+    return argument_fail(&conversion, value, "there is no object to use");
+  const struct jvm_class *class = jvm_class_of_object(thread, frame->receiver);
+  if (class == NULL)
+    return argument_fail_memory(&conversion);
+  frame->receiver_class = class->id;
+  return true;
+}
+
+/* ---- the class ---- */
 
 static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
 {
@@ -43,6 +177,42 @@ static bool find_class(struct resolution *resolution)
   return true;
 }
 
+static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_status status,
+                                   const struct call_frame *frame, struct outcome *outcome)
+{
+  if (status == JP_INVALID) {
+    outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The object with objRef %u is no java.lang.ClassLoader", frame->unknown_ref);
+    return status;
+  }
+  if (status != JP_NOT_FOUND)
+    return fail_memory(request, outcome);
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", frame->unknown_ref);
+  return JP_NOT_FOUND;
+}
+
+static struct resolution begin_resolution(const struct jvm_request *request, struct call_frame *frame,
+                                          struct resolved_member *member, struct outcome *outcome)
+{
+  uint32_t receiver_class = frame->receiver_class;
+  return (struct resolution){
+      .conversion = {.thread = request->thread,
+                     .request = request,
+                     .outcome = outcome,
+                     .loader = frame->loader,
+                     .is_put = request->operation->kind == OP_PUT},
+      .frame = frame,
+      .operation = request->operation,
+      .arena = request->arena,
+      .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
+      .member = member,
+      .cacheable = true,
+  };
+}
+
+/* ---- a class, and a value, without a member ---- */
+
 struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
 {
   struct jvm_thread *thread = request->thread;
@@ -57,17 +227,46 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
   return TEXT_ABSENT;
 }
 
-static bool find_member(struct resolution *resolution)
+struct jvm_class *resolve_named_class(const struct jvm_request *request, bool only_ancestors,
+                                      struct jvm_class **receiver_class, struct outcome *outcome)
 {
-  switch (resolution->operation->kind) {
-  case OP_NEW:
-    return resolution_find_constructor(resolution);
-  case OP_CALL:
-    return resolution_find_method(resolution);
-  default:
-    return resolution_find_field(resolution);
+  struct call_frame *frame = NULL;
+  struct resolved_member none = {.named = NULL};
+  enum jp_status opened = open_frame(request, &frame);
+  if (opened != JP_OK) {
+    (void)fail_to_open(request, opened, frame, outcome);
+    return NULL;
   }
+  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
+  resolution.only_ancestors = only_ancestors;
+  *receiver_class = resolution.receiver_class;
+  return find_class(&resolution) ? resolution.named : NULL;
 }
+
+bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
+                   const struct element_types *elements, const struct jvm_class *beside, jvalue *out,
+                   struct outcome *outcome)
+{
+  struct call_frame *frame = NULL;
+  struct resolved_member none = {.named = NULL};
+  enum jp_status opened = open_frame(request, &frame);
+  if (opened != JP_OK) {
+    (void)fail_to_open(request, opened, frame, outcome);
+    return false;
+  }
+  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
+  struct conversion *conversion = &resolution.conversion;
+  conversion->beside = beside;
+  if (!resolution_type_arguments(&resolution) || !resolution_plan_put(&resolution, type))
+    return false;
+  struct argument_path path = {0};
+  conversion->path = &path;
+  conversion->elements = elements;
+  return argument_convert(conversion, &resolution.plans[0], &request->operation->args[0], frame->objects[0],
+                          out);
+}
+
+/* ---- the member ---- */
 
 /* Keeps the member in the thread's cache, where another request may find it. */
 static struct resolved_member *keep_member(struct resolution *resolution, struct member_cache *cache)
@@ -90,25 +289,6 @@ static struct resolved_member *keep_member(struct resolution *resolution, struct
   return kept;
 }
 
-static struct resolution begin_resolution(const struct jvm_request *request, struct call_frame *frame,
-                                          struct resolved_member *member, struct outcome *outcome)
-{
-  uint32_t receiver_class = frame->receiver_class;
-  return (struct resolution){
-      .conversion = {.thread = request->thread,
-                     .request = request,
-                     .outcome = outcome,
-                     .loader = frame->loader,
-                     .is_put = request->operation->kind == OP_PUT},
-      .frame = frame,
-      .operation = request->operation,
-      .arena = request->arena,
-      .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
-      .member = member,
-      .cacheable = true,
-  };
-}
-
 static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
                                               struct call_frame *frame, bool only_ancestors,
                                               struct outcome *outcome)
@@ -129,16 +309,9 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   bool is_array = request->operation->kind == OP_NEW && resolution.named->component != 0;
   if (!is_array && !resolution_type_arguments(&resolution))
     return NULL;
-  if (!find_member(&resolution))
+  if (!resolution_find_member(&resolution))
     return NULL;
   return keep_member(&resolution, cache);
-}
-
-static bool has_allowed(const struct jvm_request *request, const struct jvm_target *target)
-{
-  const struct jvm_guard *guard = request->guard;
-  return guard == NULL || (guard->has_allowed != NULL &&
-                           guard->has_allowed(guard->context, request->operation, target->verdicts));
 }
 
 /* by_object is jvm_guard's. */
@@ -168,60 +341,6 @@ static enum jp_status check_target(const struct jvm_request *request, const stru
   return status;
 }
 
-static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_status status,
-                                   const struct call_frame *frame, struct outcome *outcome)
-{
-  if (status == JP_INVALID) {
-    outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "The object with objRef %u is no java.lang.ClassLoader", frame->unknown_ref);
-    return status;
-  }
-  if (status != JP_NOT_FOUND)
-    return fail_memory(request, outcome);
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", frame->unknown_ref);
-  return JP_NOT_FOUND;
-}
-
-struct jvm_class *resolve_named_class(const struct jvm_request *request, bool only_ancestors,
-                                      struct jvm_class **receiver_class, struct outcome *outcome)
-{
-  struct call_frame *frame = NULL;
-  struct resolved_member none = {.named = NULL};
-  enum jp_status opened = call_frame_open(request, &frame);
-  if (opened != JP_OK) {
-    (void)fail_to_open(request, opened, frame, outcome);
-    return NULL;
-  }
-  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
-  resolution.only_ancestors = only_ancestors;
-  *receiver_class = resolution.receiver_class;
-  return find_class(&resolution) ? resolution.named : NULL;
-}
-
-bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
-                   const struct element_types *elements, const struct jvm_class *beside, jvalue *out,
-                   struct outcome *outcome)
-{
-  struct call_frame *frame = NULL;
-  struct resolved_member none = {.named = NULL};
-  enum jp_status opened = call_frame_open(request, &frame);
-  if (opened != JP_OK) {
-    (void)fail_to_open(request, opened, frame, outcome);
-    return false;
-  }
-  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
-  struct conversion *conversion = &resolution.conversion;
-  conversion->beside = beside;
-  if (!resolution_type_arguments(&resolution) || !resolution_plan_put(&resolution, type))
-    return false;
-  struct argument_path path = {0};
-  conversion->path = &path;
-  conversion->elements = elements;
-  return argument_convert(conversion, &resolution.plans[0], &request->operation->args[0], frame->objects[0],
-                          out);
-}
-
 static enum jp_status status_of(const struct outcome *outcome)
 {
   return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
@@ -240,7 +359,7 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
   struct member_cache *cache = member_cache_of(request->thread);
   struct call_frame *frame = NULL;
   struct resolved_member *member = NULL;
-  enum jp_status opened = cache == NULL ? JP_NO_MEMORY : call_frame_open(request, &frame);
+  enum jp_status opened = cache == NULL ? JP_NO_MEMORY : open_frame(request, &frame);
   if (opened == JP_OK && !makes_receiver)
     member = member_cache_find(cache, request->operation, frame);
   if (member != NULL && !member_cache_is_current(request->thread, member, frame)) {
@@ -249,7 +368,9 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
   }
   if (member != NULL) {
     resolved_member_fill_target(member, frame, target);
-    if (has_allowed(request, target))
+    const struct jvm_guard *guard = request->guard;
+    if (guard == NULL || (guard->has_allowed != NULL &&
+                          guard->has_allowed(guard->context, request->operation, target->verdicts)))
       return JP_OK;
   }
   /* Before any error is reported: who may not use these names must not learn what is wrong with them. */

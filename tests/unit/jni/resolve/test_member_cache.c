@@ -8,7 +8,7 @@ enum { ARGUMENTS_MAX = 40 };
 
 static struct jvm_thread thread;
 
-/* A frame as call_frame_open leaves it, for the operation's arguments. */
+/* A frame as jvm_resolve opens it, for the operation's arguments. */
 struct opened {
   struct call_frame frame;
   jobject objects[ARGUMENTS_MAX];
