@@ -6,7 +6,6 @@
  */
 #include "jni/callbacks/proxy_calls.h"
 
-#include "base/primitives.h"
 #include "jni/callbacks/waiting_threads.h"
 #include "jni/convert/arguments.h"
 #include "jni/convert/results.h"
@@ -239,21 +238,6 @@ static const struct outcome *make_arguments(const struct jvm_request *request,
 
 /* ---- what an answer becomes in Java: between jvm_request_begin and jvm_request_end ---- */
 
-/* In a wrapper, for the handler's caller. NULL: an exception is pending. */
-static jobject box_value(const struct jvm *jvm, JNIEnv *env, char letter, const jvalue *value)
-{
-  const struct jvm_known *known = &jvm->known;
-  switch (letter) {
-#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
-  case letter:                                                                                               \
-    return (*env)->CallStaticObjectMethodA(env, known->class_##box, known->static_##box##_value_of, value);
-    PRIMITIVES(CASE)
-#undef CASE
-  default:
-    return NULL;
-  }
-}
-
 static bool fail_result(const struct jvm_request *request, struct outcome *failed, const char *what)
 {
   outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
@@ -313,7 +297,8 @@ static bool convert_result(const struct jvm_request *request, const struct callb
     converted.l = jvm_string_new(thread, value->text);
   else if (!is_read && !convert_value(request, method, value, &converted, failed))
     return false;
-  result->value = letter == 'L' ? converted.l : box_value(thread->jvm, thread->env, letter, &converted);
+  result->value =
+      letter == 'L' ? converted.l : jvm_known_box(&thread->jvm->known, thread->env, letter, &converted);
   return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
 }
 
@@ -780,7 +765,7 @@ static jobject run_method(struct default_run *run, jobject target)
   dispatch_call_nonvirtual(env, letter, target, method->owner->ref, method->id, run->arguments, &result);
   if ((*env)->ExceptionCheck(env) || letter == 'V')
     return NULL;
-  return letter == 'L' ? result.l : box_value(run->jvm, env, letter, &result);
+  return letter == 'L' ? result.l : jvm_known_box(&run->jvm->known, env, letter, &result);
 }
 
 static jobject run_default(JNIEnv *env, struct jvm *jvm, struct jvm_method *method, jobject handler,

@@ -35,9 +35,10 @@ static bool check_arity(struct giving *giving, struct jvm_class *interface)
 static bool take_class(struct giving *giving, struct jvm_class *class)
 {
   if (!class->is_interface)
-    return argument_fail(giving->conversion, giving->value,
-                         "a callback is seen as an interface, and %.*s is none: give it a type or interfaces",
-                         TEXT_ARGS(class->name));
+    return argument_fail(
+        giving->conversion, giving->value,
+        "a callback is seen as an interface, and %.*s is none: give_proxy it a type or interfaces",
+        TEXT_ARGS(class->name));
   giving->interfaces[giving->count++] = class;
   return check_arity(giving, class);
 }
@@ -84,26 +85,22 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
 
 /* ---- what the policy says ---- */
 
-static bool judge_method(struct giving *giving, const struct callback_method *row)
-{
-  const struct jvm_request *request = giving->conversion->request;
-  const struct jvm_target target = {.kind = JVM_METHOD,
-                                    .modifiers = row->method->modifiers,
-                                    .named_class = row->given->name,
-                                    .declaring_class = row->method->owner->name,
-                                    .member = row->method->name};
-  return request->guard->check_callback(request->guard->context, &target, request->arena,
-                                        giving->conversion->outcome) == JP_OK;
-}
-
 static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
 {
   const struct jvm_guard *guard = giving->conversion->request->guard;
   if (guard == NULL || guard->check_callback == NULL)
     return true;
-  for (size_t i = 0; i < kind->method_count; i++)
-    if (kind->methods[i].is_sent && !judge_method(giving, &kind->methods[i]))
+  for (size_t i = 0; i < kind->method_count; i++) {
+    const struct callback_method *row = &kind->methods[i];
+    const struct jvm_target target = {.kind = JVM_METHOD,
+                                      .modifiers = row->method->modifiers,
+                                      .named_class = row->given->name,
+                                      .declaring_class = row->method->owner->name,
+                                      .member = row->method->name};
+    if (row->is_sent && guard->check_callback(guard->context, &target, giving->conversion->request->arena,
+                                              giving->conversion->outcome) != JP_OK)
       return false;
+  }
   return true;
 }
 
@@ -121,7 +118,7 @@ static bool judge_proxy(struct giving *giving, struct callback_proxy *proxy)
 
 /* ---- its proxy ---- */
 
-static struct callback_overrides overrides_of(const struct giving *giving)
+static struct callback_overrides list_overrides(const struct giving *giving)
 {
   const struct op_callback *callback = giving->value->callback;
   return (struct callback_overrides){callback->overrides, callback->override_count};
@@ -132,7 +129,7 @@ static bool check_options(struct giving *giving, const struct callback_proxy *pr
   const struct op_callback *callback = giving->value->callback;
   bool is_same = proxy->given.is_oneway == callback->is_oneway && proxy->given.borrows == callback->borrows &&
                  proxy->given.tells_origin == callback->tells_origin &&
-                 callback_kind_has_overrides(proxy->kind, overrides_of(giving));
+                 callback_kind_has_overrides(proxy->kind, list_overrides(giving));
   return is_same ||
          argument_fail(giving->conversion, giving->value,
                        "Java has this object already, with another oneway, borrow, origin or overrides");
@@ -183,7 +180,7 @@ static bool find_kind(struct giving *giving, struct callback_kind **kind, jobjec
 {
   struct jp_error error;
   enum jp_status status = callback_kind_find(giving->conversion->thread, giving->interfaces, giving->count,
-                                             overrides_of(giving), kind, object, &error);
+                                             list_overrides(giving), kind, object, &error);
   return status == JP_OK || fail_to_make(giving, status, &error);
 }
 
@@ -237,7 +234,7 @@ static bool make_first(struct giving *giving, uint64_t number, jobject *out)
   return is_right;
 }
 
-static bool give(struct giving *giving, struct jvm_class *class, jobject *out)
+static bool give_proxy(struct giving *giving, struct jvm_class *class, jobject *out)
 {
   if (!find_interfaces(giving, class))
     return false;
@@ -262,7 +259,7 @@ bool argument_make_callback(struct conversion *conversion, struct jvm_class *cla
   jint references = PROXY_REFERENCES + (jint)value->callback->interface_count;
   if ((*env)->PushLocalFrame(env, references) != 0)
     return !argument_take(conversion) && argument_fail_memory(conversion);
-  bool is_given = give(&giving, class, out);
+  bool is_given = give_proxy(&giving, class, out);
   *out = (*env)->PopLocalFrame(env, is_given ? *out : NULL);
   return is_given;
 }

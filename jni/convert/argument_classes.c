@@ -61,7 +61,7 @@ static bool may_use(const struct jvm_request *request, const struct jvm_class *l
 }
 
 /* What the loader was named when it was made. Its own getName is not called. */
-static struct text name_of_loader(struct conversion *conversion, jobject loader)
+static struct text read_loader_name(struct conversion *conversion, jobject loader)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
@@ -89,7 +89,7 @@ static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch,
   struct jp_error error;
   if (class != NULL && may_use(request, class)) {
     told->type = class->name;
-    told->name = name_of_loader(conversion, loader);
+    told->name = read_loader_name(conversion, loader);
     status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored, &told->ref,
                              &error);
   }
@@ -163,24 +163,19 @@ static bool ask_beside(struct conversion *conversion, struct text name, struct c
   return !is_missing;
 }
 
-static void find_class(struct conversion *conversion, struct text name, struct class_finding *finding)
-{
-  JNIEnv *env = conversion->thread->env;
-  if (conversion->loader != NULL) {
-    jclass held = NULL;
-    finding->class = loader_load_class(conversion->thread, name, conversion->loader, &held);
-    (*env)->DeleteLocalRef(env, held);
-  } else if (!ask_beside(conversion, name, finding))
-    class_find(conversion->thread, name, !conversion->request->limits->application_loader_only, finding);
-}
-
 static struct jvm_class *load_class(struct conversion *conversion, struct text name,
                                     struct class_finding *finding)
 {
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
   if (conversion->loaded.class != NULL && text_equal(conversion->loaded.name, name))
     return finding->class = conversion->loaded.class;
-  find_class(conversion, name, finding);
+  if (conversion->loader != NULL) {
+    jclass held = NULL;
+    finding->class = loader_load_class(conversion->thread, name, conversion->loader, &held);
+    (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, held);
+  } else if (!ask_beside(conversion, name, finding)) {
+    class_find(conversion->thread, name, !conversion->request->limits->application_loader_only, finding);
+  }
   if (finding->class == NULL) {
     fail_to_find(conversion, name, &finding->several);
   } else if (finding->class->permanent) {

@@ -1,6 +1,7 @@
-#include "jni/convert/arguments.h"
+#include "jni/convert/argument_costs.h"
 
 #include "base/primitives.h"
+#include "jni/convert/arguments.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/kinds.h"
 #include "jni/runtime/throwables.h"
@@ -26,7 +27,7 @@ static const struct {
     {'I', {3, 3, 8}}, {'J', {3, 3, 8}}, {'F', {3, 3, 8}}, {'D', {3, 3, 8}},
 };
 
-static unsigned scalar_cost(const struct op_value *value, char letter)
+static unsigned cost_scalar(const struct op_value *value, char letter)
 {
   enum form form = value->kind == OP_INTEGER   ? FORM_INTEGER
                    : op_value_is_number(value) ? FORM_NUMBER
@@ -46,15 +47,15 @@ static unsigned scalar_cost(const struct op_value *value, char letter)
   return op_scalar_read(value, letter, &ignored) == OP_SCALAR_FITS ? cost : cost + ARGUMENT_COST_MISFIT;
 }
 
-static unsigned wrapper_cost(const struct op_value *value, char letter)
+static unsigned cost_wrapper(const struct op_value *value, char letter)
 {
   if (op_scalar_infer(value) == letter)
     return ARGUMENT_COST_LOOSE;
-  unsigned cost = scalar_cost(value, letter);
+  unsigned cost = cost_scalar(value, letter);
   return cost == ARGUMENT_COST_NEVER ? cost : cost + 1;
 }
 
-static unsigned constant_cost(struct conversion *conversion, struct jvm_class *class, struct text name)
+static unsigned cost_constant(struct conversion *conversion, struct jvm_class *class, struct text name)
 {
   const struct member_table *members = member_table_of(conversion->thread, class);
   if (members == NULL) {
@@ -67,7 +68,7 @@ static unsigned constant_cost(struct conversion *conversion, struct jvm_class *c
   return COST_CONSTANT + ARGUMENT_COST_MISFIT;
 }
 
-static unsigned parse_cost(const struct jvm_class *class, const struct op_value *value)
+static unsigned cost_parse(const struct jvm_class *class, const struct op_value *value)
 {
   if (value->kind == OP_TEXT)
     return class->row->method == NULL ? COST_CLASS : COST_PARSE;
@@ -80,7 +81,7 @@ static unsigned parse_cost(const struct jvm_class *class, const struct op_value 
   return ARGUMENT_COST_NEVER;
 }
 
-static unsigned element_cost(struct conversion *conversion, const struct op_value *value,
+static unsigned cost_element(struct conversion *conversion, const struct op_value *value,
                              struct jvm_class *component, char letter)
 {
   if (value->type.data != NULL || (value->kind == OP_NULL && letter == 'L'))
@@ -97,7 +98,7 @@ static unsigned element_cost(struct conversion *conversion, const struct op_valu
   return argument_cost(conversion, value, &type);
 }
 
-static unsigned array_cost(struct conversion *conversion, struct jvm_class *class,
+static unsigned cost_array(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value)
 {
   if (value->kind == OP_PACKED)
@@ -110,7 +111,7 @@ static unsigned array_cost(struct conversion *conversion, struct jvm_class *clas
     return ARGUMENT_COST_NEVER;
   unsigned dearest = 0;
   for (size_t i = 0; i < value->list.count; i++) {
-    unsigned cost = element_cost(conversion, &value->list.items[i], component, letter);
+    unsigned cost = cost_element(conversion, &value->list.items[i], component, letter);
     if (cost == ARGUMENT_COST_NEVER)
       return ARGUMENT_COST_NEVER;
     if (cost > dearest)
@@ -119,7 +120,7 @@ static unsigned array_cost(struct conversion *conversion, struct jvm_class *clas
   return COST_ARRAY + dearest;
 }
 
-static unsigned collection_cost(struct conversion *conversion, struct jvm_class *class,
+static unsigned cost_collection(struct conversion *conversion, struct jvm_class *class,
                                 const struct op_value *value)
 {
   JNIEnv *env = conversion->thread->env;
@@ -135,7 +136,7 @@ static unsigned collection_cost(struct conversion *conversion, struct jvm_class 
 }
 
 /* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. */
-static unsigned natural_cost(struct conversion *conversion, struct jvm_class *class,
+static unsigned cost_natural(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {
   JNIEnv *env = conversion->thread->env;
@@ -150,7 +151,7 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
   return (*env)->IsAssignableFrom(env, natural, class->ref) ? ARGUMENT_COST_LOOSE : ARGUMENT_COST_NEVER;
 }
 
-static unsigned callback_cost(struct conversion *conversion, struct jvm_class *class,
+static unsigned cost_callback(struct conversion *conversion, struct jvm_class *class,
                               const struct op_callback *callback)
 {
   if (callback->interface_count > 0)
@@ -163,7 +164,7 @@ static unsigned callback_cost(struct conversion *conversion, struct jvm_class *c
   return callback->arity < 0 || callback->arity == arity ? 0 : COST_INTERFACE + ARGUMENT_COST_MISFIT;
 }
 
-static unsigned object_cost(struct conversion *conversion, struct jvm_class *class,
+static unsigned cost_object(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value)
 {
   bool is_scalar = op_value_is_number(value) || value->kind == OP_BOOLEAN;
@@ -173,26 +174,26 @@ static unsigned object_cost(struct conversion *conversion, struct jvm_class *cla
       return ARGUMENT_COST_STRICT;
     return is_scalar ? COST_STRING : ARGUMENT_COST_NEVER;
   case MAKER_WRAPPER:
-    return wrapper_cost(value, class->unboxed);
+    return cost_wrapper(value, class->unboxed);
   case MAKER_ARRAY:
-    return array_cost(conversion, class, value);
+    return cost_array(conversion, class, value);
   case MAKER_PARSE:
-    return parse_cost(class, value);
+    return cost_parse(class, value);
   case MAKER_NATURAL:
-    return natural_cost(conversion, class, value);
+    return cost_natural(conversion, class, value);
   default:
     break;
   }
   if (value->kind == OP_LIST || value->kind == OP_MAP)
-    return collection_cost(conversion, class, value);
-  return value->kind == OP_TEXT && class->is_enum ? constant_cost(conversion, class, value->text)
+    return cost_collection(conversion, class, value);
+  return value->kind == OP_TEXT && class->is_enum ? cost_constant(conversion, class, value->text)
                                                   : ARGUMENT_COST_NEVER;
 }
 
 unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to)
 {
   if (to->kind != 'L')
-    return scalar_cost(value, to->kind);
+    return cost_scalar(value, to->kind);
   struct jvm_class *class = jvm_type_class(conversion->thread, to);
   if (class == NULL)
     return ARGUMENT_COST_NEVER;
@@ -204,6 +205,6 @@ unsigned argument_cost(struct conversion *conversion, const struct op_value *val
     return fits ? 0 : ARGUMENT_COST_NEVER;
   }
   if (value->kind == OP_CALLBACK)
-    return callback_cost(conversion, class, value->callback);
-  return object_cost(conversion, class, value);
+    return cost_callback(conversion, class, value->callback);
+  return cost_object(conversion, class, value);
 }

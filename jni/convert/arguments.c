@@ -1,15 +1,177 @@
+/* From the values of a request to Java values: primitives, Strings, objects that a text means, and the plan of an argument. */
 #include "jni/convert/arguments.h"
 
+#include "base/decimal.h"
 #include "base/primitives.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
-enum {
-  LEVEL_REFERENCES = 17
-}; /* for a level's object, the arrays of the bulk copy, its set of keys, one element and its class */
+enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
+enum { ACC_ENUM = 0x4000 };
+/* For a level's object, the arrays of the bulk copy, its set of keys, one element and its class. */
+enum { LEVEL_REFERENCES = 17 };
+
+static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                        jobject *out);
+
+/* ---- failures ---- */
+
+bool argument_fail_memory(struct conversion *conversion)
+{
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER, NULL, "out of memory");
+  return false;
+}
+
+bool argument_take(struct conversion *conversion)
+{
+  const struct jvm_request *request = conversion->request;
+  return throwable_take_outcome(conversion->thread, request->arena, request->limits->stack_frames_max,
+                                conversion->outcome);
+}
+
+/* "[3][0]"; where there are more than SHOWN_LEVELS, the outermost ones and "...". */
+static struct text describe_levels(struct arena *arena, const struct argument_path *path)
+{
+  size_t indexes[SHOWN_LEVELS];
+  size_t depth = 0;
+  /* The path goes outwards, so that the outermost levels overwrite the others. */
+  for (; path != NULL && path->outer != NULL; path = path->outer)
+    indexes[depth++ % SHOWN_LEVELS] = path->index;
+  struct text levels = TEXT("");
+  for (size_t shown = 0; shown < SHOWN_LEVELS && shown < depth; shown++)
+    levels = arena_printf(arena, "%.*s[%zu]", TEXT_ARGS(levels), indexes[(depth - 1 - shown) % SHOWN_LEVELS]);
+  return depth > SHOWN_LEVELS ? arena_printf(arena, "%.*s...", TEXT_ARGS(levels)) : levels;
+}
+
+/* "argument 1", "argument 1[3][0]", "value[2]", "instance" */
+static struct text describe_place(const struct conversion *conversion)
+{
+  struct arena *arena = conversion->request->arena;
+  struct text levels = describe_levels(arena, conversion->path);
+  const struct argument_path *path = conversion->path;
+  while (path != NULL && path->outer != NULL)
+    path = path->outer;
+  if (conversion->is_receiver)
+    return arena_printf(arena, "instance%.*s", TEXT_ARGS(levels));
+  if (conversion->is_put || path == NULL)
+    return arena_printf(arena, "value%.*s", TEXT_ARGS(levels));
+  return arena_printf(arena, "argument %zu%.*s", path->index, TEXT_ARGS(levels));
+}
+
+static struct text describe_value(struct arena *arena, const struct op_value *value)
+{
+  struct text cut;
+  switch (value->kind) {
+  case OP_NULL:
+    return TEXT("null");
+  case OP_BOOLEAN:
+    return value->boolean ? TEXT("true") : TEXT("false");
+  case OP_INTEGER:
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    cut = arena_shorten(arena, op_value_digits(value, arena), SHOWN_TEXT);
+    return arena_printf(arena, "%.*s%.*s", TEXT_ARGS(cut), value->suffix != 0, &value->suffix);
+  case OP_TEXT:
+    cut = text_cut(value->text, SHOWN_TEXT);
+    return arena_printf(arena, "\"%.*s\"%s", TEXT_ARGS(cut), cut.len < value->text.len ? "..." : "");
+  case OP_REF:
+    return arena_printf(arena, "ref %u", value->ref);
+  case OP_CALLBACK:
+    return arena_printf(arena, "callback %" PRId64, value->callback->id);
+  case OP_MAP:
+    return TEXT("a JSON object");
+  default:
+    return TEXT("an array");
+  }
+}
+
+bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
+{
+  struct arena *arena = conversion->request->arena;
+  struct jp_error told; /* cut where it is long */
+  va_list args;
+  va_start(args, what);
+  (void)jp_fail_va(&told, JP_INVALID, what, args);
+  va_end(args);
+  struct text place = describe_place(conversion);
+  struct text shown = describe_value(arena, value);
+  if (place.data == NULL || shown.data == NULL)
+    return argument_fail_memory(conversion);
+  bool is_key = conversion->path != NULL && conversion->path->is_key;
+  outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %s%.*s: %s", TEXT_ARGS(place),
+               is_key ? "the key " : "", TEXT_ARGS(shown), told.text);
+  conversion->outcome->is_misfit = conversion->is_put;
+  return false;
+}
+
+bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
+                       enum op_scalar_fit fit)
+{
+  const struct primitive *wanted = primitive_find_letter(letter);
+  return argument_fail(conversion, value, "%s for %s (%s)", op_scalar_reason(fit), wanted->keyword.data,
+                       wanted->range);
+}
+
+/* Compares the digits of a number with their limit: Java's time to read it grows with their square. */
+static bool check_digits(struct conversion *conversion, const struct op_value *value, struct text number)
+{
+  size_t digits_max = conversion->request->limits->number_digits_max;
+  return decimal_is_within(number, digits_max) ||
+         argument_fail(conversion, value, "more digits than the limit of %zu (number-digits-max)",
+                       digits_max);
+}
+
+bool argument_check_text(struct conversion *conversion, const struct op_value *value)
+{
+  return value->kind != OP_TEXT || value->text.len <= conversion->request->limits->number_digits_max ||
+         check_digits(conversion, value, value->text);
+}
+
+/* ---- what the policy is asked ---- */
+
+bool argument_ask(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+                  struct text member)
+{
+  const struct jvm_guard *guard = conversion->request->guard;
+  return guard == NULL || guard->check == NULL ||
+         guard->check(guard->context, kind, class_name, member, conversion->request->arena,
+                      conversion->outcome) == JP_OK;
+}
+
+bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
+{
+  return argument_ask(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
+}
+
+bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
+                       const struct op_value *value)
+{
+  const struct jvm_guard *guard = conversion->request->guard;
+  if (guard == NULL || type->base != 'L' || value->is_told)
+    return true;
+  enum jp_status (*ask)(void *context, struct text class_name, struct arena *arena, struct outcome *denied) =
+      value->kind == OP_CALLBACK ? guard->check_interface : guard->check_type;
+  return ask == NULL ||
+         ask(guard->context, type->name, conversion->request->arena, conversion->outcome) == JP_OK;
+}
+
+bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)
+{
+  struct jp_error error;
+  enum jp_status status = op_type_parse_argument(written, type, &error);
+  if (status == JP_OK)
+    return true;
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_INVALID_PARAMS, NULL, "%s",
+               error.text);
+  return false;
+}
+
+/* ---- primitives and Strings ---- */
 
 bool argument_open_level(struct conversion *conversion)
 {
@@ -38,32 +200,9 @@ static bool check_instance(struct conversion *conversion, const struct op_value 
                        TEXT_ARGS(class->name));
 }
 
-/* Gets the object of a ref that is an element. */
-static bool get_ref(struct conversion *conversion, const struct op_value *value, jobject *out)
-{
-  const struct jvm_request *request = conversion->request;
-  *out = jvm_objects_get(conversion->thread, request->objects, value->ref, NULL);
-  if (*out != NULL)
-    return true;
-  outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", value->ref);
-  return false;
-}
-
 jobject argument_box(struct conversion *conversion, char letter, const jvalue *value)
 {
-  JNIEnv *env = conversion->thread->env;
-  const struct jvm_known *known = &conversion->thread->jvm->known;
-  jobject object = NULL;
-  switch (letter) {
-#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
-  case letter:                                                                                               \
-    object =                                                                                                 \
-        (*env)->CallStaticObjectMethodA(env, known->class_##box, known->static_##box##_value_of, value);     \
-    break;
-    PRIMITIVES(CASE)
-#undef CASE
-  }
+  jobject object = jvm_known_box(&conversion->thread->jvm->known, conversion->thread->env, letter, value);
   return argument_take(conversion) ? NULL : object;
 }
 
@@ -136,10 +275,138 @@ static bool make_wrapper(struct conversion *conversion, char letter, const struc
   return *out != NULL;
 }
 
-/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... */
-static struct jvm_class *natural_class(struct conversion *conversion, const struct op_value *value)
+void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
 {
-  struct jvm_thread *thread = conversion->thread;
+  if (text->string != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, text->string);
+  text->string = NULL;
+}
+
+/* ---- objects that a text means ---- */
+
+static bool make_class(struct conversion *conversion, const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  struct op_type type;
+  struct jp_error error;
+  if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
+    return argument_fail(conversion, value, "%s", error.text);
+  if (type.base == 'L' && !argument_ask(conversion, JVM_STATIC_FIELD, type.name, TEXT("class")))
+    return false;
+  bool is_primitive = type.base != 'L' && type.dimensions == 0;
+  /* Class.forName finds no primitive; the component class of an array is one. */
+  if (is_primitive)
+    type.dimensions = 1;
+  struct class_finding finding;
+  struct jvm_class *class = argument_declared_class(conversion, &type, NULL, &finding);
+  if (class == NULL)
+    return false;
+  *out = is_primitive ? (*env)->CallObjectMethod(
+                            env, class->ref, conversion->thread->jvm->known.method_class_get_component_type)
+                      : (*env)->NewLocalRef(env, class->ref);
+  class_finding_end(conversion->thread, &finding);
+  return !argument_take(conversion) && *out != NULL;
+}
+
+static struct jvm_field *find_constant(struct conversion *conversion, struct jvm_class *class,
+                                       struct text name)
+{
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  if (members == NULL) {
+    if (!argument_take(conversion))
+      argument_fail_memory(conversion);
+    return NULL;
+  }
+  for (size_t i = 0; i < members->field_count; i++)
+    if ((members->fields[i].modifiers & ACC_ENUM) != 0 && text_equal(members->fields[i].name, name))
+      return &members->fields[i];
+  return NULL;
+}
+
+/* Reads the static field: Enum.valueOf would run the class's own values(). */
+static bool make_constant(struct conversion *conversion, struct jvm_class *class,
+                          const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  if (!argument_ask(conversion, JVM_STATIC_FIELD, class->name, value->text))
+    return false;
+  struct jvm_field *field = find_constant(conversion, class, value->text);
+  if (field == NULL)
+    return argument_fail(conversion, value, "%.*s has no such constant", TEXT_ARGS(class->name));
+  jfieldID id = (*env)->GetStaticFieldID(env, class->ref, field->raw_name, field->raw_descriptor);
+  *out = id == NULL ? NULL : (*env)->GetStaticObjectField(env, class->ref, id);
+  return !argument_take(conversion);
+}
+
+/* An exception of the class's parser is the caller's mistake (-32602); any other throwable is Java's. */
+static bool take_parse_failure(struct conversion *conversion, struct jvm_class *class,
+                               const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_request *request = conversion->request;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL)
+    return false;
+  struct outcome_throwable *told =
+      throwable_describe(conversion->thread, thrown, request->arena, request->limits->stack_frames_max);
+  if (told == NULL)
+    argument_fail_memory(conversion);
+  else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
+    argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name),
+                  TEXT_ARGS(told->message.data == NULL ? told->type : told->message));
+  else
+    throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
+                         conversion->outcome);
+  (*env)->DeleteLocalRef(env, thrown);
+  return true;
+}
+
+static bool takes_numbers(const struct jvm_class *class)
+{
+  return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
+}
+
+static bool parse_text(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                       struct text text, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct class_maker_row *row = class->row;
+  if (text.data == NULL)
+    return argument_fail_memory(conversion);
+  if (takes_numbers(class) && !check_digits(conversion, value, text))
+    return false;
+  jstring string = jvm_string_new(conversion->thread, text);
+  if (string == NULL)
+    return argument_take(conversion) ? false : argument_fail_memory(conversion);
+  bool is_constructor = row->method[0] == '<';
+  jmethodID id = is_constructor ? (*env)->GetMethodID(env, class->ref, row->method, row->descriptor)
+                                : (*env)->GetStaticMethodID(env, class->ref, row->method, row->descriptor);
+  if (id != NULL)
+    *out = is_constructor ? (*env)->NewObject(env, class->ref, id, string)
+                          : (*env)->CallStaticObjectMethod(env, class->ref, id, string);
+  bool failed = take_parse_failure(conversion, class, value);
+  (*env)->DeleteLocalRef(env, string);
+  return !failed;
+}
+
+static bool make_from_text(struct conversion *conversion, struct jvm_class *class,
+                           const struct op_value *value, jobject *out)
+{
+  if (class->maker == MAKER_PARSE && takes_numbers(class) && op_value_is_number(value))
+    return parse_text(conversion, class, value, op_value_digits(value, conversion->request->arena), out);
+  if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)
+    return class->row->method == NULL ? make_class(conversion, value, out)
+                                      : parse_text(conversion, class, value, value->text, out);
+  if (value->kind == OP_TEXT && class->is_enum)
+    return make_constant(conversion, class, value, out);
+  return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));
+}
+
+/* ---- any object ---- */
+
+struct jvm_class *argument_natural_class(struct jvm_thread *thread, const struct op_value *value)
+{
   const struct jvm_known *known = &thread->jvm->known;
   switch (value->kind) {
   case OP_TEXT:
@@ -165,23 +432,36 @@ static bool make_natural(struct conversion *conversion, struct jvm_class *class,
     if (!make_wrapper(conversion, letter, value, out))
       return false;
   } else {
-    struct jvm_class *natural = natural_class(conversion, value);
+    struct jvm_class *natural = argument_natural_class(conversion->thread, value);
     if (natural == NULL)
       return argument_take(conversion) ? false : argument_fail_memory(conversion);
-    if (!argument_make(conversion, natural, value, out))
+    if (!make_object(conversion, natural, value, out))
       return false;
   }
   return check_instance(conversion, value, *out, class);
 }
 
-bool argument_make(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
-                   jobject *out)
+/* Gets the object of a ref that is an element. */
+static bool get_element(struct conversion *conversion, const struct op_value *value, jobject *out)
+{
+  const struct jvm_request *request = conversion->request;
+  *out = jvm_objects_get(conversion->thread, request->objects, value->ref, NULL);
+  if (*out != NULL)
+    return true;
+  outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", value->ref);
+  return false;
+}
+
+/* Of the class (NULL for a null). Ignores the type that the value declares, which the caller has read. */
+static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                        jobject *out)
 {
   *out = NULL;
   if (value->kind == OP_NULL)
     return true;
   if (value->kind == OP_REF)
-    return get_ref(conversion, value, out) && check_instance(conversion, value, *out, class);
+    return get_element(conversion, value, out) && check_instance(conversion, value, *out, class);
   if (value->kind == OP_CALLBACK)
     return argument_make_callback(conversion, class, value, out) &&
            check_instance(conversion, value, *out, class);
@@ -198,16 +478,18 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
   case MAKER_MAP:
     return argument_make_collection(conversion, class, value, out);
   case MAKER_PARSE:
-    return argument_make_from_text(conversion, class, value, out);
+    return make_from_text(conversion, class, value, out);
   case MAKER_OTHER:
     break;
   }
   if (value->kind == OP_LIST || value->kind == OP_MAP)
     return argument_make_collection(conversion, class, value, out);
-  return argument_make_from_text(conversion, class, value, out);
+  return make_from_text(conversion, class, value, out);
 }
 
-static char letter_of(const struct op_type *type)
+/* ---- elements ---- */
+
+static char find_type_letter(const struct op_type *type)
 {
   if (type->dimensions > 0)
     return 0;
@@ -228,22 +510,9 @@ static bool read_declared(struct conversion *conversion, const struct op_value *
   conversion->declared.written = value->type;
   conversion->declared.was_told = value->is_told;
   conversion->declared.type = type;
-  conversion->declared.letter = letter_of(&type);
+  conversion->declared.letter = find_type_letter(&type);
   conversion->declared.class = NULL;
   return true;
-}
-
-/* The class of the type that read_declared has read. *finding keeps it loaded. */
-static struct jvm_class *declared_class(struct conversion *conversion, const struct op_value *value,
-                                        struct class_finding *finding)
-{
-  finding->held = NULL;
-  if (conversion->declared.class != NULL)
-    return conversion->declared.class;
-  struct jvm_class *class = argument_declared_class(conversion, &conversion->declared.type, value, finding);
-  if (class != NULL && class->row != NULL && class->permanent)
-    conversion->declared.class = class;
-  return class;
 }
 
 static bool is_primitive(const struct op_type *type)
@@ -255,16 +524,20 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
                            const struct op_value *value, jobject *out)
 {
   if (value->type.data == NULL)
-    return argument_make(conversion, class, value, out);
+    return make_object(conversion, class, value, out);
   if (!read_declared(conversion, value))
     return false;
   if (is_primitive(&conversion->declared.type)) {
     if (!make_wrapper(conversion, conversion->declared.letter, value, out))
       return false;
   } else {
-    struct class_finding finding;
-    struct jvm_class *declared = declared_class(conversion, value, &finding);
-    bool made = declared != NULL && argument_make(conversion, declared, value, out);
+    struct class_finding finding = {.held = NULL}; /* keeps the class loaded */
+    struct jvm_class *declared = conversion->declared.class;
+    if (declared == NULL)
+      declared = argument_declared_class(conversion, &conversion->declared.type, value, &finding);
+    if (declared != NULL && declared->row != NULL && declared->permanent)
+      conversion->declared.class = declared;
+    bool made = declared != NULL && make_object(conversion, declared, value, out);
     class_finding_end(conversion->thread, &finding);
     if (!made)
       return false;
@@ -273,7 +546,7 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
 }
 
 /* The letter of an element that is neither null nor a ref. */
-static char letter_for(char declared, const struct op_value *value)
+static char choose_letter(char declared, const struct op_value *value)
 {
   return declared != ARGUMENT_TEXT || value->kind == OP_TEXT ? declared : 0;
 }
@@ -285,11 +558,11 @@ static bool is_absent(const struct op_value *value)
 
 /* The letter for an element of one class. Where the value declares a type, 0: making the object checks
  * that. */
-static char letter_of_place(const struct jvm_class *class, const struct op_value *value)
+static char find_place_letter(const struct jvm_class *class, const struct op_value *value)
 {
   if (value->type.data != NULL || is_absent(value))
     return 0;
-  return letter_for(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
+  return choose_letter(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
 }
 
 static bool find_letter(struct conversion *conversion, const struct op_value *value, char *letter)
@@ -302,7 +575,7 @@ static bool find_letter(struct conversion *conversion, const struct op_value *va
   if (!read_declared(conversion, value))
     return false;
   if (is_primitive(&conversion->declared.type) || !is_absent(value))
-    *letter = letter_for(conversion->declared.letter, value);
+    *letter = choose_letter(conversion->declared.letter, value);
   return true;
 }
 
@@ -311,7 +584,7 @@ bool argument_read_element(struct conversion *conversion, struct jvm_class *clas
 {
   out->object = NULL;
   if (class != NULL)
-    out->letter = letter_of_place(class, value);
+    out->letter = find_place_letter(class, value);
   else if (!find_letter(conversion, value, &out->letter))
     return false;
   if (out->letter == ARGUMENT_TEXT && value->text.len > text_max)
@@ -327,6 +600,8 @@ bool argument_read_element(struct conversion *conversion, struct jvm_class *clas
   return class == NULL ? argument_fail_memory(conversion)
                        : argument_make_element(conversion, class, value, &out->object);
 }
+
+/* ---- an argument ---- */
 
 static bool convert_to_primitive(struct conversion *conversion, const struct argument_plan *plan,
                                  const struct op_value *value, jobject object, jvalue *out)
@@ -362,7 +637,7 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
     struct jvm_class *class = plan->from == 'L' ? plan->from_class : to;
     if (class == NULL)
       return argument_fail(conversion, value, "the class %.*s cannot be loaded", TEXT_ARGS(plan->to->name));
-    if (!argument_make(conversion, class, value, &out->l))
+    if (!make_object(conversion, class, value, &out->l))
       return false;
   }
   if (out->l == NULL)
@@ -370,13 +645,6 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
   if (to == NULL)
     return argument_fail(conversion, value, "the class %.*s cannot be loaded", TEXT_ARGS(plan->to->name));
   return check_instance(conversion, value, out->l, to);
-}
-
-void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
-{
-  if (text->string != NULL)
-    (*thread->env)->DeleteGlobalRef(thread->env, text->string);
-  text->string = NULL;
 }
 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,

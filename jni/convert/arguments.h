@@ -8,7 +8,6 @@
  * that is -32602 with the argument, the value, the type and its range; where a collection, a constant or a
  * class threw, it is the exception. Objects are local references of the request's frame.
  */
-#include "jni/convert/costs.h"
 #include "jni/loaders/class_lookup.h"
 #include "jni/members.h"
 #include "jni/types/element_types.h"
@@ -80,10 +79,9 @@ static inline bool argument_read_whole_number(const struct argument_plan *plan, 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out);
 
-/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, which the caller
- * has read. */
-bool argument_make(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
-                   jobject *out);
+/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... Of a value that is no
+ * primitive. NULL: memory is short, or an exception is pending. */
+struct jvm_class *argument_natural_class(struct jvm_thread *thread, const struct op_value *value);
 /* Makes an element of another value: of the type that the element declares, which must be a subtype of the
  * class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
@@ -102,20 +100,11 @@ struct argument_element {
 bool argument_read_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, size_t text_max, struct argument_element *out);
 
-/* The parts of argument_make, a file each. */
+/* Of the class, of a list or a map. */
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
-/* Add a list's elements to a collection, put a map's entries into a map, set the elements of an array of the
- * component class. Call them within a level: its frame takes the references that they leave. */
-bool argument_fill_collection(struct conversion *conversion, const struct op_value *value,
-                              jobject collection);
-bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map);
-bool argument_fill_array(struct conversion *conversion, const struct op_value *value,
-                         struct jvm_class *component, jobject array);
-bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
-                             const struct op_value *value, jobject *out);
 /* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
  * of the class. Asks the guard about each method that would be sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
@@ -152,26 +141,15 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
                        const struct op_value *value);
 /* Asks the guard about making an object of the class for a list or map: the constructor runs its code. */
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
-/* Asks the guard about filling an object of the class `made`, whose add or put then runs. named: the class
- * that the caller has named. */
-bool argument_ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
-
-unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to);
 
 /* Failures. All return false. */
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
     __attribute__((format(printf, 3, 4)));
 bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
                        enum op_scalar_fit fit);
-/* Compares the digits of a number with their limit: Java's time to read it grows with their square. */
-bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number);
-/* The same for a text that becomes a primitive; other values pass. */
-static inline bool argument_check_text(struct conversion *conversion, const struct op_value *value)
-{
-  return value->kind != OP_TEXT || value->text.len <= conversion->request->limits->number_digits_max ||
-         argument_check_digits(conversion, value, value->text);
-}
+/* Compares the digits of a text that becomes a primitive with their limit; other values pass. */
+bool argument_check_text(struct conversion *conversion, const struct op_value *value);
 bool argument_fail_memory(struct conversion *conversion);
 /* True where an exception was pending; the outcome describes it. */
 bool argument_take(struct conversion *conversion);

@@ -11,14 +11,14 @@
  *   4. by cost, if at least one argument is bare (its type was inferred from the value): the candidate of the
  *      right length whose arguments cost least in all wins; variable arity only if no fixed form fits. An
  *      argument that steps 1 or 2 accept costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE; a callback knows
- *      the other costs (jni/convert/costs.h). A value of the right kind that does not fit (300 for a byte)
+ *      the other costs (jni/convert/argument_costs.h). A value of the right kind that does not fit (300 for a byte)
  *      costs ARGUMENT_COST_MISFIT more: such a candidate wins only if no other is left, and the conversion
  *      then tells what is wrong.
  *
  * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
  */
 #include "base/arena.h"
-#include "jni/convert/costs.h"
+#include "jni/convert/argument_costs.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -134,29 +134,15 @@ static bool type_callback(struct resolution *resolution, const struct op_value *
 
 static bool type_inferred(struct resolution *resolution, const struct op_value *value, size_t at)
 {
-  struct jvm_thread *thread = resolution->conversion.thread;
-  const struct jvm_known *known = &thread->jvm->known;
   char letter = op_scalar_infer(value);
   resolution->arguments[at].bare = true;
   if (letter != 0)
     return type_primitive(resolution, letter, at);
-  switch (value->kind) {
-  case OP_NULL:
+  if (value->kind == OP_NULL) {
     resolution->arguments[at].type = (struct overload_type){.kind = 'N'};
     return true;
-  case OP_TEXT:
-    return type_reference(resolution, jvm_class_of(thread, known->class_string), at);
-  case OP_LIST:
-    return type_reference(resolution, jvm_class_of(thread, known->class_list), at);
-  case OP_MAP:
-    return type_reference(resolution, jvm_class_of(thread, known->class_map), at);
-  case OP_PACKED: {
-    const char name[2] = {'[', value->packed.element};
-    return type_reference(resolution, jvm_class_load(thread, (struct text){name, sizeof name}, NULL), at);
   }
-  default:
-    return type_reference(resolution, jvm_class_of(thread, known->class_big_integer), at);
-  }
+  return type_reference(resolution, argument_natural_class(resolution->conversion.thread, value), at);
 }
 
 bool resolution_type_arguments(struct resolution *resolution)

@@ -110,6 +110,19 @@ jclass jvm_known_wrapper(const struct jvm_known *known, char letter)
   }
 }
 
+jobject jvm_known_box(const struct jvm_known *known, JNIEnv *env, char letter, const jvalue *value)
+{
+  switch (letter) {
+#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
+  case letter:                                                                                               \
+    return (*env)->CallStaticObjectMethodA(env, known->class_##box, known->static_##box##_value_of, value);
+    PRIMITIVES(CASE)
+#undef CASE
+  default:
+    return NULL;
+  }
+}
+
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error)
 {
   enum jp_status status = JP_OK;

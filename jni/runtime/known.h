@@ -140,6 +140,8 @@ struct jvm_known {
 
 /* The class of a primitive's wrapper, borrowed; NULL where no primitive has this letter. */
 jclass jvm_known_wrapper(const struct jvm_known *known, char letter);
+/* A local reference to a wrapper of the primitive. NULL: an exception is pending. */
+jobject jvm_known_box(const struct jvm_known *known, JNIEnv *env, char letter, const jvalue *value);
 
 /* JP_INTERNAL: the text names the class or member that this JVM lacks. */
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error) JP_MUST_CHECK;

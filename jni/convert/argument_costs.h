@@ -1,7 +1,7 @@
-#ifndef JPEER_JNI_CONVERT_COSTS_H
-#define JPEER_JNI_CONVERT_COSTS_H
+#ifndef JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
+#define JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
 /*
- * What a bare value costs where overloads are chosen by cost (jni/resolve/overload.h, step 4). Plain C.
+ * What a bare value costs where overloads are chosen by cost (jni/resolve/overload.h, step 4).
  *
  * A value that strict or loose invocation accepts costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE. A value
  * of the right kind that does not fit costs ARGUMENT_COST_MISFIT more than the table says. What is not listed
@@ -21,5 +21,12 @@
 
 enum { ARGUMENT_COST_STRICT = 0, ARGUMENT_COST_LOOSE = 2, ARGUMENT_COST_MISFIT = 1000 };
 #define ARGUMENT_COST_NEVER (~0U)
+
+struct conversion;
+struct op_value;
+struct jvm_type;
+
+/* On the thread of the conversion. */
+unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to);
 
 #endif

@@ -1,0 +1,710 @@
+/* From lists and maps of a request to arrays, collections and maps of Java. */
+#include "jni/convert/arguments.h"
+
+#include "base/primitives.h"
+#include "jni/runtime/dispatch.h"
+#include "jni/runtime/throwables.h"
+#include "jni/types/selection.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACC_ABSTRACT = 0x0400 };
+enum { FILLS_KEPT = 64 };
+/* A longer text becomes a String by itself: to copy it once more would gain nothing. */
+enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
+
+/* What is copied: the elements of a collection or array; or a map's values, or its keys. */
+struct column {
+  struct jvm_class *component; /* of an array, or declared; NULL: any object, or of keys a String */
+  jbyte *letters;
+  jlong *bits;
+  jbyteArray java_letters;
+  jlongArray java_bits;
+  jobjectArray java_objects; /* NULL: there have been none yet */
+};
+
+/* Elements on their way to Java, CHUNK in one call (jni/java: BulkCopy). The Java arrays are references of
+ * the level's frame. */
+struct bulk_copy {
+  struct conversion *conversion;
+  jobject object; /* the one to fill */
+  enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
+  size_t capacity;
+  size_t done; /* copied by earlier calls */
+  size_t count;
+  struct column elements;
+  struct column keys; /* FILLS_MAP */
+  jobject made_keys;  /* a Set of those that are no Strings; NULL: all are */
+  uint16_t *units;
+  size_t unit_count;
+  size_t unit_room;
+};
+
+/* The add or put of a class of objects: what the guard is asked about, and its verdicts. */
+struct fill {
+  const struct jvm_class *named;
+  const struct jvm_class *runtime;
+  const struct jvm_method *method;
+  struct jvm_holder *holders;
+  size_t holder_count;
+  uint64_t verdicts[OP_CHANNELS];
+};
+
+/* A thread's cache, by class ids. */
+struct fill_cache {
+  struct fill *kept[FILLS_KEPT];
+};
+
+/* ---- the bulk copy ---- */
+
+static bool make_column(struct bulk_copy *copy, struct column *column)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  struct arena *arena = copy->conversion->request->arena;
+  column->letters = arena_alloc(arena, copy->capacity * sizeof *column->letters);
+  column->bits = arena_alloc(arena, copy->capacity * sizeof *column->bits);
+  if (column->letters == NULL || column->bits == NULL)
+    return argument_fail_memory(copy->conversion);
+  column->java_letters = (*env)->NewByteArray(env, (jsize)copy->capacity);
+  if (column->java_letters != NULL)
+    column->java_bits = (*env)->NewLongArray(env, (jsize)copy->capacity);
+  return !argument_take(copy->conversion);
+}
+
+static bool make_columns(struct bulk_copy *copy)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  const struct jvm *jvm = copy->conversion->thread->jvm;
+  if (!make_column(copy, &copy->elements) || (copy->kind == FILLS_MAP && !make_column(copy, &copy->keys)))
+    return false;
+  if (copy->keys.component == NULL)
+    return true;
+  copy->made_keys = (*env)->CallStaticObjectMethod(env, jvm->bulk_copy_class, jvm->bulk_copy_no_keys,
+                                                   copy->object, copy->keys.component->ref);
+  return !argument_take(copy->conversion);
+}
+
+static bool grow_units(struct bulk_copy *copy, size_t more)
+{
+  size_t needed = copy->unit_count + more;
+  if (needed <= copy->unit_room)
+    return true;
+  size_t room = needed < FIRST_ROOM ? FIRST_ROOM : needed * 2;
+  uint16_t *grown =
+      room > INT_MAX ? NULL : arena_alloc(copy->conversion->request->arena, room * sizeof *grown);
+  if (grown == NULL)
+    return argument_fail_memory(copy->conversion);
+  if (copy->unit_count > 0)
+    memcpy(grown, copy->units, copy->unit_count * sizeof *grown);
+  copy->units = grown;
+  copy->unit_room = room;
+  return true;
+}
+
+static bool put_text(struct bulk_copy *copy, struct text text, jlong *where)
+{
+  if (!grow_units(copy, text.len))
+    return false;
+  size_t count = text_to_utf16(text, copy->units + copy->unit_count);
+  *where = (jlong)((uint64_t)copy->unit_count << 32 | count);
+  copy->unit_count += count;
+  return true;
+}
+
+static bool put_object(struct bulk_copy *copy, struct column *column, jobject object)
+{
+  struct conversion *conversion = copy->conversion;
+  JNIEnv *env = conversion->thread->env;
+  if (column->java_objects == NULL)
+    column->java_objects =
+        (*env)->NewObjectArray(env, (jsize)copy->capacity, conversion->thread->jvm->known.class_object, NULL);
+  if (column->java_objects != NULL)
+    (*env)->SetObjectArrayElement(env, column->java_objects, (jsize)copy->count, object);
+  (*env)->DeleteLocalRef(env, object);
+  return !argument_take(conversion);
+}
+
+static jlong take_bits(char letter, const jvalue *scalar)
+{
+  switch (letter) {
+  case 'Z':
+    return scalar->z;
+  case 'B':
+    return scalar->b;
+  case 'C':
+    return scalar->c;
+  case 'S':
+    return scalar->s;
+  case 'I':
+  case 'F': /* as bits */
+    return scalar->i;
+  default:
+    return scalar->j;
+  }
+}
+
+static bool put_read(struct bulk_copy *copy, struct column *column, const struct argument_element *element)
+{
+  jlong *bits = &column->bits[copy->count];
+  column->letters[copy->count] = element->letter;
+  if (element->letter == 0)
+    return put_object(copy, column, element->object);
+  if (element->letter == ARGUMENT_TEXT)
+    return put_text(copy, element->text, bits);
+  *bits = take_bits(element->letter, &element->scalar);
+  return true;
+}
+
+static bool put_element(struct bulk_copy *copy, const struct op_value *value)
+{
+  struct argument_element element;
+  /* What the member declares of a collection's elements does not hold for those that are objects already, or that declare a
+   * type themselves. */
+  bool keeps_its_type = copy->kind != FILLS_ARRAY && (value->type.data != NULL || value->kind == OP_REF);
+  struct jvm_class *component = keeps_its_type ? NULL : copy->elements.component;
+  return argument_read_element(copy->conversion, component, value, TEXT_MAX, &element) &&
+         put_read(copy, &copy->elements, &element);
+}
+
+static bool put_key(struct bulk_copy *copy, struct text key, struct argument_path *path)
+{
+  const struct op_value value = {.kind = OP_TEXT, .text = key};
+  struct argument_element element;
+  path->is_key = true;
+  if (!argument_read_element(copy->conversion, copy->keys.component, &value, SIZE_MAX, &element) ||
+      !put_read(copy, &copy->keys, &element))
+    return false;
+  path->is_key = false;
+  return true;
+}
+
+/* Returns how many were copied: fewer than given only where a key equals an earlier one. */
+static jint call_java(struct bulk_copy *copy, jcharArray units)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  const struct jvm *jvm = copy->conversion->thread->jvm;
+  jclass class = jvm->bulk_copy_class;
+  jsize count = (jsize)copy->count;
+  const struct column *elements = &copy->elements;
+  const struct column *keys = &copy->keys;
+  switch (copy->kind) {
+  case FILLS_COLLECTION:
+    (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_add, copy->object, count, elements->java_letters,
+                                 elements->java_bits, units, elements->java_objects);
+    break;
+  case FILLS_MAP:
+    return (*env)->CallStaticIntMethod(env, class, jvm->bulk_copy_put, copy->object, copy->made_keys, count,
+                                       keys->java_letters, keys->java_bits, keys->java_objects,
+                                       elements->java_letters, elements->java_bits, units,
+                                       elements->java_objects);
+  case FILLS_ARRAY:
+    (*env)->CallStaticVoidMethod(env, class, jvm->bulk_copy_set, copy->object, (jint)copy->done, count,
+                                 elements->java_letters, elements->java_bits, units, elements->java_objects);
+    break;
+  }
+  return count;
+}
+
+static void set_column(const struct bulk_copy *copy, const struct column *column)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  (*env)->SetByteArrayRegion(env, column->java_letters, 0, (jsize)copy->count, column->letters);
+  (*env)->SetLongArrayRegion(env, column->java_bits, 0, (jsize)copy->count, column->bits);
+}
+
+/* Texts that differ may be one key: "1" and "01" in a Map<Integer, ...>. */
+static bool fail_repeated_key(const struct bulk_copy *copy, const struct op_value *value, size_t at)
+{
+  struct argument_path path = {.outer = copy->conversion->path->outer, .index = at, .is_key = true};
+  const struct op_value key = {.kind = OP_TEXT, .text = value->map.entries[at].key};
+  copy->conversion->path = &path;
+  bool failed = argument_fail(copy->conversion, &key, "an earlier key is the same %.*s",
+                              TEXT_ARGS(copy->keys.component->name));
+  copy->conversion->path = path.outer;
+  return failed;
+}
+
+static bool copy_chunk(struct bulk_copy *copy, const struct op_value *value)
+{
+  JNIEnv *env = copy->conversion->thread->env;
+  jcharArray units = (*env)->NewCharArray(env, (jsize)copy->unit_count);
+  if (units == NULL)
+    return !argument_take(copy->conversion) && argument_fail_memory(copy->conversion);
+  (*env)->SetCharArrayRegion(env, units, 0, (jsize)copy->unit_count, copy->units);
+  set_column(copy, &copy->elements);
+  if (copy->kind == FILLS_MAP)
+    set_column(copy, &copy->keys);
+  jint copied = call_java(copy, units);
+  (*env)->DeleteLocalRef(env, units);
+  if (argument_take(copy->conversion))
+    return false;
+  if ((size_t)copied < copy->count)
+    return fail_repeated_key(copy, value, copy->done + (size_t)copied);
+  copy->done += copy->count;
+  copy->count = 0;
+  copy->unit_count = 0;
+  return true;
+}
+
+static bool put_at(struct bulk_copy *copy, const struct op_value *value, struct argument_path *path)
+{
+  if (copy->kind != FILLS_MAP)
+    return put_element(copy, &value->list.items[path->index]);
+  const struct op_entry *entry = &value->map.entries[path->index];
+  return put_element(copy, &entry->value) && put_key(copy, entry->key, path);
+}
+
+static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t count)
+{
+  struct conversion *conversion = copy->conversion;
+  const struct element_types *elements = conversion->elements;
+  struct argument_path path = {.outer = conversion->path};
+  conversion->path = &path;
+  conversion->elements = elements == NULL ? NULL : elements->inside;
+  for (; path.index < count; path.index++) {
+    if (!put_at(copy, value, &path) || (++copy->count == copy->capacity && !copy_chunk(copy, value)))
+      return false;
+  }
+  if (copy->count > 0 && !copy_chunk(copy, value))
+    return false;
+  conversion->path = path.outer;
+  conversion->elements = elements;
+  return true;
+}
+
+static bool copy_values(struct bulk_copy *copy, const struct op_value *value, size_t count)
+{
+  copy->capacity = count < CHUNK ? count : CHUNK;
+  return count == 0 || (make_columns(copy) && put_all(copy, value, count));
+}
+
+/* What the member declares of the elements. A class that cannot be loaded declares nothing. */
+static struct jvm_class *find_component(struct conversion *conversion)
+{
+  const struct element_types *elements = conversion->elements;
+  return elements == NULL || elements->element.kind == 0
+             ? NULL
+             : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
+}
+
+/* Finds the class that keys are made of; NULL where they stay Strings, because a String is what is declared, or may be.
+ * False: no key can be made, as the outcome says. */
+static bool find_key_class(struct conversion *conversion, const struct op_value *value,
+                           struct jvm_class **found)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct element_types *elements = conversion->elements;
+  *found = NULL;
+  if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
+    return true;
+  struct jvm_class *class = jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key);
+  if (class == NULL)
+    return argument_fail(conversion, value, "the class %.*s of its keys cannot be loaded",
+                         TEXT_ARGS(elements->key.name));
+  if (!(*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref))
+    *found = class;
+  return true;
+}
+
+/* These add a list's elements to a collection, put a map's entries into a map, and set the elements of an array of the
+ * component class, within a level: its frame takes the references that they leave. */
+static bool fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
+{
+  struct bulk_copy copy = {.conversion = conversion,
+                           .object = collection,
+                           .kind = FILLS_COLLECTION,
+                           .elements = {.component = find_component(conversion)}};
+  return copy_values(&copy, value, value->list.count);
+}
+
+static bool fill_map(struct conversion *conversion, const struct op_value *value, jobject map)
+{
+  struct bulk_copy copy = {.conversion = conversion,
+                           .object = map,
+                           .kind = FILLS_MAP,
+                           .elements = {.component = find_component(conversion)}};
+  return find_key_class(conversion, value, &copy.keys.component) &&
+         copy_values(&copy, value, value->map.count);
+}
+
+static bool fill_array(struct conversion *conversion, const struct op_value *value,
+                       struct jvm_class *component, jobject array)
+{
+  struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
+  if (!text_equal(component->name, TEXT("java.lang.Object")))
+    copy.elements.component = component;
+  return copy_values(&copy, value, value->list.count);
+}
+
+/* ---- arrays ---- */
+
+jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count)
+{
+  JNIEnv *env = conversion->thread->env;
+  jobject array = NULL;
+  if (class->component != 'L' && class->component != '[') {
+    array = dispatch_new_array(env, class->component, count);
+  } else {
+    struct jvm_class *component = jvm_class_component(conversion->thread, class);
+    if (component != NULL)
+      array = (*env)->NewObjectArray(env, count, component->ref, NULL);
+  }
+  if (argument_take(conversion))
+    return NULL;
+  if (array == NULL)
+    argument_fail_memory(conversion);
+  return array;
+}
+
+/* Reads an element of an array of primitives. A type that it declares must widen to the array's (JLS
+ * 5.1.2). */
+static bool read_element(struct conversion *conversion, char letter, const struct op_value *value,
+                         jvalue *out)
+{
+  char from = letter;
+  if (value->type.data != NULL) {
+    struct op_type type;
+    if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
+      return false;
+    from = type.dimensions > 0 ? 0 : type.base == 'L' ? primitive_unboxed(type.name) : type.base;
+    if (from == 0 || !primitive_widens(from, letter))
+      return argument_fail(conversion, value, "%.*s does not become %s", TEXT_ARGS(value->type),
+                           primitive_keyword(letter).data);
+  }
+  if (!argument_check_text(conversion, value))
+    return false;
+  enum op_scalar_fit fit = op_scalar_read(value, from, out);
+  if (fit != OP_SCALAR_FITS)
+    return argument_fail_fit(conversion, value, from, fit);
+  primitive_widen(from, letter, out);
+  return true;
+}
+
+static bool make_primitives(struct conversion *conversion, struct jvm_class *class,
+                            const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  char letter = class->component;
+  size_t size = primitive_size(letter);
+  size_t count = value->list.count;
+  char *data = arena_alloc(conversion->request->arena, count * size);
+  if (data == NULL)
+    return argument_fail_memory(conversion);
+  struct argument_path path = {.outer = conversion->path};
+  conversion->path = &path;
+  for (; path.index < count; path.index++) {
+    jvalue element;
+    if (!read_element(conversion, letter, &value->list.items[path.index], &element))
+      return false;
+    memcpy(data + path.index * size, &element, size);
+  }
+  conversion->path = path.outer;
+  *out = argument_new_array(conversion, class, (jint)count);
+  if (*out == NULL)
+    return false;
+  dispatch_set_region(env, letter, *out, (jsize)count, data);
+  return !argument_take(conversion);
+}
+
+static bool set_elements(struct conversion *conversion, struct jvm_class *component,
+                         const struct op_value *value, jobjectArray array)
+{
+  JNIEnv *env = conversion->thread->env;
+  /* Elements of these are mostly primitives and texts, which the bulk copy sets many at a time. */
+  if (component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
+      text_equal(component->name, TEXT("java.lang.Object")))
+    return fill_array(conversion, value, component, array);
+  const struct element_types *elements = conversion->elements;
+  struct argument_path path = {.outer = conversion->path};
+  conversion->path = &path;
+  conversion->elements = elements == NULL ? NULL : elements->inside;
+  for (; path.index < value->list.count; path.index++) {
+    jobject element = NULL;
+    if (!argument_make_element(conversion, component, &value->list.items[path.index], &element))
+      return false;
+    (*env)->SetObjectArrayElement(env, array, (jsize)path.index, element);
+    (*env)->DeleteLocalRef(env, element);
+    if (argument_take(conversion))
+      return false;
+  }
+  conversion->path = path.outer;
+  conversion->elements = elements;
+  return true;
+}
+
+static bool make_objects(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                         jobject *out)
+{
+  struct jvm_class *component = jvm_class_component(conversion->thread, class);
+  if (component == NULL)
+    return argument_fail_memory(conversion);
+  if (!argument_open_level(conversion))
+    return false;
+  jobject array = argument_new_array(conversion, class, (jint)value->list.count);
+  bool made = array != NULL && set_elements(conversion, component, value, array);
+  *out = argument_close_level(conversion, made ? array : NULL);
+  return made;
+}
+
+bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                         jobject *out)
+{
+  bool is_primitive = class->component != 'L' && class->component != '[';
+  if (value->kind == OP_PACKED && value->packed.element == class->component) {
+    *out = argument_new_array(conversion, class, (jint)value->packed.count);
+    if (*out == NULL)
+      return false;
+    dispatch_set_region(conversion->thread->env, class->component, *out, (jsize)value->packed.count,
+                        value->packed.data);
+    return !argument_take(conversion);
+  }
+  if (value->kind != OP_LIST)
+    return argument_fail(conversion, value, "not an array: %.*s takes a JSON array", TEXT_ARGS(class->name));
+  return is_primitive ? make_primitives(conversion, class, value, out)
+                      : make_objects(conversion, class, value, out);
+}
+
+/* ---- what the policy is asked about filling an object ---- */
+
+static void destroy_cache(struct jvm_thread *thread)
+{
+  struct fill_cache *cache = thread->fill_cache;
+  thread->fill_cache = NULL;
+  for (size_t i = 0; i < FILLS_KEPT; i++)
+    free(cache->kept[i]);
+  free(cache);
+}
+
+/* Replaces what the slot holds by a copy, and returns that. Where memory is short, returns the fill
+ * itself. */
+static struct fill *keep_fill(struct fill **slot, struct fill *fill)
+{
+  size_t holders_size = fill->holder_count * sizeof *fill->holders;
+  struct fill *kept = malloc(sizeof *kept + holders_size);
+  if (kept == NULL)
+    return fill;
+  *kept = *fill;
+  kept->holders = (struct jvm_holder *)(void *)(kept + 1);
+  if (holders_size > 0)
+    memcpy(kept->holders, fill->holders, holders_size);
+  free(*slot);
+  *slot = kept;
+  return kept;
+}
+
+/* The interface's add or put, which is what the peer calls. */
+static struct jvm_method *find_fill_method(struct conversion *conversion, bool is_list)
+{
+  struct jvm_thread *thread = conversion->thread;
+  const struct jvm_known *known = &thread->jvm->known;
+  struct jvm_class *class = jvm_class_of(thread, is_list ? known->class_collection : known->class_map);
+  const struct member_table *members = class == NULL ? NULL : member_table_of(thread, class);
+  for (size_t i = 0; members != NULL && i < members->method_count; i++)
+    if (text_equal(members->methods[i].name, is_list ? TEXT("add") : TEXT("put")))
+      return &members->methods[i];
+  if (!argument_take(conversion))
+    argument_fail_memory(conversion);
+  return NULL;
+}
+
+/* Valid until the next call. NULL: the outcome tells why. */
+static struct fill *find_fill(struct conversion *conversion, struct jvm_class *named,
+                              struct jvm_class *runtime, bool is_list)
+{
+  struct jvm_thread *thread = conversion->thread;
+  if (thread->fill_cache == NULL && (thread->fill_cache = calloc(1, sizeof *thread->fill_cache)) != NULL)
+    thread->fill_cache_destroy = destroy_cache;
+  struct fill **slot = thread->fill_cache == NULL
+                           ? NULL
+                           : &thread->fill_cache->kept[(named->id * 31 + runtime->id) % FILLS_KEPT];
+  if (slot != NULL && *slot != NULL && (*slot)->named == named && (*slot)->runtime == runtime)
+    return *slot;
+  struct fill *fill = arena_alloc(conversion->request->arena, sizeof *fill);
+  if (slot == NULL || fill == NULL) {
+    argument_fail_memory(conversion);
+    return NULL;
+  }
+  struct jvm_method *method = find_fill_method(conversion, is_list);
+  if (method == NULL)
+    return NULL;
+  *fill = (struct fill){.named = named, .runtime = runtime, .method = method};
+  if (selection_find(conversion->thread, conversion->request->arena, method, runtime, &fill->holders,
+                     &fill->holder_count))
+    return keep_fill(slot, fill);
+  if (!argument_take(conversion))
+    argument_fail_memory(conversion);
+  return NULL;
+}
+
+/* Asks about filling an object of the class `made`, whose add or put then runs. named: the class that the caller has
+ * named. */
+static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_guard *guard = conversion->request->guard;
+  if (guard == NULL || guard->check_filling == NULL)
+    return true;
+  struct jvm_class *runtime = jvm_class_of(conversion->thread, made);
+  if (runtime == NULL)
+    return argument_fail_memory(conversion);
+  bool is_list = (*env)->IsAssignableFrom(env, made, conversion->thread->jvm->known.class_collection);
+  struct fill *fill = find_fill(conversion, named, runtime, is_list);
+  if (fill == NULL)
+    return false;
+  const struct jvm_target target = {.kind = JVM_METHOD,
+                                    .modifiers = fill->method->modifiers,
+                                    .named_class = named->element_name,
+                                    .declaring_class = fill->method->owner->element_name,
+                                    .runtime_class = runtime->element_name,
+                                    .holders = fill->holders,
+                                    .holder_count = fill->holder_count,
+                                    .member = fill->method->name,
+                                    .verdicts = fill->verdicts};
+  return guard->check_filling(guard->context, &target, conversion->request->arena, conversion->outcome) ==
+         JP_OK;
+}
+
+/* ---- collections and maps ---- */
+
+/* The public constructor without arguments, which the guard has allowed. NULL: the outcome tells why. */
+static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
+                                  const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  jvmtiEnv *jvmti = conversion->thread->jvmti;
+  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "()V");
+  jthrowable thrown = throwable_catch(env);
+  if (thrown != NULL &&
+      !(*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_no_such_method_error)) {
+    (*env)->Throw(env, thrown);
+    (void)argument_take(conversion);
+    return NULL;
+  }
+  (*env)->DeleteLocalRef(env, thrown);
+  jint modifiers = 0;
+  if (thrown == NULL && (*jvmti)->GetMethodModifiers(jvmti, constructor, &modifiers) == JVMTI_ERROR_NONE &&
+      (modifiers & JVM_ACC_PUBLIC) != 0)
+    return constructor;
+  argument_fail(conversion, value, "%.*s has no public constructor without arguments: pass a ref",
+                TEXT_ARGS(name));
+  return NULL;
+}
+
+/* An EnumMap is made for the enum that its keys are declared to be, which runs the enum's values(). */
+static jobject make_enum_map(struct conversion *conversion, jclass made, struct text name,
+                             const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct element_types *elements = conversion->elements;
+  bool is_told = elements != NULL && elements->key.kind != 0;
+  struct jvm_class *key =
+      is_told ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
+  if (key == NULL || !key->is_enum) {
+    argument_fail(conversion, value, "the enum of its keys is not declared here: pass a ref to a %.*s",
+                  TEXT_ARGS(name));
+    return NULL;
+  }
+  if (!argument_ask(conversion, JVM_STATIC_METHOD, key->name, TEXT("values")))
+    return NULL;
+  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "(Ljava/lang/Class;)V");
+  return constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor, key->ref);
+}
+
+static jobject make_empty(struct conversion *conversion, struct jvm_class *class,
+                          const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  bool is_local = class->row != NULL && class->row->made != NULL;
+  jclass made = is_local ? (*env)->FindClass(env, class->row->made) : class->ref;
+  if (argument_take(conversion))
+    return NULL;
+  if (!is_local && (class->is_interface || (class->modifiers & ACC_ABSTRACT) != 0)) {
+    argument_fail(conversion, value, "%.*s is abstract: name a class that can be made",
+                  TEXT_ARGS(class->name));
+    return NULL;
+  }
+  if (!argument_ask_to_make(conversion, class->name) || !ask_to_fill(conversion, class, made))
+    return NULL;
+  jobject object = NULL;
+  if (text_equal(class->name, TEXT("java.util.EnumMap"))) {
+    object = make_enum_map(conversion, made, class->name, value);
+  } else {
+    jmethodID constructor = find_constructor(conversion, made, class->name, value);
+    object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
+  }
+  bool failed = argument_take(conversion);
+  if (is_local)
+    (*env)->DeleteLocalRef(env, made);
+  return failed ? NULL : object;
+}
+
+static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declared)
+{
+  return bound->kind != 0 && (declared->kind == 0 || !text_equal(bound->name, declared->name));
+}
+
+/* What the class binds is exact, and the place may declare less: a class that extends HashMap<Integer, Float> has these for
+ * a parameter Map<?, ? extends Number>, too. What only the place knows is kept. */
+static const struct element_types *merge_elements(const struct element_types *bound,
+                                                  const struct element_types *declared, struct arena *arena)
+{
+  struct element_types *merged = declared == NULL ? NULL : arena_alloc(arena, sizeof *merged);
+  if (merged == NULL)
+    return bound;
+  *merged = *declared;
+  if (is_exact(&bound->key, &declared->key))
+    merged->key = bound->key;
+  if (is_exact(&bound->element, &declared->element)) {
+    merged->element = bound->element;
+    merged->inside = bound->inside;
+  } else if (bound->inside != NULL) {
+    merged->inside = merge_elements(bound->inside, declared->inside, arena);
+  }
+  return merged;
+}
+
+/* What is known of the elements of a class that is made, by the place of the value and by the class. Those of the JDK bind
+ * nothing but Strings. */
+static const struct element_types *find_elements(struct conversion *conversion, struct jvm_class *class)
+{
+  const struct element_types *declared = conversion->elements;
+  if (class->is_of_jdk)
+    return declared;
+  if (conversion->bound.class != class || conversion->bound.declared != declared) {
+    const struct element_types *bound =
+        element_types_of_class(conversion->thread, class, conversion->request->arena);
+    conversion->bound.elements =
+        bound == NULL ? declared : merge_elements(bound, declared, conversion->request->arena);
+    conversion->bound.class = class;
+    conversion->bound.declared = declared;
+  }
+  return conversion->bound.elements;
+}
+
+bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
+                              const struct op_value *value, jobject *out)
+{
+  struct jvm_thread *thread = conversion->thread;
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  bool is_list =
+      (*env)->IsAssignableFrom(env, class->ref, known->class_collection) || class->maker == MAKER_LIST;
+  bool is_map = (*env)->IsAssignableFrom(env, class->ref, known->class_map);
+  if (!is_list && !is_map)
+    return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));
+  if (is_list ? value->kind != OP_LIST : value->kind != OP_MAP)
+    return argument_fail(conversion, value, "%.*s takes a JSON %s", TEXT_ARGS(class->name),
+                         is_list ? "array" : "object");
+  if (!argument_open_level(conversion))
+    return false;
+  const struct element_types *declared = conversion->elements;
+  conversion->elements = find_elements(conversion, class);
+  jobject object = make_empty(conversion, class, value);
+  bool filled = object != NULL &&
+                (is_list ? fill_collection(conversion, value, object) : fill_map(conversion, value, object));
+  conversion->elements = declared;
+  *out = argument_close_level(conversion, filled ? object : NULL);
+  return filled;
+}
