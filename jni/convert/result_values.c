@@ -1,5 +1,8 @@
+/* Results by value: arrays, collections and maps with their contents, and what the policy lets the answer have of them. */
+#include "jni/convert/result_values.h"
+
 #include "jni/convert/judge.h"
-#include "jni/convert/result_texts.h"
+#include "jni/convert/results.h"
 #include "jni/runtime/throwables.h"
 
 enum { LEVEL_REFERENCES = 16 };
@@ -222,42 +225,12 @@ static bool fill_collection(struct walk *walk, const struct level *level, const 
 
 /* ---- maps ---- */
 
-/* As String.valueOf would write it. */
-static struct text key_text(struct walk *walk, const struct op_value *value)
-{
-  uint16_t unit;
-  char bytes[4];
-  switch (value->kind) {
-  case OP_TEXT:
-    return value->text;
-  case OP_BOOLEAN:
-    return value->boolean ? TEXT("true") : TEXT("false");
-  case OP_CHAR:
-    unit = (uint16_t)value->integer;
-    text_from_utf16(&unit, 1, bytes);
-    return arena_text(walk->request->arena, (struct text){bytes, text_wtf8_length(&unit, 1)});
-  case OP_INTEGER:
-  case OP_FLOAT:
-  case OP_DOUBLE:
-    return op_value_digits(value, walk->request->arena);
-  default:
-    return TEXT("null");
-  }
-}
-
 enum key { KEY_TEXT, KEY_UNFIT, KEY_FAILED };
 
 static enum key fail_key(struct walk *walk, const char *what)
 {
   (void)fail_result(walk, what);
   return KEY_FAILED;
-}
-
-/* By value a map that has this key would look like the ref of an object, which clients count. Where the map travels
- * beside its own ref no ref is told inside it, and clients of --compat pal know such maps. */
-static bool looks_like_ref(const struct walk *walk, struct text key)
-{
-  return !walk->keeps_nothing && !walk->request->compat_pal && text_equal(key, TEXT("ref"));
 }
 
 static enum key read_key(struct walk *walk, jobject entry, struct text *text)
@@ -279,10 +252,13 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
       kind = KEY_FAILED;
   }
   if (kind == KEY_TEXT) {
-    *text = key_text(walk, &value);
+    /* As String.valueOf would write it. */
+    *text = value.kind == OP_NULL ? TEXT("null") : result_write_scalar(walk->request, &value);
     if (text->data == NULL)
       kind = fail_key(walk, "out of memory");
-    else if (looks_like_ref(walk, *text))
+    else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
+      /* By value a map that has this key would look like the ref of an object, which clients count. Where the map travels
+       * beside its own ref no ref is told inside it, and clients of --compat pal know such maps. */
       kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);

@@ -1,14 +1,49 @@
+/* From what Java returned to an outcome: values, texts, refs, elements that tell their types, and what travels beside a ref. */
 #include "jni/convert/results.h"
 
+#include "base/decimal.h"
+#include "base/number_format.h"
 #include "base/primitives.h"
 #include "jni/convert/judge.h"
-#include "jni/convert/result_texts.h"
+#include "jni/convert/result_values.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
-static void fill_scalar(char letter, const jvalue *value, struct op_value *out)
+enum { YEAR_DIGITS = 4 };
+
+static bool fail_memory(const struct jvm_request *request, struct outcome *failed)
+{
+  outcome_fail(failed, request->arena, FAILURE_SERVER, NULL, "out of memory");
+  return false;
+}
+
+size_t result_elements_max(const struct jvm_request *request)
+{
+  const struct operation *operation = request->operation;
+  return operation->has_array_value_max ? operation->array_value_max : request->limits->inline_array_max;
+}
+
+size_t result_bytes_max(const struct jvm_request *request)
+{
+  return request->answer_max > 0 ? request->answer_max : SIZE_MAX;
+}
+
+/* ---- values ---- */
+
+bool result_is_value_class(const struct jvm_class *class)
+{
+  return class->unboxed != 0 || class->maker == MAKER_STRING;
+}
+
+bool result_is_base64(const struct jvm_request *request, char letter)
+{
+  const struct operation *operation = request->operation;
+  return operation->base64_result && (letter == 'B' || !operation->base64_bytes);
+}
+
+static void set_scalar(char letter, const jvalue *value, struct op_value *out)
 {
   *out = (struct op_value){.kind = OP_INTEGER};
   switch (letter) {
@@ -43,30 +78,6 @@ static void fill_scalar(char letter, const jvalue *value, struct op_value *out)
   }
 }
 
-size_t result_elements_max(const struct jvm_request *request)
-{
-  const struct operation *operation = request->operation;
-  return operation->has_array_value_max ? operation->array_value_max : request->limits->inline_array_max;
-}
-
-size_t result_bytes_max(const struct jvm_request *request)
-{
-  return request->answer_max > 0 ? request->answer_max : SIZE_MAX;
-}
-
-/* ---- values ---- */
-
-bool result_is_value_class(const struct jvm_class *class)
-{
-  return class->unboxed != 0 || class->maker == MAKER_STRING;
-}
-
-bool result_is_base64(const struct jvm_request *request, char letter)
-{
-  const struct operation *operation = request->operation;
-  return operation->base64_result && (letter == 'B' || !operation->base64_bytes);
-}
-
 /* For clients whose numbers are doubles. */
 static bool writes_as_text(const struct jvm_request *request, char letter)
 {
@@ -76,7 +87,7 @@ static bool writes_as_text(const struct jvm_request *request, char letter)
 static bool read_scalar(const struct jvm_request *request, char letter, const jvalue *value,
                         struct op_value *out)
 {
-  fill_scalar(letter, value, out);
+  set_scalar(letter, value, out);
   if (!writes_as_text(request, letter))
     return true;
   *out = (struct op_value){.kind = OP_TEXT, .text = op_value_digits(out, request->arena)};
@@ -130,6 +141,177 @@ bool result_read_primitives(const struct jvm_request *request, const struct jvm_
   return result_read_range(request, class->component, array, 0, count, out);
 }
 
+struct text result_write_scalar(const struct jvm_request *request, const struct op_value *value)
+{
+  uint16_t unit;
+  char bytes[4];
+  switch (value->kind) {
+  case OP_TEXT:
+    return value->text;
+  case OP_BOOLEAN:
+    return value->boolean ? TEXT("true") : TEXT("false");
+  case OP_CHAR:
+    unit = (uint16_t)value->integer;
+    text_from_utf16(&unit, 1, bytes);
+    return arena_text(request->arena, (struct text){bytes, text_wtf8_length(&unit, 1)});
+  default:
+    return op_value_digits(value, request->arena);
+  }
+}
+
+/* ---- texts ---- */
+
+/* What a method without arguments that returns a String gives; data NULL: it failed. */
+static struct text call_for_text(const struct jvm_request *request, jobject object, jmethodID method)
+{
+  JNIEnv *env = request->thread->env;
+  jstring string = (*env)->CallObjectMethod(env, object, method);
+  if (throwable_take(request->thread, NULL) || string == NULL)
+    return TEXT_ABSENT;
+  struct text text = jvm_string_get(request->thread, string, request->arena);
+  (*env)->DeleteLocalRef(env, string);
+  return text;
+}
+
+static struct text call_to_string(const struct jvm_request *request, jobject object)
+{
+  return call_for_text(request, object, request->thread->jvm->known.method_object_to_string);
+}
+
+/* Year and YearMonth write "5" and "12345", but parse wants four digits, and a sign before more than these. */
+static struct text write_year(const struct jvm_request *request, jobject object)
+{
+  struct text text = call_to_string(request, object);
+  if (text.data == NULL)
+    return text;
+  size_t sign = text_starts_with(text, TEXT("-")) ? 1 : 0;
+  size_t end = sign;
+  while (end < text.len && text.data[end] >= '0' && text.data[end] <= '9')
+    end++;
+  size_t digits = end - sign;
+  if (digits == YEAR_DIGITS || (digits > YEAR_DIGITS && sign == 1))
+    return text;
+  int zeros = digits < YEAR_DIGITS ? (int)(YEAR_DIGITS - digits) : 0;
+  return arena_printf(request->arena, "%s%.*s%.*s",
+                      sign == 1              ? "-"
+                      : digits > YEAR_DIGITS ? "+"
+                                             : "",
+                      zeros, "000", TEXT_ARGS(text_slice(text, sign, text.len)));
+}
+
+/* True where the BigInteger may be within the digits that are allowed, so that its text can be looked at: a text costs
+ * time with the square of its length. A class of the application's is never asked. */
+static bool is_short_integer(const struct jvm_request *request, jobject integer)
+{
+  JNIEnv *env = request->thread->env;
+  const struct jvm_class *class = jvm_class_of_object(request->thread, integer);
+  if (class == NULL || class->text != CLASS_TEXT_INTEGER)
+    return false;
+  jint bits = (*env)->CallIntMethod(env, integer, request->thread->jvm->known.method_big_integer_bit_length);
+  /* A digit has more than three bits. */
+  return !throwable_take(request->thread, NULL) && (size_t)bits / 4 <= request->limits->number_digits_max;
+}
+
+/* A BigDecimal may have been made of an application's own kind of BigInteger. */
+static bool is_short_decimal(const struct jvm_request *request, jobject decimal)
+{
+  JNIEnv *env = request->thread->env;
+  jobject unscaled =
+      (*env)->CallObjectMethod(env, decimal, request->thread->jvm->known.method_big_decimal_unscaled_value);
+  if (throwable_take(request->thread, NULL) || unscaled == NULL)
+    return false;
+  bool is_short = is_short_integer(request, unscaled);
+  (*env)->DeleteLocalRef(env, unscaled);
+  return is_short;
+}
+
+static struct text write_number(const struct jvm_request *request, jobject number, bool is_short)
+{
+  struct text text = is_short ? call_to_string(request, number) : TEXT_ABSENT;
+  bool is_within = text.data != NULL && decimal_is_within(text, request->limits->number_digits_max);
+  return is_within ? text : TEXT_ABSENT;
+}
+
+/* Judged as an argument that names the class is: who may not use a class does not learn of it. */
+static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
+{
+  const struct jvm_guard *guard = request->guard;
+  const struct jvm_target target = {.kind = JVM_STATIC_FIELD,
+                                    .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC | JVM_ACC_FINAL,
+                                    .named_class = class->element_name,
+                                    .declaring_class = class->element_name,
+                                    .member = TEXT("class")};
+  return guard == NULL || guard->allows == NULL || guard->allows(guard->context, OP_GET, &target);
+}
+
+static struct text write_text(const struct jvm_request *request, enum class_text kind, jobject object)
+{
+  switch (kind) {
+  case CLASS_TEXT_NAME:
+    return call_for_text(request, object, request->thread->jvm->known.method_enum_name);
+  case CLASS_TEXT_STRING:
+    return call_to_string(request, object);
+  case CLASS_TEXT_YEAR:
+    return write_year(request, object);
+  case CLASS_TEXT_INTEGER:
+    return write_number(request, object, is_short_integer(request, object));
+  case CLASS_TEXT_DECIMAL:
+    return write_number(request, object, is_short_decimal(request, object));
+  case CLASS_TEXT_CLASS: {
+    const struct jvm_class *class = jvm_class_of(request->thread, object);
+    return class != NULL && may_name(request, class) ? class->name : TEXT_ABSENT;
+  }
+  case CLASS_TEXT_NONE:
+  case CLASS_TEXT_OPTIONAL:
+    break;
+  }
+  return TEXT_ABSENT;
+}
+
+static bool read_plain_text(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                            struct op_value *out)
+{
+  *out = (struct op_value){.kind = OP_TEXT, .text = write_text(request, class->text, object)};
+  return out->text.data != NULL;
+}
+
+/* A Class in an Optional has no text: it would lose its loader. */
+static bool read_content(const struct jvm_request *request, jobject content, struct op_value *out)
+{
+  const struct jvm_class *class = jvm_class_of_object(request->thread, content);
+  if (class == NULL || class->text == CLASS_TEXT_CLASS)
+    return false;
+  if (result_is_value_class(class))
+    return result_read_value_object(request, class, content, out);
+  return read_plain_text(request, class, content, out);
+}
+
+static bool read_optional(const struct jvm_request *request, jobject optional, struct op_value *out)
+{
+  JNIEnv *env = request->thread->env;
+  jobject content =
+      (*env)->CallObjectMethod(env, optional, request->thread->jvm->known.method_optional_or_else, NULL);
+  *out = (struct op_value){.kind = OP_NULL};
+  if (throwable_take(request->thread, NULL))
+    return false;
+  bool is_read = content == NULL || read_content(request, content, out);
+  (*env)->DeleteLocalRef(env, content);
+  return is_read;
+}
+
+bool result_read_text(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                      struct op_value *out)
+{
+  return class->text == CLASS_TEXT_OPTIONAL ? read_optional(request, object, out)
+                                            : read_plain_text(request, class, object, out);
+}
+
+bool result_has_text(const struct jvm_request *request, const struct jvm_class *class)
+{
+  bool is_wanted = class->text == CLASS_TEXT_INTEGER && request->operation->longs_as_text;
+  return class->text != CLASS_TEXT_NONE && (!request->compat_pal || is_wanted);
+}
+
 /* ---- refs ---- */
 
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
@@ -148,6 +330,123 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
     outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
     return false;
   }
+}
+
+/* What a collection or map says of itself; a negative size, and an exception, are no length. */
+static bool ask_size(const struct jvm_request *request, jobject object, jmethodID method, size_t *length)
+{
+  jint size = (*request->thread->env)->CallIntMethod(request->thread->env, object, method);
+  if (throwable_take(request->thread, NULL) || size < 0)
+    return false;
+  *length = (size_t)size;
+  return true;
+}
+
+bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                        size_t *length)
+{
+  JNIEnv *env = request->thread->env;
+  const struct jvm_known *known = &request->thread->jvm->known;
+  if (class->component != 0 || class->maker == MAKER_STRING) {
+    *length = (size_t)(class->component != 0 ? (*env)->GetArrayLength(env, object)
+                                             : (*env)->GetStringLength(env, object));
+    return true;
+  }
+  if ((*env)->IsInstanceOf(env, object, known->class_collection))
+    return ask_size(request, object, known->method_collection_size, length);
+  if ((*env)->IsInstanceOf(env, object, known->class_map))
+    return ask_size(request, object, known->method_map_size, length);
+  return false;
+}
+
+/* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
+static bool may_tell_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
+{
+  JNIEnv *env = request->thread->env;
+  const struct jvm_known *known = &request->thread->jvm->known;
+  if (class->component != 0 || class->maker == MAKER_STRING)
+    return true;
+  if ((*env)->IsInstanceOf(env, object, known->class_collection))
+    return judge_reading(request, class, READING_COLLECTION_SIZE);
+  return (*env)->IsInstanceOf(env, object, known->class_map) &&
+         judge_reading(request, class, READING_MAP_SIZE);
+}
+
+void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
+                     size_t kept, struct outcome *outcome)
+{
+  struct jvm_class *class = jvm_class_of_object(request->thread, object);
+  if (request->stored != NULL)
+    jvm_objects_renew(request->thread, request->objects, request->stored, kept);
+  *outcome = (struct outcome){.kind = OUTCOME_VALUE};
+  if (class == NULL) {
+    (void)fail_memory(request, outcome);
+    return;
+  }
+  outcome->type = class->name;
+  if (!result_store(request, epoch, class, object, &outcome->ref, outcome) || !by_value)
+    return;
+  outcome->has_value = true;
+  outcome->value = (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref};
+  outcome->value.has_length = may_tell_length(request, class, object) &&
+                              result_find_length(request, class, object, &outcome->value.length);
+}
+
+/* ---- elements that tell their types ---- */
+
+static struct op_value make_typed_text(struct text type, struct text text)
+{
+  return (struct op_value){.kind = OP_TYPED_TEXT, .type = type, .text = text};
+}
+
+/* Whether JSON alone would not tell the value from another. */
+static bool needs_type(const struct op_value *value, char letter)
+{
+  switch (value->kind) {
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    return value->decimal - value->decimal != 0;
+  case OP_CHAR:
+    return true;
+  default:
+    return value->kind == OP_TEXT && letter != 0; /* a long that is a text */
+  }
+}
+
+/* A wrapper is told as its primitive. */
+static bool add_type(const struct jvm_request *request, char letter, struct op_value *value)
+{
+  if (!needs_type(value, letter))
+    return true;
+  struct text text = result_write_scalar(request, value);
+  *value = make_typed_text(primitive_keyword(letter), text);
+  return text.data != NULL;
+}
+
+bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobject object,
+                       struct op_value *out, struct outcome *failed)
+{
+  struct op_value text;
+  *out = (struct op_value){.kind = OP_NULL};
+  if (object == NULL)
+    return true;
+  const struct jvm_class *class = jvm_class_of_object(request->thread, object);
+  if (class == NULL)
+    return fail_memory(request, failed);
+  if (result_is_value_class(class) && result_read_value_object(request, class, object, out))
+    return add_type(request, class->unboxed, out) || fail_memory(request, failed);
+  bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
+  /* An enum's name does not tell what the constant can do, a Class's not its loader, an Optional's not what is in it. */
+  bool tells_all =
+      class->text != CLASS_TEXT_NAME && class->text != CLASS_TEXT_CLASS && class->text != CLASS_TEXT_OPTIONAL;
+  if (has_text && tells_all) {
+    *out = make_typed_text(class->name, text.text);
+    return true;
+  }
+  *out = (struct op_value){.kind = OP_REF, .type = class->name};
+  if (has_text && text.kind != OP_NULL) /* no empty Optional */
+    out->literal = result_write_scalar(request, &text);
+  return result_store(request, epoch, class, object, &out->ref, failed);
 }
 
 /* ---- values beside a ref ---- */
@@ -235,27 +534,6 @@ static bool read_array(const struct jvm_request *request, uint64_t epoch, struct
   return operation->element_values && result_read_elements(request, epoch, array, out);
 }
 
-/* ---- results ---- */
-
-/* The object's class. Where String or a wrapper is declared, that is the class, because these are final. */
-static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_type *declared,
-                                  jobject object)
-{
-  struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
-  if (known == NULL || !result_is_value_class(known))
-    known = jvm_class_of_object(request->thread, object);
-  if (known != NULL && result_is_value_class(known) && text_equal(known->name, declared->name))
-    atomic_store_explicit(&declared->class, known, memory_order_release);
-  return known;
-}
-
-/* An empty Optional has no text: its ref is all there is. */
-static bool read_text_beside(const struct jvm_request *request, const struct jvm_class *class, jobject object,
-                             struct op_value *out)
-{
-  return result_read_text(request, class, object, out) && out->kind != OP_NULL;
-}
-
 /* The value of an object that has been stored. */
 static void fill_beside(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                         jobject object, struct outcome *outcome)
@@ -266,11 +544,26 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
   if (class->component != 0)
     outcome->has_value = read_array(request, epoch, class, object, &outcome->value);
   else if (class->text != CLASS_TEXT_NONE && !request->compat_pal)
-    outcome->has_value = read_text_beside(request, class, object, &outcome->value);
+    outcome->has_value = result_read_text(request, class, object, &outcome->value) &&
+                         outcome->value.kind != OP_NULL; /* an empty Optional's ref is all there is */
   else if (operation->collection_values)
     result_fill_collection(request, class, object, outcome);
   if (!outcome->has_value && operation->element_refs && is_array_of_objects(class))
     fill_element_refs(request, epoch, object, outcome);
+}
+
+/* ---- results ---- */
+
+/* The object's class. Where String or a wrapper is declared, that is the class, because these are final. */
+static struct jvm_class *find_class(const struct jvm_request *request, struct jvm_type *declared,
+                                    jobject object)
+{
+  struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
+  if (known == NULL || !result_is_value_class(known))
+    known = jvm_class_of_object(request->thread, object);
+  if (known != NULL && result_is_value_class(known) && text_equal(known->name, declared->name))
+    atomic_store_explicit(&declared->class, known, memory_order_release);
+  return known;
 }
 
 /* The ref of a value that travels as such. Where there is no room for it, the value is the whole result: the call has
@@ -304,9 +597,9 @@ static void store_scalar(const struct jvm_request *request, uint64_t epoch, char
 static void fill_object(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
                         jobject object, struct outcome *outcome)
 {
-  struct jvm_class *class = class_of(request, declared, object);
+  struct jvm_class *class = find_class(request, declared, object);
   if (class == NULL) {
-    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
+    (void)fail_memory(request, outcome);
     return;
   }
   outcome->type = class->name;
@@ -319,16 +612,6 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
     fill_beside(request, epoch, class, object, outcome);
 }
 
-/* Notes what the answer may have to be made of again, or lets go of it. */
-static void keep_object(const struct jvm_request *request, uint64_t epoch, size_t stored_before,
-                        jobject object)
-{
-  if (request->result != NULL)
-    *request->result = (struct jvm_result){.object = object, .epoch = epoch, .stored_before = stored_before};
-  else
-    (*request->thread->env)->DeleteLocalRef(request->thread->env, object);
-}
-
 static void fill_reference(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
                            jobject object, struct outcome *outcome)
 {
@@ -339,7 +622,11 @@ static void fill_reference(const struct jvm_request *request, uint64_t epoch, st
     result_fill_by_value(request, epoch, object, outcome);
   else
     fill_object(request, epoch, declared, object, outcome);
-  keep_object(request, epoch, stored_before, object);
+  /* What the answer may have to be made of again. */
+  if (request->result != NULL)
+    *request->result = (struct jvm_result){.object = object, .epoch = epoch, .stored_before = stored_before};
+  else
+    (*request->thread->env)->DeleteLocalRef(request->thread->env, object);
 }
 
 void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
@@ -357,4 +644,61 @@ void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_t
   } else {
     fill_reference(request, epoch, declared, value->l, outcome);
   }
+}
+
+/* ---- what is kept of a result until its answer is written ---- */
+
+bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)
+{
+  const struct jvm_result *result = request->result;
+  if (result->object == NULL)
+    return false;
+  result_fill_ref(request, result->epoch, result->object, by_value, result->stored_before, outcome);
+  return true;
+}
+
+void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
+{
+  if (result == NULL || result->object == NULL)
+    return;
+  jobject held = (*thread->env)->NewGlobalRef(thread->env, result->object);
+  (*thread->env)->DeleteLocalRef(thread->env, result->object);
+  result->object = held;
+  result->is_global = true;
+}
+
+void jvm_result_end(const struct jvm_request *request)
+{
+  JNIEnv *env = request->thread->env;
+  struct jvm_result *result = request->result;
+  if (result->object != NULL && result->is_global)
+    (*env)->DeleteGlobalRef(env, result->object);
+  else if (result->object != NULL)
+    (*env)->DeleteLocalRef(env, result->object);
+  *result = (struct jvm_result){.object = NULL};
+  if (request->stored != NULL)
+    jvm_objects_release(request->objects, request->stored);
+}
+
+void jvm_throwable_want(struct jvm_thread *thread)
+{
+  thread->thrown.is_wanted = true;
+}
+
+void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
+  jobject thrown = thread->thrown.object;
+  bool is_it = thrown != NULL && outcome->kind == OUTCOME_ERROR && outcome->throwable != NULL &&
+               outcome->throwable == thread->thrown.described;
+  const struct jvm_class *class = is_it ? jvm_class_of_object(thread, thrown) : NULL;
+  struct outcome failed;
+  if (class == NULL || !result_store(request, jvm_objects_epoch(request->objects), class, thrown,
+                                     &outcome->throwable_ref, &failed))
+    outcome->throwable_ref = 0;
+  if (thrown != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, thrown);
+  thread->thrown.object = NULL;
+  thread->thrown.described = NULL;
+  thread->thrown.is_wanted = false;
 }

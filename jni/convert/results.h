@@ -31,6 +31,21 @@ bool result_read_primitives(const struct jvm_request *request, const struct jvm_
 /* Those from `from` on, whatever their number. False: memory is short. */
 bool result_read_range(const struct jvm_request *request, char letter, jobject array, jsize from, jsize count,
                        struct op_value *out);
+/* The text of a boolean, a number, a character or a String. data NULL: memory is short. */
+struct text result_write_scalar(const struct jvm_request *request, const struct op_value *value);
+
+/* Whether objects of the class have a text: what an argument of the class may be given as (docs/protocol.md, "Values that
+ * have a text"). With --compat pal none have but a BigInteger, where the request asks for it. */
+bool result_has_text(const struct jvm_request *request, const struct jvm_class *class);
+
+/*
+ * Of an object whose class has a text, without running code of an application: *out becomes an OP_TEXT; for an Optional the value or text of what is in it, or
+ * OP_NULL where nothing is. False: this object has none, as a number with too many digits, an Optional of something
+ * else, or a Class that the caller may not name.
+ */
+bool result_read_text(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                      struct op_value *out);
+
 /* How many elements may travel by value. */
 size_t result_elements_max(const struct jvm_request *request);
 /* How many bytes the answer may have; SIZE_MAX: any number. */
@@ -44,13 +59,6 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
                         size_t *length);
 
 /*
- * The elements of an array of objects beside its ref (element_values): values and texts as they are, an OP_REF for each
- * other object, which is stored. False: there are too many, or not all could be stored; none is then.
- */
-bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
-                          struct op_value *out);
-
-/*
  * An element of an answer whose elements tell their types (element_types): null, booleans, Strings and finite numbers as
  * they are, an OP_TYPED_TEXT for what its text tells wholly, and an OP_REF with its class for any other object, which is
  * stored; that of an enum constant, a Class or an Optional has its text beside. False leaves an OUTCOME_ERROR in
@@ -58,24 +66,6 @@ bool result_read_elements(const struct jvm_request *request, uint64_t epoch, job
  */
 bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobject object,
                        struct op_value *out, struct outcome *failed) JP_MUST_CHECK;
-
-/* The contents of a collection or map beside its ref (collection_values), where they have a JSON text: no object is
- * kept for them, and there is no error. */
-void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
-                            struct outcome *outcome);
-
-/*
- * For an operation that asks for values (by_value). Arrays, collections and maps travel whole, with their
- * contents, and objects that have a text as that text. An OP_REF stands for an object of any other class, for
- * the new object of an OP_NEW, and for a map with a key that is no wrapper, String or null, or that is "ref"
- * (unless compat_pal). The outcome's ref is
- * one of these refs, or 0. If the result has a cycle, more elements in all than array-value-max, or more levels
- * than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws, it is one OP_REF
- * with the class and the length; with compat_pal an error. Runs size, toArray, entrySet, getKey and getValue of
- * the application's own collections.
- */
-void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
-                          struct outcome *outcome);
 
 /* *outcome becomes the ref alone of the object, in the form of the operation; what is stored of the result beyond
  * `kept` refs is taken back. */

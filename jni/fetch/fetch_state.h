@@ -2,6 +2,7 @@
 #define JPEER_JNI_FETCH_FETCH_STATE_H
 /* What the files of this folder share about one OP_FETCH. Not for others. */
 #include "jni/convert/judge.h"
+#include "jni/convert/result_values.h"
 #include "jni/convert/results.h"
 #include "jni/fetch.h"
 
