@@ -1,7 +1,7 @@
 #include "rpc/colfer/known_messages.h"
 
 #include "base/clock.h"
-#include "jni/whole_number_call.h"
+#include "jni/fastpath/whole_number_call.h"
 #include "rpc/channel.h"
 #include "rpc/colfer/codec_state.h"
 #include "rpc/colfer/exec_body.h"

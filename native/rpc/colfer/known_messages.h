@@ -3,7 +3,7 @@
 /*
  * Known messages: what rpc/fastpath is to the texts of JSON-RPC. A program that calls in a loop sends the same bytes
  * over and over with other ids, times and numbers. Where all that an operation takes and gives are whole numbers, the
- * worker keeps its message (rpc/colfer/exec_body.h), its call (jni/whole_number_call.h) and its reply
+ * worker keeps its message (rpc/colfer/exec_body.h), its call (jni/fastpath/whole_number_call.h) and its reply
  * (rpc/colfer/reply_template.h); the same message with other values then goes straight to the call, and to the bytes
  * of the answer.
  *

@@ -2,12 +2,12 @@
 #define JPEER_RPC_FASTPATH_WHOLE_NUMBER_PATH_H
 /*
  * A request that fits a shape and whose operation takes and gives whole numbers alone
- * (jni/whole_number_call.h): straight from the values in the holes to the call and to the bytes of the
+ * (jni/fastpath/whole_number_call.h): straight from the values in the holes to the call and to the bytes of the
  * answer. The general path has found the member, its conversions and the policy's verdict for an operation of
  * the same shape, and has written the answer from which the template is. Whatever has changed since, or is
  * out of the ordinary, goes the general path again. For this folder alone; on the worker's own thread.
  */
-#include "jni/whole_number_call.h"
+#include "jni/fastpath/whole_number_call.h"
 #include "rpc/fastpath/answer_template.h"
 
 /* What a shape keeps for it. */

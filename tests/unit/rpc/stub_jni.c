@@ -2,6 +2,9 @@
 
 #include "jni/loading.h"
 #include "stub_callbacks.h"
+#if JPEER_FASTPATH
+#include "jni/fastpath/whole_number_call.h"
+#endif
 
 #include <pthread.h>
 #include <stdio.h>
@@ -453,6 +456,8 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
 
 /* ---- whole numbers ---- */
 
+#if JPEER_FASTPATH
+
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *resolved,
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
@@ -488,6 +493,8 @@ void jvm_whole_number_call_fail(const struct jvm_request *request, struct outcom
 {
   *outcome = *stub.thrown;
 }
+
+#endif
 
 /* ---- metadata ---- */
 

@@ -10,7 +10,6 @@
 #include "jni/fetch.h"
 #include "jni/look.h"
 #include "jni/thread_names.h"
-#include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 
 #include <stdatomic.h>

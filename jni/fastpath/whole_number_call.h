@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_WHOLE_NUMBER_CALL_H
-#define JPEER_JNI_WHOLE_NUMBER_CALL_H
+#ifndef JPEER_JNI_FASTPATH_WHOLE_NUMBER_CALL_H
+#define JPEER_JNI_FASTPATH_WHOLE_NUMBER_CALL_H
 /*
  * Calls whose arguments are whole numbers and whose result is a whole number or nothing, as most calls in a
  * loop are. jvm_resolve has found the member and jvm_invoke has run it once; a struct jvm_whole_number_call

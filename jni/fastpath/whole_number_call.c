@@ -1,4 +1,4 @@
-#include "jni/whole_number_call.h"
+#include "jni/fastpath/whole_number_call.h"
 
 #include "jni/objects/object_table.h"
 #include "jni/resolve/member_cache.h"
