@@ -1,28 +1,86 @@
-#include "jni/fetch/fetch_state.h"
+/* The next elements of an object: iterators, arrays, Strings and streams of bytes, and the answer that tells of them. */
+#include "jni/fetch.h"
 
+#include "base/primitives.h"
+#include "jni/convert/judge.h"
+#include "jni/convert/result_values.h"
+#include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolve.h"
+#include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
-bool fetch_fail(struct fetch *fetch, enum outcome_failure failure, const char *what)
+enum {
+  CHUNK = 1024, /* elements that a cursor gives in one call */
+  ELEMENTS_MAX = 65536,
+  PIECE_MAX = 1024 * 1024,
+  UNIT_TEXT = 6, /* an escaped one, as \u0000 */
+  MARKED = 3
+};
+
+struct fetch {
+  JNIEnv *env;
+  const struct jvm_request *request;
+  struct outcome *outcome;
+  uint64_t epoch;
+  jobject object; /* local: the one to fetch from */
+  struct jvm_class *class;
+  jobject
+      mark; /* borrowed: the third element of pairs of key and value, where elements tell their types; NULL: none */
+  size_t max;
+  size_t room; /* what the text of all elements may still have, in bytes */
+
+  struct op_value elements; /* a list, or a text */
+  uint32_t ref;             /* takes the next call */
+  bool is_ref_told;         /* it has been counted for this answer already */
+  bool is_done;
+};
+
+/* One turn of a cursor. */
+struct turn {
+  struct fetch *fetch;
+  jobject cursor;
+  jclass readable;     /* the class of entries that the caller may read; NULL: none yet */
+  jclass opaque;       /* the class of entries that it may not; NULL: none yet */
+  jobjectArray untold; /* from the cursor, and from this element on not in the answer; NULL: all are */
+  jsize first_untold;
+  jsize untold_end; /* behind the last of them */
+};
+
+/* How the source of a cursor is found when it has none yet. */
+struct opening {
+  jobject (*open)(struct fetch *fetch); /* NULL where it leaves an OUTCOME_ERROR */
+  bool is_own;
+  bool is_cheap;
+  bool ends_for_good; /* the source is let go at its end, and not asked again */
+};
+
+/* Returns false. */
+static bool fail_fetch(struct fetch *fetch, enum outcome_failure failure, const char *what)
 {
   outcome_fail(fetch->outcome, fetch->request->arena, failure, NULL, "%s", what);
   return false;
 }
 
-bool fetch_take_exception(struct fetch *fetch)
+/* True: one was pending, and the outcome describes it. */
+static bool take_exception(struct fetch *fetch)
 {
   return throwable_take_outcome(fetch->request->thread, fetch->request->arena,
                                 fetch->request->limits->stack_frames_max, fetch->outcome);
 }
 
+static bool fail_memory(struct fetch *fetch)
+{
+  return fail_fetch(fetch, FAILURE_SERVER, "out of memory");
+}
+
 /* ---- the list ---- */
 
-bool fetch_make_list(struct fetch *fetch, size_t capacity)
+static bool make_list(struct fetch *fetch, size_t capacity)
 {
   struct op_value *items = arena_calloc(fetch->request->arena, capacity, sizeof *items);
   fetch->elements = (struct op_value){.kind = OP_LIST, .list = {.items = items}};
-  return items != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  return items != NULL || fail_memory(fetch);
 }
 
 static void take_back(struct fetch *fetch, size_t kept)
@@ -33,7 +91,7 @@ static void take_back(struct fetch *fetch, size_t kept)
 }
 
 /* With its comma. */
-static size_t length_of(const struct fetch *fetch, const struct op_value *value)
+static size_t find_length(const struct fetch *fetch, const struct op_value *value)
 {
   return fetch->request->operation->fetch.text_length(value) + 1;
 }
@@ -47,8 +105,6 @@ static bool take_told(struct fetch *fetch, const struct outcome *told, struct op
     *out = told->value;
   return told->kind != OUTCOME_ERROR;
 }
-
-enum { MARKED = 3 };
 
 /* A pair of key and value that the cursor has made. */
 static bool is_pair(const struct fetch *fetch, const struct jvm_class *class, jobjectArray element)
@@ -68,7 +124,7 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   struct op_value *items = arena_calloc(fetch->request->arena, MARKED - 1, sizeof *items);
   *out = (struct op_value){.kind = OP_LIST, .list = {.items = items, .count = MARKED - 1}};
   if (items == NULL)
-    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+    return fail_memory(fetch);
   for (jsize i = 0; i < MARKED - 1; i++) {
     jobject content = (*env)->GetObjectArrayElement(env, pair, i);
     bool is_read = result_read_typed(fetch->request, fetch->epoch, content, &items[i], fetch->outcome);
@@ -90,7 +146,7 @@ static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
     (*env)->SetObjectArrayElement(env, copy, i, content);
     (*env)->DeleteLocalRef(env, content);
   }
-  (void)fetch_take_exception(fetch);
+  (void)take_exception(fetch);
   return copy;
 }
 
@@ -111,7 +167,7 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
     return true;
   const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
   if (class == NULL)
-    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+    return fail_memory(fetch);
   if (fetch->request->operation->element_types)
     return read_typed(fetch, class, element, out);
   if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
@@ -135,24 +191,26 @@ static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct
   result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
   if (!take_told(fetch, &told, out))
     return false;
-  if (length_of(fetch, out) > fetch->request->operation->fetch.room_max)
+  if (find_length(fetch, out) > fetch->request->operation->fetch.room_max)
     *out = (struct op_value){.kind = OP_REF, .ref = out->ref};
   return true;
 }
 
-bool fetch_add(struct fetch *fetch, jobject element)
+/* Adds an element to the list, by value or as a ref. False: it has to wait, with an OUTCOME_ERROR where it is no matter of
+ * room. */
+static bool add_element(struct fetch *fetch, jobject element)
 {
   size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
   struct op_value *out = &fetch->elements.list.items[fetch->elements.list.count];
   struct arena_mark mark = arena_mark(fetch->request->arena);
   if (!read_element(fetch, element, out))
     return false;
-  size_t length = length_of(fetch, out);
+  size_t length = find_length(fetch, out);
   if (length > fetch->request->operation->fetch.room_max) {
     arena_rewind(fetch->request->arena, mark); /* or all long elements would need their memory at once */
     if (!become_ref(fetch, element, kept, out))
       return false;
-    length = length_of(fetch, out);
+    length = find_length(fetch, out);
   }
   if (length > fetch->room) {
     take_back(fetch, kept);
@@ -161,6 +219,489 @@ bool fetch_add(struct fetch *fetch, jobject element)
   fetch->room -= length;
   fetch->elements.list.count++;
   return true;
+}
+
+static const struct jvm *find_jvm(const struct fetch *fetch)
+{
+  return fetch->request->thread->jvm;
+}
+
+/* ---- the elements of iterators, which a Cursor of the peer's own Java classes takes (jni/java) ---- */
+
+static bool may_read_entry(struct turn *turn, jclass class)
+{
+  static const struct judged_member get_key = {"getKey", "()Ljava/lang/Object;"};
+  static const struct judged_member get_value = {"getValue", "()Ljava/lang/Object;"};
+  struct fetch *fetch = turn->fetch;
+  jclass entry = find_jvm(fetch)->known.class_map_entry;
+  struct jvm_class *known = jvm_class_of(fetch->request->thread, class);
+  struct outcome denied;
+  return known != NULL && judge_call(fetch->request, known, entry, get_key, &denied) &&
+         judge_call(fetch->request, known, entry, get_value, &denied);
+}
+
+/* Takes the reference. True: the cursor may give more. */
+static bool read_next(struct turn *turn, jobject next)
+{
+  struct fetch *fetch = turn->fetch;
+  JNIEnv *env = fetch->env;
+  const struct jvm_known *known = &find_jvm(fetch)->known;
+  const struct jvm_limits *limits = fetch->request->limits;
+  if (next == NULL)
+    return true;
+  if ((*env)->IsInstanceOf(env, next, known->class_class)) {
+    jclass *place = may_read_entry(turn, next) ? &turn->readable : &turn->opaque;
+    (*env)->DeleteLocalRef(env, *place);
+    *place = next;
+    return true;
+  }
+  if ((*env)->IsInstanceOf(env, next, known->class_boolean))
+    fetch->is_done = (*env)->GetBooleanField(env, next, known->field_boolean_value);
+  else
+    throwable_to_outcome(fetch->request->thread, next, fetch->request->arena, limits->stack_frames_max,
+                         fetch->outcome);
+  (*env)->DeleteLocalRef(env, next);
+  return false;
+}
+
+/* False: the rest of them has to wait. */
+static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
+{
+  JNIEnv *env = turn->fetch->env;
+  for (jsize i = 0; i < count; i++) {
+    jobject element = (*env)->GetObjectArrayElement(env, taken, i);
+    bool added = add_element(turn->fetch, element);
+    (*env)->DeleteLocalRef(env, element);
+    if (!added) {
+      turn->untold = taken;
+      turn->first_untold = i;
+      turn->untold_end = count;
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Takes a chunk. False: that was the last one. */
+static bool take_chunk(struct turn *turn)
+{
+  struct fetch *fetch = turn->fetch;
+  JNIEnv *env = fetch->env;
+  size_t left = fetch->max - fetch->elements.list.count;
+  bool is_first = fetch->elements.list.count == 0;
+  jobjectArray taken = (*env)->CallObjectMethod(
+      env, turn->cursor, find_jvm(fetch)->cursor_take, (jint)(left < CHUNK ? left : CHUNK),
+      (jboolean)is_first, (jboolean)(fetch->mark != NULL), turn->readable, turn->opaque);
+  if (take_exception(fetch))
+    return false;
+  jsize count = (*env)->GetIntField(env, turn->cursor, find_jvm(fetch)->cursor_given);
+  if (!add_elements(turn, taken, count))
+    return false;
+  bool goes_on = read_next(turn, (*env)->GetObjectArrayElement(env, taken, count));
+  (*env)->DeleteLocalRef(env, taken);
+  return goes_on;
+}
+
+/* An error that came behind elements comes again with the next call: these are told first. */
+static bool take_elements(struct turn *turn)
+{
+  struct fetch *fetch = turn->fetch;
+  if (fetch->max > ELEMENTS_MAX)
+    fetch->max = ELEMENTS_MAX;
+  if (!make_list(fetch, fetch->max))
+    return false;
+  while (fetch->elements.list.count < fetch->max && take_chunk(turn))
+    ;
+  if (fetch->elements.list.count > 0)
+    fetch->outcome->kind = OUTCOME_VOID;
+  return fetch->outcome->kind != OUTCOME_ERROR;
+}
+
+/* ---- turns ---- */
+
+static bool begin_turn(struct turn *turn)
+{
+  struct fetch *fetch = turn->fetch;
+  bool has_begun = (*fetch->env)
+                       ->CallBooleanMethod(fetch->env, turn->cursor, find_jvm(fetch)->cursor_begin,
+                                           (jboolean)fetch->request->thread->is_nested) != JNI_FALSE;
+  if (take_exception(fetch))
+    return false;
+  return has_begun || fail_fetch(fetch, FAILURE_SERVER, "another request is fetching from this object");
+}
+
+/* *is_own: the peer itself made the iterator. */
+static bool end_turn(struct turn *turn, bool *is_own)
+{
+  JNIEnv *env = turn->fetch->env;
+  *is_own = (*env)->CallBooleanMethod(env, turn->cursor, find_jvm(turn->fetch)->cursor_end, turn->untold,
+                                      turn->first_untold, turn->untold_end) != JNI_FALSE;
+  return !take_exception(turn->fetch);
+}
+
+static bool judge_source(struct fetch *fetch, jobject source)
+{
+  static const struct judged_member members[][2] = {
+      {{"hasNext", "()Z"}, {"next", "()Ljava/lang/Object;"}},
+      {{"hasMoreElements", "()Z"}, {"nextElement", "()Ljava/lang/Object;"}},
+  };
+  const struct jvm_known *known = &find_jvm(fetch)->known;
+  struct jvm_class *class = jvm_class_of_object(fetch->request->thread, source);
+  if (class == NULL)
+    return fail_memory(fetch);
+  bool is_iterator = (*fetch->env)->IsInstanceOf(fetch->env, source, known->class_iterator);
+  jclass declaring = is_iterator ? known->class_iterator : known->class_enumeration;
+  return judge_call(fetch->request, class, declaring, members[!is_iterator][0], fetch->outcome) &&
+         judge_call(fetch->request, class, declaring, members[!is_iterator][1], fetch->outcome);
+}
+
+static void set_source(struct turn *turn, jobject source, const struct opening *opening)
+{
+  JNIEnv *env = turn->fetch->env;
+  (*env)->CallVoidMethod(env, turn->cursor, find_jvm(turn->fetch)->cursor_open, source,
+                         (jboolean)opening->is_own, (jboolean)opening->is_cheap);
+  (*env)->ExceptionClear(env); /* it only writes fields, but -Xcheck:jni wants a check */
+}
+
+static jobject open_source(struct turn *turn, const struct opening *opening)
+{
+  struct fetch *fetch = turn->fetch;
+  JNIEnv *env = fetch->env;
+  jobject source = (*env)->CallObjectMethod(env, turn->cursor, find_jvm(fetch)->cursor_source);
+  (*env)->ExceptionClear(env);
+  if (source != NULL)
+    return source;
+  source = opening->open(fetch);
+  if (source == NULL)
+    return NULL;
+  set_source(turn, source, opening);
+  return source;
+}
+
+static bool run_turn(struct turn *turn, const struct opening *opening)
+{
+  struct fetch *fetch = turn->fetch;
+  jobject source = open_source(turn, opening);
+  if (source == NULL)
+    return false;
+  bool was_let_go = (*fetch->env)->IsSameObject(fetch->env, source, turn->cursor);
+  if (!was_let_go && !judge_source(fetch, source))
+    return false;
+  if (!take_elements(turn))
+    return false;
+  if (fetch->is_done && opening->ends_for_good)
+    set_source(turn, turn->cursor, opening);
+  return true;
+}
+
+/* The cursor beside the ref; it is made there if need be. */
+static jobject find_cursor(struct fetch *fetch)
+{
+  JNIEnv *env = fetch->env;
+  jobject made = (*env)->NewObject(env, find_jvm(fetch)->cursor_class, find_jvm(fetch)->cursor_new);
+  if (take_exception(fetch))
+    return NULL;
+  jobject cursor = jvm_objects_companion(fetch->request->thread, fetch->request->objects, fetch->ref, made);
+  (*env)->DeleteLocalRef(env, made);
+  if (cursor == NULL)
+    outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
+                 "the object with objRef %u was deleted meanwhile", fetch->ref);
+  return cursor;
+}
+
+/* Has a turn of the cursor beside fetch->ref. */
+static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bool *is_own)
+{
+  struct turn turn = {.fetch = fetch, .cursor = find_cursor(fetch)};
+  if (turn.cursor == NULL || !begin_turn(&turn))
+    return false;
+  fetch->mark = fetch->request->operation->element_types ? turn.cursor : NULL;
+  bool fetched = run_turn(&turn, opening);
+  return end_turn(&turn, is_own) && fetched;
+}
+
+/* ---- what has iterators ---- */
+
+static jobject open_object(struct fetch *fetch)
+{
+  return (*fetch->env)->NewLocalRef(fetch->env, fetch->object);
+}
+
+static void let_go(struct fetch *fetch)
+{
+  enum jp_status status = jvm_objects_delete(fetch->request->thread, fetch->request->objects, fetch->ref);
+  (void)status; /* another request may have deleted it */
+}
+
+static bool fetch_from_iterator(struct fetch *fetch)
+{
+  static const struct opening opening = {.open = open_object};
+  bool is_own;
+  if (!fetch_in_turn(fetch, &opening, &is_own))
+    return false;
+  if (fetch->is_done && is_own)
+    let_go(fetch);
+  return true;
+}
+
+/* Calls a getter of an object, as the guard allows. What it gives is a `promised`: the JVM's verifier does not hold it to
+ * an interface. NULL: the outcome tells why. */
+static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
+                       struct judged_member member, jclass promised)
+{
+  struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
+  if (class == NULL) {
+    (void)fail_memory(fetch);
+    return NULL;
+  }
+  if (!judge_call(fetch->request, class, declaring, member, fetch->outcome))
+    return NULL;
+  jobject given = (*fetch->env)->CallObjectMethod(fetch->env, object, id);
+  if (take_exception(fetch))
+    return NULL;
+  if (given != NULL && (*fetch->env)->IsInstanceOf(fetch->env, given, promised))
+    return given;
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave %s",
+               TEXT_ARGS(class->name), member.name,
+               given == NULL ? "null" : "an object that is no such thing");
+  return NULL;
+}
+
+static const struct judged_member iterator_member = {"iterator", "()Ljava/util/Iterator;"};
+
+static jobject open_stream(struct fetch *fetch)
+{
+  const struct jvm_known *known = &find_jvm(fetch)->known;
+  return ask_for(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
+                 iterator_member, known->class_iterator);
+}
+
+/* The iterator of a stream is made once: it stays beside the stream. */
+static bool fetch_from_stream(struct fetch *fetch)
+{
+  static const struct opening opening = {.open = open_stream, .ends_for_good = true};
+  bool is_own;
+  return fetch_in_turn(fetch, &opening, &is_own);
+}
+
+/* Stores the iterator, whose ref takes the next call. False: there is no room for it, and nothing has been taken. */
+static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
+{
+  const struct jvm_stored *stored = fetch->request->stored;
+  const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, iterator);
+  if (class == NULL)
+    return fail_memory(fetch);
+  if (!result_store(fetch->request, fetch->epoch, class, iterator, &fetch->ref, fetch->outcome))
+    return false;
+  fetch->is_ref_told = true;
+  *is_new = stored == NULL || stored->is_new;
+  return true;
+}
+
+/* The iterator of `iterable`: the object itself, or what it has. */
+static bool fetch_from_its_iterator(struct fetch *fetch, jobject iterable, bool is_cheap)
+{
+  const struct jvm_known *known = &find_jvm(fetch)->known;
+  jobject iterator = ask_for(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
+                             iterator_member, known->class_iterator);
+  bool is_new = false;
+  if (iterator == NULL || !store_iterator(fetch, iterator, &is_new))
+    return false;
+  fetch->object = iterator;
+  const struct opening opening = {.open = open_object, .is_own = is_new, .is_cheap = is_cheap};
+  bool is_own;
+  if (!fetch_in_turn(fetch, &opening, &is_own))
+    return false;
+  if (fetch->is_done && is_own)
+    let_go(fetch);
+  return true;
+}
+
+static bool fetch_from_iterable(struct fetch *fetch)
+{
+  jclass collection = find_jvm(fetch)->known.class_collection;
+  return fetch_from_its_iterator(fetch, fetch->object,
+                                 (*fetch->env)->IsInstanceOf(fetch->env, fetch->object, collection));
+}
+
+static bool fetch_from_map(struct fetch *fetch)
+{
+  const struct jvm_known *known = &find_jvm(fetch)->known;
+  const struct judged_member entry_set = {"entrySet", "()Ljava/util/Set;"};
+  jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set,
+                            known->class_iterable);
+  return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
+}
+
+/* ---- how many of an array, a String or an InputStream ---- */
+
+static size_t smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* How many there are from `from` on, max at most. */
+static bool find_count(struct fetch *fetch, size_t length, const char *throwable, size_t *count)
+{
+  size_t from = fetch->request->operation->fetch.from;
+  if (from > length) {
+    outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, throwable,
+                 "'from' is %zu, and the length %zu", from, length);
+    return false;
+  }
+  *count = smaller(fetch->max, length - from);
+  return true;
+}
+
+/* ---- primitives ---- */
+
+/* The most bytes of an element's text, with its comma. */
+static size_t size_primitive_text(char letter)
+{
+  switch (letter) {
+  case 'B':
+    return 5;
+  case 'Z':
+    return 6;
+  case 'S':
+    return 7;
+  case 'C':
+    return UNIT_TEXT + 3;
+  case 'I':
+    return 12;
+  default:
+    return 28; /* a double; a long that is a text */
+  }
+}
+
+/* How many elements are sure to have room in the answer. */
+static size_t fit_primitives(const struct fetch *fetch, char letter)
+{
+  size_t fitting = fetch->request->operation->base64_result ? fetch->room / 4 * 3 / primitive_size(letter)
+                                                            : fetch->room / size_primitive_text(letter);
+  return smaller(fitting, PIECE_MAX);
+}
+
+static bool fill_primitives(struct fetch *fetch, char letter, jobject array, size_t from, size_t count)
+{
+  return result_read_range(fetch->request, letter, array, (jsize)from, (jsize)count, &fetch->elements) ||
+         fail_memory(fetch);
+}
+
+/* ---- arrays ---- */
+
+static bool fill_objects(struct fetch *fetch, size_t from, size_t count)
+{
+  if (!make_list(fetch, count))
+    return false;
+  bool goes_on = true;
+  for (size_t i = 0; goes_on && i < count; i++) {
+    jobject element = (*fetch->env)->GetObjectArrayElement(fetch->env, fetch->object, (jsize)(from + i));
+    goes_on = add_element(fetch, element);
+    (*fetch->env)->DeleteLocalRef(fetch->env, element);
+  }
+  if (fetch->elements.list.count > 0)
+    fetch->outcome->kind = OUTCOME_VOID;
+  return fetch->outcome->kind != OUTCOME_ERROR;
+}
+
+static bool fetch_from_array(struct fetch *fetch)
+{
+  size_t length = (size_t)(*fetch->env)->GetArrayLength(fetch->env, fetch->object);
+  size_t from = fetch->request->operation->fetch.from;
+  char letter = fetch->class->component;
+  bool is_primitive = letter != 'L' && letter != '[';
+  size_t count;
+  if (!judge_elements(fetch->request, fetch->class, fetch->outcome) ||
+      !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
+    return false;
+  if (is_primitive) {
+    count = smaller(count, fit_primitives(fetch, letter));
+    fetch->is_done = from + count == length;
+    return fill_primitives(fetch, letter, fetch->object, from, count);
+  }
+  if (!fill_objects(fetch, from, smaller(count, ELEMENTS_MAX)))
+    return false;
+  fetch->is_done = from + fetch->elements.list.count == length;
+  return true;
+}
+
+/* ---- Strings ---- */
+
+/* Whether units `at` - 1 and `at` of the String are one pair. */
+static bool is_surrogate_pair(struct fetch *fetch, size_t at, size_t length)
+{
+  uint16_t units[2];
+  if (at == 0 || at >= length)
+    return false;
+  (*fetch->env)->GetStringRegion(fetch->env, fetch->object, (jsize)at - 1, 2, units);
+  return (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00;
+}
+
+static bool fill_text(struct fetch *fetch, size_t from, size_t count)
+{
+  struct arena *arena = fetch->request->arena;
+  uint16_t *units = arena_calloc(arena, count, sizeof *units);
+  if (units == NULL || !make_list(fetch, 1))
+    return fail_memory(fetch);
+  (*fetch->env)->GetStringRegion(fetch->env, fetch->object, (jsize)from, (jsize)count, units);
+  struct text text = jvm_text_of_units(units, count, arena);
+  fetch->elements.list.items[0] = (struct op_value){.kind = OP_TEXT, .text = text};
+  fetch->elements.list.count = 1;
+  return text.data != NULL || fail_memory(fetch);
+}
+
+/* Its text travels as results do, which the guard is not asked about. */
+static bool fetch_from_string(struct fetch *fetch)
+{
+  size_t length = (size_t)(*fetch->env)->GetStringLength(fetch->env, fetch->object);
+  size_t from = fetch->request->operation->fetch.from;
+  size_t count;
+  if (!find_count(fetch, length, "java.lang.StringIndexOutOfBoundsException", &count))
+    return false;
+  if (is_surrogate_pair(fetch, from, length))
+    return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'from' is inside a surrogate pair");
+  if (count == 1 && is_surrogate_pair(fetch, from + 1, length))
+    return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'max' is 1, and a surrogate pair begins at 'from'");
+  count = smaller(count, smaller(fetch->room / UNIT_TEXT, PIECE_MAX));
+  if (count > 0 && is_surrogate_pair(fetch, from + count, length))
+    count--;
+  fetch->is_done = from + count == length;
+  return fill_text(fetch, from, count);
+}
+
+/* ---- InputStreams ---- */
+
+static bool read_input(struct fetch *fetch, jbyteArray bytes, jint count, jint *given)
+{
+  *given = (*fetch->env)
+               ->CallIntMethod(fetch->env, fetch->object,
+                               fetch->request->thread->jvm->known.method_input_stream_read, bytes, 0, count);
+  if (take_exception(fetch))
+    return false;
+  if (*given >= -1 && *given <= count)
+    return true;
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
+               "%.*s.read was asked for %d bytes and gave %d", TEXT_ARGS(fetch->class->name), count, *given);
+  return false;
+}
+
+/* What it gives has room in the answer: no more is asked for. */
+static bool fetch_from_input(struct fetch *fetch)
+{
+  static const struct judged_member read = {"read", "([BII)I"};
+  jclass declaring = fetch->request->thread->jvm->known.class_input_stream;
+  jint count = (jint)smaller(fetch->max, fit_primitives(fetch, 'B'));
+  if (!judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
+    return false;
+  jbyteArray bytes = (*fetch->env)->NewByteArray(fetch->env, count);
+  if (take_exception(fetch))
+    return false;
+  jint given = 0;
+  if (count > 0 && !read_input(fetch, bytes, count, &given))
+    return false;
+  fetch->is_done = given == -1;
+  return fill_primitives(fetch, 'B', bytes, 0, given < 0 ? 0 : (size_t)given);
 }
 
 /* ---- the object ---- */
@@ -209,7 +750,7 @@ static bool run_fetcher(struct fetch *fetch)
     return fetch_from_string(fetch);
   fetcher *run = find_fetcher(fetch);
   if (fetch->request->operation->fetch.from != 0 && run != fetch_from_nothing)
-    return fetch_fail(fetch, FAILURE_INVALID_PARAMS, "'from' is for arrays and Strings");
+    return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'from' is for arrays and Strings");
   return run(fetch);
 }
 
@@ -225,26 +766,22 @@ static bool open_ref(struct fetch *fetch, uint32_t *class_id)
   return false;
 }
 
-static bool make_value(struct fetch *fetch, uint32_t *class_id)
-{
-  struct call_frame frame = {.receiver = NULL};
-  if (!call_frame_make_receiver(fetch->request, &frame, fetch->outcome))
-    return false;
-  fetch->object = frame.receiver;
-  *class_id = frame.receiver_class;
-  return true;
-}
-
-static bool open_object(struct fetch *fetch)
+static bool open_fetched(struct fetch *fetch)
 {
   const struct jvm_request *request = fetch->request;
-  bool is_value = request->operation->receiver != NULL;
   uint32_t class_id = 0;
   fetch->epoch = jvm_objects_epoch(request->objects);
-  if (!(is_value ? make_value(fetch, &class_id) : open_ref(fetch, &class_id)))
+  if (request->operation->receiver != NULL) {
+    struct call_frame frame = {.receiver = NULL};
+    if (!call_frame_make_receiver(request, &frame, fetch->outcome))
+      return false;
+    fetch->object = frame.receiver;
+    class_id = frame.receiver_class;
+  } else if (!open_ref(fetch, &class_id)) {
     return false;
+  }
   fetch->class = jvm_class_by_id(request->thread, class_id);
-  return fetch->class != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  return fetch->class != NULL || fail_memory(fetch);
 }
 
 /* A value of which something is left becomes an object of the session, whose ref takes the next call. */
@@ -266,14 +803,14 @@ static bool count_ref(struct fetch *fetch)
   if (fetch->is_done || fetch->is_ref_told)
     return true;
   return jvm_objects_tell(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
-         fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+         fail_memory(fetch);
 }
 
 static void fill_outcome(struct fetch *fetch)
 {
   struct op_entry *entries = arena_calloc(fetch->request->arena, 3, sizeof *entries);
   if (entries == NULL) {
-    (void)fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+    (void)fail_memory(fetch);
     return;
   }
   entries[0] = (struct op_entry){TEXT("elements"), fetch->elements};
@@ -296,6 +833,6 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                         .outcome = outcome,
                         .max = request->operation->fetch.max,
                         .room = request->operation->fetch.room};
-  if (open_object(&fetch) && run_fetcher(&fetch) && keep_value(&fetch) && count_ref(&fetch))
+  if (open_fetched(&fetch) && run_fetcher(&fetch) && keep_value(&fetch) && count_ref(&fetch))
     fill_outcome(&fetch);
 }

@@ -1,9 +1,11 @@
+/* Runs a member. */
 #include "base/primitives.h"
 #include "jni/convert/results.h"
-#include "jni/invoke/pieces.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
+
+enum { WRITTEN_SHOWN = 64 };
 
 /* The run of one operation. */
 struct invocation {
@@ -20,18 +22,14 @@ static bool take_exception(struct invocation *invocation)
   return argument_take(&invocation->conversion);
 }
 
-static bool is_container(const struct op_value *value)
-{
-  return value->kind == OP_LIST || value->kind == OP_MAP;
-}
-
 /* Tells the conversion what the member declares of the elements of the argument that comes next. */
 static void declare_elements(struct invocation *invocation, size_t argument)
 {
   const struct jvm_request *request = invocation->request;
   struct resolved_member *member = invocation->member;
   const struct element_types *elements = NULL;
-  if (is_container(&request->operation->args[argument])) {
+  enum op_value_kind kind = request->operation->args[argument].kind;
+  if (kind == OP_LIST || kind == OP_MAP) {
     size_t last = member->method == NULL ? 0 : member->method->param_count - 1;
     bool is_gathered = member->variable && argument >= last;
     elements =
@@ -226,11 +224,6 @@ static void run_new(struct invocation *invocation)
                (*env)->NewObjectA(env, member->named->ref, member->method_id, invocation->arguments));
 }
 
-static bool is_length(const struct op_value *value)
-{
-  return op_scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
-}
-
 /* True if the one argument is the whole array, and not an element of it. */
 static bool is_whole(struct conversion *conversion, const struct op_value *value,
                      const struct jvm_class *array)
@@ -256,7 +249,8 @@ static void run_new_array(struct invocation *invocation)
   struct op_value elements = {.kind = OP_LIST,
                               .list = {.items = operation->args, .count = operation->arg_count}};
   jobject array = NULL;
-  if (only != NULL && is_length(only)) {
+  if (only != NULL && op_scalar_infer(only) == 'I' &&
+      (only->type.data == NULL || text_equal(only->type, TEXT("int")))) {
     array = argument_new_array(conversion, class, (jint)only->integer);
   } else {
     bool whole = only != NULL && is_whole(conversion, only, class);
@@ -301,13 +295,67 @@ static void run_length(struct invocation *invocation)
   finish_result(invocation, &type, &value);
 }
 
+/* ---- elements and ranges of arrays (docs/protocol.md, "Elements and ranges") ---- */
+
+/* In the words of java.util.Objects.checkIndex and checkFromToIndex. */
+static bool fail_bounds(struct conversion *conversion, const struct op_piece *piece, jsize length)
+{
+  struct text shown = arena_shorten(conversion->request->arena, piece->written, WRITTEN_SHOWN);
+  if (piece->kind == OP_PIECE_ELEMENT && shown.len == piece->written.len)
+    shown = text_slice(shown, 1, shown.len - 1);
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER,
+               "java.lang.ArrayIndexOutOfBoundsException", "%s %.*s out of bounds for length %d",
+               piece->kind == OP_PIECE_RANGE ? "Range" : "Index", TEXT_ARGS(shown), length);
+  return false;
+}
+
+/* Finds the operation's piece in the array. False: it is beyond it, and the outcome is Java's exception. */
+static bool find_piece(struct conversion *conversion, jobject array, jsize *from, jsize *count)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct op_piece *piece = conversion->request->operation->piece;
+  jsize length = (*env)->GetArrayLength(env, array);
+  return op_piece_locate(piece, length, from, count) || fail_bounds(conversion, piece, length);
+}
+
+static void read_element(JNIEnv *env, char element, jobject array, jsize at, jvalue *out)
+{
+  if (element == 'L')
+    out->l = (*env)->GetObjectArrayElement(env, array, at);
+  else
+    dispatch_get_range(env, element, array, at, 1, out);
+}
+
+/* An object may leave an ArrayStoreException pending. */
+static void write_element(JNIEnv *env, char element, jobject array, jsize at, const jvalue *value)
+{
+  if (element == 'L')
+    (*env)->SetObjectArrayElement(env, array, at, value->l);
+  else
+    dispatch_set_range(env, element, array, at, 1, value);
+}
+
+/* A new array of the class, the array's own: a local reference. NULL: the outcome tells why. */
+static jobject copy_range(struct conversion *conversion, struct jvm_class *class, jobject array, jsize from,
+                          jsize count)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jobject copy = argument_new_array(conversion, class, count);
+  if (copy == NULL)
+    return NULL;
+  (*env)->CallStaticVoidMethod(env, known->class_system, known->static_system_arraycopy, array, from, copy, 0,
+                               count);
+  return argument_take(conversion) ? NULL : copy;
+}
+
 /* The type of the object is the array's own class, as that of a clone is. */
 static void finish_range(struct invocation *invocation, jsize from, jsize count)
 {
   struct conversion *conversion = &invocation->conversion;
   struct jvm_class *class = jvm_class_by_id(conversion->thread, invocation->frame->receiver_class);
   struct jvm_type type = {.kind = 'L', .name = class->name};
-  const jvalue value = {.l = piece_copy(conversion, class, invocation->frame->receiver, from, count)};
+  const jvalue value = {.l = copy_range(conversion, class, invocation->frame->receiver, from, count)};
   if (value.l != NULL)
     finish_result(invocation, &type, &value);
 }
@@ -318,13 +366,13 @@ static void run_get_piece(struct invocation *invocation)
   jvalue value = {0};
   jsize from = 0;
   jsize count = 0;
-  if (!check_receiver(invocation) || !piece_find(&invocation->conversion, array, &from, &count))
+  if (!check_receiver(invocation) || !find_piece(&invocation->conversion, array, &from, &count))
     return;
   if (invocation->request->operation->piece->kind == OP_PIECE_RANGE) {
     finish_range(invocation, from, count);
     return;
   }
-  piece_read_element(invocation->env, invocation->member->element.kind, array, from, &value);
+  read_element(invocation->env, invocation->member->element.kind, array, from, &value);
   finish_result(invocation, &invocation->member->element, &value);
 }
 
@@ -362,10 +410,10 @@ static void run_put_piece(struct invocation *invocation)
   jvalue value = {0};
   jsize at = 0;
   jsize count = 0;
-  if (!check_receiver(invocation) || !piece_find(&invocation->conversion, array, &at, &count) ||
+  if (!check_receiver(invocation) || !find_piece(&invocation->conversion, array, &at, &count) ||
       !convert_put(invocation, &value))
     return;
-  piece_write_element(invocation->env, invocation->member->element.kind, array, at, &value);
+  write_element(invocation->env, invocation->member->element.kind, array, at, &value);
   finish_put(invocation);
 }
 
@@ -398,7 +446,7 @@ static bool is_value_name(struct text name)
   return row != NULL && (row->maker == MAKER_STRING || row->maker == MAKER_WRAPPER);
 }
 
-static enum result_place place_of_type(const struct jvm_type *type)
+static enum result_place find_type_place(const struct jvm_type *type)
 {
   if (type->kind != 'L' || is_value_name(type->name))
     return RESULT_PLACE_NONE;
@@ -411,10 +459,10 @@ static enum result_place find_result_place(const struct resolved_member *member)
   switch (member->action) {
   case MEMBER_CALL:
   case MEMBER_CALL_STATIC:
-    return place_of_type(&member->method->result);
+    return find_type_place(&member->method->result);
   case MEMBER_GET:
   case MEMBER_GET_STATIC:
-    return place_of_type(&member->field->type);
+    return find_type_place(&member->field->type);
   case MEMBER_NEW:
     return is_value_name(member->named->name) ? RESULT_PLACE_NONE : RESULT_PLACE_NEEDED;
   case MEMBER_NEW_ARRAY:
