@@ -6,7 +6,7 @@
 
 #define OPTION "--rpc-allow"
 
-static enum jp_status out_of_memory(struct jp_error *error)
+static enum jp_status fail_memory(struct jp_error *error)
 {
   return jp_fail(error, JP_NO_MEMORY, "out of memory");
 }
@@ -39,7 +39,7 @@ static bool skip_jdk_mark(struct text *pattern)
 }
 
 /* Takes the first pattern off the list; false at the end. *rest begins as the whole list. */
-static bool next_pattern(struct text *rest, struct text *pattern)
+static bool take_pattern(struct text *rest, struct text *pattern)
 {
   if (rest->data == NULL)
     return false;
@@ -70,7 +70,7 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
     return status;
   struct text reason = arena_printf(arena, OPTION " '%.*s'", TEXT_ARGS(shown));
   if (reason.data == NULL)
-    return out_of_memory(error);
+    return fail_memory(error);
   rule->reason = reason.data;
   rule->allow = true;
   rule->channels = POLICY_ALL_CHANNELS;
@@ -87,10 +87,10 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
     return jp_fail(error, JP_LIMIT, OPTION ": more than %d patterns", POLICY_RULES_MAX);
   struct policy_rule *rules = arena_calloc(arena, count, sizeof *rules);
   if (rules == NULL)
-    return out_of_memory(error);
+    return fail_memory(error);
   enum jp_status status = JP_OK;
   struct text pattern;
-  for (size_t i = 0; status == JP_OK && next_pattern(&patterns, &pattern); i++)
+  for (size_t i = 0; status == JP_OK && take_pattern(&patterns, &pattern); i++)
     status = compile_rule(pattern, arena, &rules[i], error);
   if (status != JP_OK)
     return status;
@@ -107,13 +107,12 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
                                        .sources = arena_calloc(arena, count, sizeof *check->sources),
                                        .arena = arena};
   if (check->wildcards == NULL || check->sources == NULL)
-    return out_of_memory(error);
+    return fail_memory(error);
   enum jp_status status = JP_OK;
   struct text pattern;
-  while (status == JP_OK && next_pattern(&patterns, &pattern)) {
-    bool is_wildcard =
-        memchr(pattern.data, '*', pattern.len) != NULL || memchr(pattern.data, '?', pattern.len) != NULL;
-    if (skip_jdk_mark(&pattern) || !is_wildcard)
+  while (status == JP_OK && take_pattern(&patterns, &pattern)) {
+    bool has_wildcard = policy_pattern_has_wildcard(pattern);
+    if (skip_jdk_mark(&pattern) || !has_wildcard)
       continue;
     status = policy_pattern_compile(pattern, arena, &check->wildcards[check->count], error);
     check->sources[check->count++] = pattern;

@@ -72,13 +72,6 @@ static bool is_same_table(const struct policy_question *question, const struct t
 
 /* ---- words ---- */
 
-static const char *action_of(struct policy_verdict verdict)
-{
-  if (verdict.log)
-    return verdict.allow ? "LOG_AND_ALLOW" : "LOG_AND_DENY";
-  return verdict.allow ? "ALLOW" : "DENY";
-}
-
 /* One word for each member of the set: the first that means this member alone, so neither DEFAULT nor ALL. */
 static void append_words(struct buffer *out, const struct policy_vocabulary *vocabulary, unsigned set)
 {
@@ -93,7 +86,7 @@ static void append_words(struct buffer *out, const struct policy_vocabulary *voc
   }
 }
 
-static unsigned visibilities_of(const struct table *table, int category, const struct ruling *ruling)
+static unsigned find_visibilities(const struct table *table, int category, const struct ruling *ruling)
 {
   unsigned set = 0;
   for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
@@ -111,12 +104,12 @@ static void append_cases(struct buffer *out, const struct policy_question *quest
   const char *separator = "";
   unsigned told = 0;
   for (int category = 0; category < POLICY_CATEGORIES; category++) {
-    unsigned visibilities = visibilities_of(table, category, ruling);
+    unsigned visibilities = find_visibilities(table, category, ruling);
     if (!is_possible(question, category) || visibilities == 0 || (told & 1u << category) != 0)
       continue;
     unsigned categories = 0;
     for (int other = category; other < POLICY_CATEGORIES; other++) {
-      if (is_possible(question, other) && visibilities_of(table, other, ruling) == visibilities)
+      if (is_possible(question, other) && find_visibilities(table, other, ruling) == visibilities)
         categories |= 1u << other;
     }
     told |= categories;
@@ -132,8 +125,10 @@ static void append_ruling(struct buffer *out, const struct policy *policy,
                           const struct policy_question *question, const struct table *table,
                           const struct ruling *ruling)
 {
-  buffer_printf(out, "  %-*s%s", ACTION_WIDTH, action_of(ruling->verdict),
-                policy_reason(policy, ruling->verdict.reason));
+  bool allows = ruling->verdict.allow;
+  const char *action =
+      ruling->verdict.log ? (allows ? "LOG_AND_ALLOW" : "LOG_AND_DENY") : (allows ? "ALLOW" : "DENY");
+  buffer_printf(out, "  %-*s%s", ACTION_WIDTH, action, policy_reason(policy, ruling->verdict.reason));
   if (ruling->object_class.data != NULL)
     buffer_printf(out, ", about the object's class %.*s", TEXT_ARGS(ruling->object_class));
   buffer_append_text(out, TEXT("\n                  for "));

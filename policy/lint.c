@@ -41,11 +41,6 @@ static void warn(struct lint *lint, const char *format, ...)
 
 /* ---- what the names say ---- */
 
-static bool has_wildcard(struct text t)
-{
-  return memchr(t.data, '*', t.len) != NULL || memchr(t.data, '?', t.len) != NULL;
-}
-
 static bool has_character(struct text t, char character)
 {
   return memchr(t.data, character, t.len) != NULL;
@@ -71,7 +66,7 @@ static bool begins_with_a_capital(struct text segment)
 static bool looks_like_package(struct text name)
 {
   struct text last = last_segment(name);
-  if (last.len == name.len || !begins_small(last) || has_wildcard(last))
+  if (last.len == name.len || !begins_small(last) || policy_pattern_has_wildcard(last))
     return false;
   for (size_t i = 0; i < last.len; i++)
     if (last.data[i] == '$' || (last.data[i] >= 'A' && last.data[i] <= 'Z'))
@@ -108,7 +103,7 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
   struct text shown_outer = policy_shortened(outer);
   struct text shown_last = policy_shortened(last);
   bool is_below_class =
-      outer.data != NULL && begins_with_a_capital(last_segment(outer)) && !has_wildcard(outer);
+      outer.data != NULL && begins_with_a_capital(last_segment(outer)) && !policy_pattern_has_wildcard(outer);
   bool is_any_member =
       text_equal(source->member_pattern, TEXT("**")) || text_equal(source->member_pattern, TEXT("*"));
   if (has_character(name, ':'))
@@ -144,28 +139,23 @@ static void check_member(struct lint *lint, const struct policy_rule_source *sou
   struct text simple = last_segment(source->class_pattern);
   if (has_character(source->class_pattern, '(') || has_character(member, '(') || has_character(member, ')'))
     warn(lint, "has parentheses: a rule names members without parameters, and decides for all overloads");
-  else if (!has_wildcard(member) && has_character(member, '<') &&
+  else if (!policy_pattern_has_wildcard(member) && has_character(member, '<') &&
            !text_equal_ignore_case(member, TEXT("<init>")))
     warn(lint, "no member is called '%.*s': constructors are <init>", TEXT_ARGS(shown));
-  else if (!has_wildcard(member) && begins_with_a_capital(member) && text_equal(member, simple))
+  else if (!policy_pattern_has_wildcard(member) && begins_with_a_capital(member) &&
+           text_equal(member, simple))
     warn(lint, "'%.*s' is a method or a field of that name: constructors are <init>", TEXT_ARGS(shown));
 }
 
 /* ---- what a rule can decide ---- */
 
-static uint32_t categories_of(uint32_t combinations)
-{
-  uint32_t categories = 0;
-  for (unsigned category = 0; category < POLICY_CATEGORIES; category++)
-    if ((combinations & policy_combinations(1u << category, POLICY_ALL_VISIBILITIES)) != 0)
-      categories |= 1u << category;
-  return categories;
-}
-
 /* Constructors are called <init>, and nothing else is. */
 static void check_categories(struct lint *lint, const struct policy_rule *rule)
 {
-  uint32_t categories = categories_of(rule->combinations);
+  uint32_t categories = 0;
+  for (unsigned category = 0; category < POLICY_CATEGORIES; category++)
+    if ((rule->combinations & policy_combinations(1u << category, POLICY_ALL_VISIBILITIES)) != 0)
+      categories |= 1u << category;
   bool is_init = policy_pattern_matches(&rule->member_pattern, TEXT("<init>"));
   bool is_init_alone = is_init && rule->member_pattern.segment_count == 0;
   if (categories == CONSTRUCTORS && !is_init)
@@ -308,7 +298,7 @@ static bool is_opened(const struct policy_danger *danger, void *context)
 static void check_dangers(struct lint *lint, const struct policy_rule *rule,
                           const struct policy_rule_source *source)
 {
-  if (!rule->allow || !has_wildcard(source->class_pattern))
+  if (!rule->allow || !policy_pattern_has_wildcard(source->class_pattern))
     return;
   struct buffer opened;
   struct text shown = policy_shortened(source->class_pattern);

@@ -49,21 +49,14 @@ static enum jp_status fail_at(struct loader *loader, int line, const char *forma
   return JP_INVALID;
 }
 
-static enum jp_status out_of_memory(struct loader *loader)
+static enum jp_status fail_memory(struct loader *loader)
 {
   jp_fail(loader->error, JP_NO_MEMORY, "out of memory");
   return JP_NO_MEMORY;
 }
 
-/* Makes "A, B" of "A". */
-static void append_key(char advice[ADVICE_MAX], const char *word)
-{
-  size_t used = strlen(advice);
-  snprintf(advice + used, ADVICE_MAX - used, "%s%s", used == 0 ? "" : ", ", word);
-}
-
-static enum jp_status unknown_word(struct loader *loader, int line, const char *what, struct text word,
-                                   const char *known)
+static enum jp_status fail_unknown_word(struct loader *loader, int line, const char *what, struct text word,
+                                        const char *known)
 {
   struct text shown = policy_shortened(word);
   return fail_at(loader, line, "unknown %s '%.*s': known are %s", what, TEXT_ARGS(shown), known);
@@ -80,13 +73,13 @@ static enum jp_status want_kind(struct loader *loader, const struct policy_node 
                  node->null ? "empty" : names[node->kind]);
 }
 
-static enum jp_status unknown_key(struct loader *loader, const struct policy_item *item,
-                                  const struct key_reader *readers, size_t count)
+static enum jp_status fail_unknown_key(struct loader *loader, const struct policy_item *item,
+                                       const struct key_reader *readers, size_t count)
 {
   char known[ADVICE_MAX] = "";
-  for (size_t i = 0; i < count; i++)
-    append_key(known, readers[i].key);
-  return unknown_word(loader, item->key_line, "key", item->key, known);
+  for (size_t i = 0, used = 0; i < count; i++, used = strlen(known))
+    snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", readers[i].key);
+  return fail_unknown_word(loader, item->key_line, "key", item->key, known);
 }
 
 static enum jp_status read_map(struct loader *loader, const struct policy_node *node, const char *what,
@@ -99,7 +92,7 @@ static enum jp_status read_map(struct loader *loader, const struct policy_node *
     while (i < count && !text_equal(item->key, text_of(readers[i].key)))
       i++;
     if (i == count)
-      return unknown_key(loader, item, readers, count);
+      return fail_unknown_key(loader, item, readers, count);
     if ((seen & 1u << i) != 0)
       return fail_at(loader, item->key_line, "key '%s' is given twice", readers[i].key);
     seen |= 1u << i;
@@ -116,7 +109,7 @@ static enum jp_status read_word(struct loader *loader, const struct policy_node 
     return status;
   char known[ADVICE_MAX];
   policy_words_list(vocabulary, ", ", known, sizeof known);
-  return unknown_word(loader, node->line, vocabulary->what, node->text, known);
+  return fail_unknown_word(loader, node->line, vocabulary->what, node->text, known);
 }
 
 /* One word or a list of them, as a set. */
@@ -244,7 +237,7 @@ static enum jp_status compile_draft(struct loader *loader, const struct rule_dra
   *source = (struct policy_rule_source){.class_pattern = arena_text(loader->arena, class_source),
                                         .member_pattern = arena_text(loader->arena, member_source),
                                         .is_split = draft->pattern != NULL};
-  return source->class_pattern.data == NULL || source->member_pattern.data == NULL ? out_of_memory(loader)
+  return source->class_pattern.data == NULL || source->member_pattern.data == NULL ? fail_memory(loader)
                                                                                    : JP_OK;
 }
 
@@ -279,7 +272,7 @@ static enum jp_status read_version(struct loader *loader, const struct policy_no
   enum jp_status status = want_kind(loader, value, POLICY_SCALAR, "version");
   if (status != JP_OK || text_equal(value->text, TEXT("1")))
     return status;
-  return unknown_word(loader, value->line, "version", value->text, "1");
+  return fail_unknown_word(loader, value->line, "version", value->text, "1");
 }
 
 static enum jp_status read_default_action(struct loader *loader, const struct policy_node *value,
@@ -307,11 +300,19 @@ static bool parse_flag(struct text word, bool *flag)
   return false;
 }
 
+size_t policy_preset_find(struct text name)
+{
+  for (size_t i = 0; i < policy_preset_count; i++)
+    if (text_equal(text_of(policy_presets[i].name), name))
+      return i;
+  return SIZE_MAX;
+}
+
 static enum jp_status read_preset(struct loader *loader, const struct policy_item *item, uint32_t *seen)
 {
   size_t preset = policy_preset_find(item->key);
   if (preset == SIZE_MAX)
-    return unknown_word(loader, item->key_line, "preset", item->key, policy_preset_names);
+    return fail_unknown_word(loader, item->key_line, "preset", item->key, policy_preset_names);
   if ((*seen & 1u << preset) != 0)
     return fail_at(loader, item->key_line, "preset '%s' is given twice", policy_presets[preset].name);
   *seen |= 1u << preset;
@@ -320,7 +321,8 @@ static enum jp_status read_preset(struct loader *loader, const struct policy_ite
     return status;
   bool on;
   if (!parse_flag(item->value->text, &on))
-    return unknown_word(loader, item->value->line, "value of a preset", item->value->text, "true, false");
+    return fail_unknown_word(loader, item->value->line, "value of a preset", item->value->text,
+                             "true, false");
   if (on)
     loader->document->presets |= 1u << preset;
   return JP_OK;
@@ -351,7 +353,7 @@ static enum jp_status begin_list(struct loader *loader, const struct policy_node
   if (value->count > POLICY_RULES_MAX)
     return fail_at(loader, value->line, "%s has more than %d entries", what, POLICY_RULES_MAX);
   *elements = arena_calloc(loader->arena, value->count, element_size);
-  return *elements == NULL ? out_of_memory(loader) : JP_OK;
+  return *elements == NULL ? fail_memory(loader) : JP_OK;
 }
 
 static enum jp_status read_rules(struct loader *loader, const struct policy_node *value, void *target)
@@ -364,7 +366,7 @@ static enum jp_status read_rules(struct loader *loader, const struct policy_node
   document->rules = elements;
   document->sources = arena_calloc(loader->arena, value->count, sizeof *document->sources);
   if (document->sources == NULL)
-    return out_of_memory(loader);
+    return fail_memory(loader);
   for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next) {
     size_t rule = document->rule_count++;
     status = read_rule(loader, item->value, &document->rules[rule], &document->sources[rule]);
@@ -389,7 +391,7 @@ static enum jp_status read_member_pattern(struct loader *loader, const struct po
     return status;
   pattern->line = node->line;
   pattern->source = arena_text(loader->arena, node->text);
-  return pattern->source.data == NULL ? out_of_memory(loader) : JP_OK;
+  return pattern->source.data == NULL ? fail_memory(loader) : JP_OK;
 }
 
 static enum jp_status read_idempotent(struct loader *loader, const struct policy_node *value, void *target)

@@ -37,6 +37,9 @@ struct policy_document {
   size_t idempotent_count;
 };
 
+/* The index in policy_presets of the preset with this name, or SIZE_MAX. */
+size_t policy_preset_find(struct text name);
+
 /* name is the file's name in errors. */
 enum jp_status policy_load_text(struct text yaml, const char *name, struct arena *arena,
                                 struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;

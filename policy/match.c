@@ -48,17 +48,13 @@ static unsigned char fold_ascii(unsigned char c)
   return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
 }
 
-static size_t sequence_length(unsigned char lead)
-{
-  return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-}
-
 /* Callers choose the names: a byte of a broken or overlong sequence counts as one character above Unicode's
  * range, so that it equals no real one. */
 static uint32_t read_wide(struct cursor *cursor)
 {
   static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  size_t length = sequence_length(*cursor->at);
+  unsigned char lead = *cursor->at;
+  size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
   if (length == 1 || length > (size_t)(cursor->end - cursor->at))
     return NO_CHARACTER + *cursor->at++;
   uint32_t character = *cursor->at & (0x7Fu >> length);
@@ -217,17 +213,9 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
   return segments_match(pattern->segments, end, rest);
 }
 
-static bool has_wildcard(struct text t)
+bool policy_pattern_has_wildcard(struct text source)
 {
-  return memchr(t.data, '*', t.len) != NULL || memchr(t.data, '?', t.len) != NULL;
-}
-
-static bool is_ascii(struct text t)
-{
-  for (size_t i = 0; i < t.len; i++)
-    if ((unsigned char)t.data[i] >= 0x80)
-      return false;
-  return true;
+  return memchr(source.data, '*', source.len) != NULL || memchr(source.data, '?', source.len) != NULL;
 }
 
 /* "*", "?*", "*?" and "***" match any segment that is not empty. */
@@ -278,14 +266,6 @@ static enum jp_status check_source(struct text source, struct jp_error *error)
   return JP_OK;
 }
 
-static struct text lower_copy(struct text source, struct arena *arena)
-{
-  char *copy = arena_alloc(arena, source.len);
-  for (size_t i = 0; copy != NULL && i < source.len; i++)
-    copy[i] = (char)fold_ascii((unsigned char)source.data[i]);
-  return (struct text){copy, source.len};
-}
-
 static size_t count_segments(struct text source)
 {
   size_t count = 1;
@@ -317,7 +297,10 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
   enum jp_status status = check_source(source, error);
   if (status != JP_OK)
     return status;
-  struct text lower = lower_copy(source, arena);
+  char *copy = arena_alloc(arena, source.len);
+  for (size_t i = 0; copy != NULL && i < source.len; i++)
+    copy[i] = (char)fold_ascii((unsigned char)source.data[i]);
+  struct text lower = {copy, source.len};
   size_t count = count_segments(source);
   struct policy_segment *segments = arena_calloc(arena, count, sizeof *segments);
   if (lower.data == NULL || segments == NULL)
@@ -327,13 +310,13 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
 
   size_t literal = 0;
   size_t prefix_len = 0;
-  for (; literal < count && !has_wildcard(segments[literal].glob); literal++)
+  for (; literal < count && !policy_pattern_has_wildcard(segments[literal].glob); literal++)
     prefix_len += segments[literal].glob.len + (literal > 0);
   *pattern = (struct policy_pattern){
       .prefix = text_slice(lower, 0, prefix_len),
       .segments = segments + literal,
       .segment_count = count - literal,
-      .ascii = is_ascii(text_slice(lower, 0, prefix_len)),
+      .ascii = text_is_ascii(text_slice(lower, 0, prefix_len)),
       .every_name = matches_every_name(segments, count),
   };
   pattern->has_tail = pattern->ascii && prefix_len >= sizeof pattern->tail;
@@ -378,15 +361,10 @@ enum {
   COVER_STEPS_MAX = 4000
 };
 
-static size_t count_prefix_segments(const struct policy_pattern *pattern)
-{
-  return pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
-}
-
 static bool make_automaton(const struct policy_pattern *pattern, struct automaton *automaton)
 {
   /* The segments of the prefix lie before the others. */
-  size_t prefix_count = count_prefix_segments(pattern);
+  size_t prefix_count = pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
   const struct policy_segment *segments = pattern->segments - prefix_count;
   size_t count = prefix_count + pattern->segment_count;
   size_t room = 1;
@@ -425,7 +403,7 @@ static bool may_end(const struct automaton *automaton, size_t at)
 
 /* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that it takes. In the search, for every
  * token of `specific`, whether its segment has a character: no segment of a name is empty. */
-static size_t state_of(size_t token, bool is_inside)
+static size_t make_state(size_t token, bool is_inside)
 {
   return token * 2 + is_inside;
 }
@@ -456,7 +434,7 @@ static void set_add(uint64_t *set, const struct automaton *automaton, size_t sta
     enum token_kind kind = automaton->tokens[state / 2].kind;
     if (kind != TOKEN_STAR && (kind != TOKEN_DEEP || state % 2 == 1))
       return;
-    state = state_of(state / 2 + 1, false);
+    state = make_state(state / 2 + 1, false);
   }
 }
 
@@ -478,8 +456,8 @@ static bool set_step(const struct automaton *automaton, const uint64_t *from, ui
     any = true;
     bool stays = token->kind == TOKEN_STAR || token->kind == TOKEN_DEEP;
     set_add(to, automaton,
-            stays ? state_of(state / 2, character != DOT && token->kind == TOKEN_DEEP)
-                  : state_of(next, false));
+            stays ? make_state(state / 2, character != DOT && token->kind == TOKEN_DEEP)
+                  : make_state(next, false));
   }
   return any;
 }
@@ -564,7 +542,7 @@ static void expand(struct cover_search *search, size_t index)
     for (size_t i = 0; i < search->character_count; i++)
       if (search->characters[i] == token->character)
         character = token->character;
-    take_character(search, set, character, state_of(at + 1, true));
+    take_character(search, set, character, make_state(at + 1, true));
     break;
   }
   case TOKEN_ANY:
@@ -572,17 +550,17 @@ static void expand(struct cover_search *search, size_t index)
   case TOKEN_DEEP:
     for (size_t i = 0; i < search->character_count && search->is_covered; i++)
       take_character(search, set, search->characters[i],
-                     state_of(token->kind == TOKEN_ANY ? at + 1 : at, true));
+                     make_state(token->kind == TOKEN_ANY ? at + 1 : at, true));
     if (token->kind == TOKEN_STAR)
-      visit(search, state_of(at + 1, has_character), set);
+      visit(search, make_state(at + 1, has_character), set);
     else if (token->kind == TOKEN_DEEP && !has_character)
-      visit(search, state_of(at + 1, false), set);
+      visit(search, make_state(at + 1, false), set);
     else if (token->kind == TOKEN_DEEP)
-      take_character(search, set, DOT, state_of(at, false));
+      take_character(search, set, DOT, make_state(at, false));
     break;
   case TOKEN_SEGMENT_END:
     if (has_character)
-      take_character(search, set, DOT, state_of(at + 1, false));
+      take_character(search, set, DOT, make_state(at + 1, false));
     break;
   case TOKEN_END:
     break;
@@ -599,9 +577,9 @@ static void run_search(struct cover_search *search)
     if (!is_known)
       search->characters[search->character_count++] = search->general.tokens[i].character;
   }
-  set_add(search->next, &search->general, state_of(0, false));
+  set_add(search->next, &search->general, make_state(0, false));
   search->is_covered = true;
-  visit(search, state_of(0, false), search->next);
+  visit(search, make_state(0, false), search->next);
   for (size_t i = 0; i < search->entry_count && search->is_covered; i++)
     expand(search, i);
 }

@@ -48,6 +48,9 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
                                              struct policy_pattern *pattern,
                                              struct jp_error *error) JP_MUST_CHECK;
 
+/* Of the source of a pattern. */
+bool policy_pattern_has_wildcard(struct text source);
+
 bool policy_pattern_matches(const struct policy_pattern *pattern, struct text name);
 
 /*

@@ -1,9 +1,11 @@
+/* A policy: building it from a file and options, and judging by it. */
 #include "policy/policy.h"
 
+#include "base/primitives.h"
 #include "policy/allow.h"
 #include "policy/presets.h"
-#include "policy/state.h"
 #include "policy/tree.h"
+#include "policy/vocabulary.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,18 +16,200 @@
   "that "                                                                                                    \
   "a preset does not deny with --rpc-default-action ALLOW"
 
+/* What Java catches where a client fails to answer: the one class of the peer's that is judged as others are. */
+#define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
+
+enum fixed_reason {
+  REASON_DEFAULT,
+  REASON_INTERNALS,
+  REASON_WITHHELD,
+  REASON_EXEMPT,
+  REASON_PRIMITIVE,
+  REASON_NO_DENIAL, /* policy_check_other found nothing against it */
+  REASON_RULES      /* the first rule; rule i is REASON_RULES + i */
+};
+
+/* Constant once built, except for the number of holders. */
+struct policy {
+  atomic_uint holders;
+  struct arena arena; /* owns what the members below point to */
+  uint64_t generation;
+  struct policy_pattern internals;
+  struct policy_pattern withheld;
+  bool has_withheld;
+  struct policy_rule *rules; /* the file's, then those of the presets and of --rpc-allow */
+  size_t rule_count;
+  struct policy_verdict default_verdict;
+  const struct policy_member_pattern *idempotent;
+  size_t idempotent_count;
+  const char *notice;
+  bool absent; /* the peer was given no policy at all */
+};
+
 static atomic_uint_fast64_t last_generation;
+
+/* ---- the judgement ---- */
+
+/* True where the class or the channel decides, and no rule is asked. */
+static bool decide_without_rules(const struct policy *policy, enum policy_channel channel,
+                                 struct text class_name, struct policy_verdict *verdict)
+{
+  if (policy_pattern_matches(&policy->internals, class_name) && !text_equal(class_name, CALLBACK_EXCEPTION)) {
+    *verdict = (struct policy_verdict){.allow = false, .reason = REASON_INTERNALS};
+    return true;
+  }
+  if (policy->has_withheld && policy_pattern_matches(&policy->withheld, class_name)) {
+    *verdict = (struct policy_verdict){.allow = false, .reason = REASON_WITHHELD};
+    return true;
+  }
+  if ((POLICY_EXEMPT_CHANNELS & 1u << channel) != 0) {
+    *verdict = (struct policy_verdict){.allow = true, .reason = REASON_EXEMPT};
+    return true;
+  }
+  if (primitive_is_keyword(class_name)) {
+    *verdict = (struct policy_verdict){.allow = true, .reason = REASON_PRIMITIVE};
+    return true;
+  }
+  return false;
+}
+
+static struct policy_verdict make_rule_verdict(const struct policy *policy, size_t rule)
+{
+  return (struct policy_verdict){.allow = policy->rules[rule].allow,
+                                 .log = policy->rules[rule].log,
+                                 .reason = (uint32_t)(REASON_RULES + rule)};
+}
+
+struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
+{
+  struct policy_verdict verdict;
+  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
+    return verdict;
+  uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
+  for (size_t i = 0; i < policy->rule_count; i++)
+    if (policy_rule_applies(&policy->rules[i], query->channel, combination, query->class_name,
+                            query->member_name))
+      return make_rule_verdict(policy, i);
+  return policy->default_verdict;
+}
+
+static struct policy_verdict check_denials(const struct policy *policy, const struct policy_query *query,
+                                           bool of_object)
+{
+  struct policy_verdict verdict;
+  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
+    return verdict;
+  uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
+  for (size_t i = 0; i < policy->rule_count; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if (rule->class_pattern.every_name || (of_object && rule->spares_objects) ||
+        !policy_rule_applies(rule, query->channel, combination, query->class_name, query->member_name))
+      continue;
+    verdict = make_rule_verdict(policy, i);
+    /* policy_check asks for the operation's line in the log; only a denial adds one. */
+    if (verdict.allow)
+      verdict.log = false;
+    return verdict;
+  }
+  return (struct policy_verdict){.allow = true, .reason = REASON_NO_DENIAL};
+}
+
+struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query)
+{
+  return check_denials(policy, query, false);
+}
+
+struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query)
+{
+  return check_denials(policy, query, true);
+}
+
+/* Keeps the first denial, or the first that logs. */
+static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verdict denial)
+{
+  if (!*any || (denial.log && !sum->log))
+    *sum = denial;
+  *any = true;
+}
+
+/* member_name NULL: any member. */
+static bool applies_to(const struct policy_rule *rule, enum policy_channel channel, uint32_t combinations,
+                       struct text class_name, const struct text *member_name)
+{
+  if (member_name != NULL)
+    return policy_rule_applies(rule, channel, combinations, class_name, *member_name);
+  /* A denial of some members leaves the others open. */
+  return (rule->channels & 1u << channel) != 0 && (rule->combinations & combinations) != 0 &&
+         (rule->allow || rule->member_pattern.every_name) &&
+         policy_pattern_matches(&rule->class_pattern, class_name);
+}
+
+static enum policy_early check_early(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name,
+                                     const struct text *member_name, struct policy_verdict *verdict)
+{
+  if (decide_without_rules(policy, channel, class_name, verdict))
+    return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
+  uint32_t open = policy_combinations(categories, POLICY_ALL_VISIBILITIES);
+  bool any = false;
+  *verdict = policy->default_verdict;
+  for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if (!applies_to(rule, channel, open, class_name, member_name))
+      continue;
+    struct policy_verdict decided = make_rule_verdict(policy, i);
+    if (decided.allow) {
+      *verdict = decided;
+      return POLICY_EARLY_ASK;
+    }
+    add_denial(verdict, &any, decided);
+    open &= ~rule->combinations;
+  }
+  if (open == 0)
+    return any ? POLICY_EARLY_DENY : POLICY_EARLY_ASK;
+  if (policy->default_verdict.allow) {
+    *verdict = policy->default_verdict;
+    return POLICY_EARLY_ASK;
+  }
+  add_denial(verdict, &any, policy->default_verdict);
+  return POLICY_EARLY_DENY;
+}
+
+enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name, struct text member_name,
+                                     struct policy_verdict *verdict)
+{
+  return check_early(policy, channel, categories, class_name, &member_name, verdict);
+}
+
+enum policy_early policy_check_class(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name,
+                                     struct policy_verdict *verdict)
+{
+  return check_early(policy, channel, categories, class_name, NULL, verdict);
+}
+
+bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name)
+{
+  const unsigned shown = POLICY_ALL_CATEGORIES & ~(1u << POLICY_CALLBACK);
+  struct policy_verdict verdict;
+  return policy_check_class(policy, channel, shown, class_name, &verdict) == POLICY_EARLY_ASK;
+}
+
+bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name)
+{
+  for (size_t i = 0; i < policy->idempotent_count; i++)
+    if (policy_pattern_matches(&policy->idempotent[i].member_pattern, member_name) &&
+        policy_pattern_matches(&policy->idempotent[i].class_pattern, class_name))
+      return true;
+  return false;
+}
+
+/* ---- building ---- */
 
 static enum jp_status out_of_memory(struct jp_error *error)
 {
   return jp_fail(error, JP_NO_MEMORY, "out of memory");
-}
-
-static enum jp_status unknown_preset(struct text name, struct jp_error *error)
-{
-  struct text shown = policy_shortened(name);
-  return jp_fail(error, JP_INVALID, "--rpc-policy-preset: unknown preset '%.*s': known are %s",
-                 TEXT_ARGS(shown), policy_preset_names);
 }
 
 /* Adds "A,B" from the command line to *presets. */
@@ -37,8 +221,10 @@ static enum jp_status parse_preset_names(const char *names, uint32_t *presets, s
     size_t len = comma == NULL ? rest.len : (size_t)(comma - rest.data);
     struct text name = text_slice(rest, 0, len);
     size_t preset = policy_preset_find(name);
+    struct text shown = policy_shortened(name);
     if (preset == SIZE_MAX)
-      return unknown_preset(name, error);
+      return jp_fail(error, JP_INVALID, "--rpc-policy-preset: unknown preset '%.*s': known are %s",
+                     TEXT_ARGS(shown), policy_preset_names);
     *presets |= 1u << preset;
     if (comma == NULL)
       return JP_OK;
@@ -46,18 +232,13 @@ static enum jp_status parse_preset_names(const char *names, uint32_t *presets, s
   }
 }
 
-static const char *file_name_of(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
-}
-
 static enum jp_status name_file_rules(struct policy *policy, const char *path,
                                       const struct policy_document *file, struct jp_error *error)
 {
+  const char *slash = strrchr(path, '/');
   for (size_t i = 0; i < file->rule_count; i++) {
-    struct text reason =
-        arena_printf(&policy->arena, "rule %zu (%s:%d)", i + 1, file_name_of(path), file->rules[i].line);
+    struct text reason = arena_printf(&policy->arena, "rule %zu (%s:%d)", i + 1,
+                                      slash == NULL ? path : slash + 1, file->rules[i].line);
     if (reason.data == NULL)
       return out_of_memory(error);
     file->rules[i].reason = reason.data;
@@ -101,24 +282,6 @@ static enum jp_status add_preset(struct policy *policy, const struct policy_pres
   return add_rules(policy, &document, error);
 }
 
-static enum jp_status add_presets(struct policy *policy, uint32_t presets, struct jp_error *error)
-{
-  enum jp_status status = JP_OK;
-  for (size_t i = 0; i < policy_preset_count && status == JP_OK; i++)
-    if ((presets & 1u << i) != 0)
-      status = add_preset(policy, &policy_presets[i], error);
-  return status;
-}
-
-static enum jp_status add_allowed(struct policy *policy, const char *patterns, struct jp_error *error)
-{
-  if (patterns == NULL)
-    return JP_OK;
-  struct policy_document document;
-  enum jp_status status = policy_allow_compile(text_of(patterns), &policy->arena, &document, error);
-  return status == JP_OK ? add_rules(policy, &document, error) : status;
-}
-
 static bool has_presets_alone(const struct policy_config *config)
 {
   return config->file == NULL && config->allow == NULL && config->presets != NULL;
@@ -146,14 +309,6 @@ static enum policy_action choose_default(const struct policy_config *config,
   return has_presets_alone(config) ? POLICY_ALLOW : POLICY_DENY;
 }
 
-static bool has_allowing_rule(const struct policy *policy)
-{
-  for (size_t i = 0; i < policy->rule_count; i++)
-    if (policy->rules[i].allow)
-      return true;
-  return false;
-}
-
 static const char *choose_notice(const struct policy *policy, const struct policy_config *config)
 {
   if (config->default_action == POLICY_UNSET && has_presets_alone(config))
@@ -161,7 +316,10 @@ static const char *choose_notice(const struct policy *policy, const struct polic
            "(--rpc-default-action DENY denies it)";
   if (config->allow != NULL && policy->default_verdict.allow)
     return "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
-  if (policy->default_verdict.allow || has_allowing_rule(policy))
+  bool allows = policy->default_verdict.allow;
+  for (size_t i = 0; i < policy->rule_count; i++)
+    allows = allows || policy->rules[i].allow;
+  if (allows)
     return NULL;
   if (has_nothing(config))
     return "RPC policy: none is given, so every operation is denied; " HOW_TO_ALLOW;
@@ -225,10 +383,14 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
   uint32_t presets = file.presets;
   if (status == JP_OK && config->presets != NULL)
     status = parse_preset_names(config->presets, &presets, error);
-  if (status == JP_OK)
-    status = add_presets(policy, presets, error);
-  if (status == JP_OK)
-    status = add_allowed(policy, config->allow, error);
+  for (size_t i = 0; i < policy_preset_count && status == JP_OK; i++)
+    if ((presets & 1u << i) != 0)
+      status = add_preset(policy, &policy_presets[i], error);
+  struct policy_document allowed = {0};
+  if (status == JP_OK && config->allow != NULL)
+    status = policy_allow_compile(text_of(config->allow), &policy->arena, &allowed, error);
+  if (status == JP_OK && config->allow != NULL)
+    status = add_rules(policy, &allowed, error);
   if (status == JP_OK)
     status = add_idempotent(policy, &file, config->idempotent, error);
   if (status != JP_OK)
@@ -237,7 +399,7 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
   enum policy_action action = choose_default(config, &file);
   policy->default_verdict.allow = action == POLICY_ALLOW || action == POLICY_LOG_AND_ALLOW;
   policy->default_verdict.log = action == POLICY_LOG_AND_ALLOW || action == POLICY_LOG_AND_DENY;
-  policy->default_verdict.reason = POLICY_REASON_DEFAULT;
+  policy->default_verdict.reason = REASON_DEFAULT;
   policy->notice = choose_notice(policy, config);
   policy->absent = has_nothing(config);
   policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
@@ -293,16 +455,13 @@ bool policy_lacks_rules_for(const struct policy *policy, struct text class_name)
 
 const char *policy_reason(const struct policy *policy, uint32_t reason)
 {
-  static const char *const fixed[POLICY_REASON_RULES] = {
-      [POLICY_REASON_DEFAULT] = "default action",
-      [POLICY_REASON_INTERNALS] = "the peer's own classes",
-      [POLICY_REASON_WITHHELD] = "withheld by the peer",
-      [POLICY_REASON_EXEMPT] = "channel exempt from the policy",
-      [POLICY_REASON_PRIMITIVE] = "primitive type",
-      [POLICY_REASON_NO_DENIAL] = "no denial of this class",
+  static const char *const fixed[REASON_RULES] = {
+      [REASON_DEFAULT] = "default action",        [REASON_INTERNALS] = "the peer's own classes",
+      [REASON_WITHHELD] = "withheld by the peer", [REASON_EXEMPT] = "channel exempt from the policy",
+      [REASON_PRIMITIVE] = "primitive type",      [REASON_NO_DENIAL] = "no denial of this class",
   };
-  if (reason < POLICY_REASON_RULES)
+  if (reason < REASON_RULES)
     return fixed[reason];
-  reason -= POLICY_REASON_RULES;
+  reason -= REASON_RULES;
   return reason < policy->rule_count ? policy->rules[reason].reason : "unknown";
 }

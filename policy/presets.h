@@ -22,7 +22,4 @@ extern const char policy_preset_names[]; /* "deny-unsafe, ...", for error messag
 extern const unsigned char policy_dangerous_yaml[];
 extern const size_t policy_dangerous_size;
 
-/* The preset's index, or SIZE_MAX. */
-size_t policy_preset_find(struct text name);
-
 #endif

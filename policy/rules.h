@@ -9,6 +9,7 @@
  */
 #include "policy/match.h"
 #include "policy/policy.h"
+#include "policy/vocabulary.h"
 
 #include <assert.h>
 
@@ -28,7 +29,14 @@ struct policy_rule {
 
 /* The set of all pairs of a category in `categories` (set of 1 << enum policy_category) and a visibility in
  * `visibilities` (set of 1 << enum policy_visibility). */
-uint32_t policy_combinations(unsigned categories, unsigned visibilities);
+static inline uint32_t policy_combinations(unsigned categories, unsigned visibilities)
+{
+  uint32_t combinations = 0;
+  for (unsigned category = 0; category < POLICY_CATEGORIES; category++)
+    if ((categories & 1u << category) != 0)
+      combinations |= (visibilities & POLICY_ALL_VISIBILITIES) << (category * POLICY_VISIBILITIES);
+  return combinations;
+}
 
 /* True where the rule decides about this member of this class, on this channel, for any of the
  * combinations. */

@@ -24,12 +24,12 @@ enum {
   TAG_NAMES_MAX = 16 /* libyaml compares each with all before it, within one event */
 };
 
-static struct text text_of_yaml(const yaml_char_t *string)
+static struct text take_yaml_text(const yaml_char_t *string)
 {
   return text_of((const char *)string);
 }
 
-static enum jp_status out_of_memory(struct builder *builder)
+static enum jp_status fail_memory(struct builder *builder)
 {
   jp_fail(builder->error, JP_NO_MEMORY, "out of memory");
   return JP_NO_MEMORY;
@@ -42,7 +42,7 @@ struct text policy_shortened(struct text word)
   return word;
 }
 
-static int line_at(struct text yaml, size_t offset)
+static int find_line(struct text yaml, size_t offset)
 {
   int line = 1;
   for (size_t i = 0; i < offset && i < yaml.len; i++)
@@ -51,7 +51,7 @@ static int line_at(struct text yaml, size_t offset)
 }
 
 /* The text of a line, shortened, without the white space before it. *tabbed: that white space has a tab. */
-static struct text line_text(struct text yaml, int line, bool *tabbed)
+static struct text read_line(struct text yaml, int line, bool *tabbed)
 {
   size_t start = 0;
   for (int i = 1; i < line && start < yaml.len; start++)
@@ -65,19 +65,19 @@ static struct text line_text(struct text yaml, int line, bool *tabbed)
   return policy_shortened(text_slice(yaml, start, end));
 }
 
-static enum jp_status libyaml_failure(struct builder *builder)
+static enum jp_status fail_parse(struct builder *builder)
 {
   const yaml_parser_t *parser = &builder->parser;
   if (parser->error == YAML_MEMORY_ERROR)
-    return out_of_memory(builder);
+    return fail_memory(builder);
   const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
   /* libyaml's reader knows the offset alone, not the line. */
   if (parser->error == YAML_READER_ERROR)
     return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s", builder->name,
-                   line_at(builder->yaml, parser->problem_offset), problem);
+                   find_line(builder->yaml, parser->problem_offset), problem);
   int line = (int)parser->problem_mark.line + 1;
   bool tabbed;
-  struct text near = line_text(builder->yaml, line, &tabbed);
+  struct text near = read_line(builder->yaml, line, &tabbed);
   const char *hint = "";
   if (tabbed)
     hint = " (YAML is indented with spaces; here is a tab)";
@@ -89,10 +89,10 @@ static enum jp_status libyaml_failure(struct builder *builder)
 
 static enum jp_status next_event(struct builder *builder, yaml_event_t *event)
 {
-  return yaml_parser_parse(&builder->parser, event) ? JP_OK : libyaml_failure(builder);
+  return yaml_parser_parse(&builder->parser, event) ? JP_OK : fail_parse(builder);
 }
 
-static int event_line(const yaml_event_t *event)
+static int find_event_line(const yaml_event_t *event)
 {
   return (int)event->start_mark.line + 1;
 }
@@ -101,7 +101,7 @@ static enum jp_status fail_at_event(struct builder *builder, const yaml_event_t 
                                     struct text word)
 {
   struct text shown = policy_shortened(word);
-  jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
+  jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, find_event_line(event), problem,
           TEXT_ARGS(shown));
   return JP_INVALID;
 }
@@ -121,11 +121,11 @@ static enum jp_status add_anchor(struct builder *builder, const yaml_event_t *ev
   if (name == NULL)
     return JP_OK;
   if (builder->anchor_count++ == ANCHORS_MAX)
-    return fail_at_event(builder, event, "too many anchors: one more is", text_of_yaml(name));
+    return fail_at_event(builder, event, "too many anchors: one more is", take_yaml_text(name));
   struct anchor *anchor = arena_alloc(builder->arena, sizeof *anchor);
-  struct text copy = arena_text(builder->arena, text_of_yaml(name));
+  struct text copy = arena_text(builder->arena, take_yaml_text(name));
   if (anchor == NULL || copy.data == NULL)
-    return out_of_memory(builder);
+    return fail_memory(builder);
   *anchor = (struct anchor){copy, node, builder->anchors};
   builder->anchors = anchor;
   return JP_OK;
@@ -134,7 +134,7 @@ static enum jp_status add_anchor(struct builder *builder, const yaml_event_t *ev
 static enum jp_status find_anchor(struct builder *builder, const yaml_event_t *event,
                                   const struct policy_node **node)
 {
-  struct text name = text_of_yaml(event->data.alias.anchor);
+  struct text name = take_yaml_text(event->data.alias.anchor);
   for (const struct anchor *anchor = builder->anchors; anchor != NULL; anchor = anchor->next) {
     if (text_equal(anchor->name, name)) {
       *node = anchor->node;
@@ -154,10 +154,10 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
   struct text raw = {(const char *)event->data.scalar.value, event->data.scalar.length};
   struct text copy = arena_text(builder->arena, raw);
   if (scalar == NULL || copy.data == NULL)
-    return out_of_memory(builder);
+    return fail_memory(builder);
   if (event->data.scalar.tag != NULL)
-    return fail_at_event(builder, event, "tags are not used here:", text_of_yaml(event->data.scalar.tag));
-  *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = event_line(event), .text = copy};
+    return fail_at_event(builder, event, "tags are not used here:", take_yaml_text(event->data.scalar.tag));
+  *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = find_event_line(event), .text = copy};
   scalar->null = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_null_word(copy);
   *node = scalar;
   return add_anchor(builder, event, event->data.scalar.anchor, scalar);
@@ -184,7 +184,7 @@ static enum jp_status read_item(struct builder *builder, yaml_event_t *event, in
   enum jp_status status = JP_OK;
   *item = arena_calloc(builder->arena, 1, sizeof **item);
   if (*item == NULL)
-    status = out_of_memory(builder);
+    status = fail_memory(builder);
   if (status == JP_OK && keyed) {
     status = read_key(builder, event, *item);
     yaml_event_delete(event);
@@ -225,14 +225,14 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
   const yaml_char_t *tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
   const yaml_char_t *anchor = is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
   if (tag != NULL)
-    return fail_at_event(builder, event, "tags are not used here:", text_of_yaml(tag));
+    return fail_at_event(builder, event, "tags are not used here:", take_yaml_text(tag));
   if (depth == POLICY_TREE_DEPTH)
     return fail_at_event(builder, event, "nested too deeply:", is_map ? TEXT("a map") : TEXT("a list"));
   struct policy_node *collection = arena_calloc(builder->arena, 1, sizeof *collection);
   if (collection == NULL)
-    return out_of_memory(builder);
+    return fail_memory(builder);
   collection->kind = is_map ? POLICY_MAP : POLICY_LIST;
-  collection->line = event_line(event);
+  collection->line = find_event_line(event);
   enum jp_status status =
       read_items(builder, collection, depth + 1, is_map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT);
   if (status != JP_OK)
@@ -255,7 +255,7 @@ static enum jp_status read_node(struct builder *builder, const yaml_event_t *eve
     return read_collection(builder, event, depth, node);
   default:
     return jp_fail(builder->error, JP_INTERNAL, "%s:%d: unexpected YAML event %d", builder->name,
-                   event_line(event), (int)event->type);
+                   find_event_line(event), (int)event->type);
   }
 }
 
@@ -301,7 +301,7 @@ static enum jp_status check_tag_names(const struct builder *builder)
     size_t offset = (size_t)(found - builder->yaml.data);
     if (count == TAG_NAMES_MAX)
       return jp_fail(builder->error, JP_INVALID, "%s:%d: more than %d times '%s'", builder->name,
-                     line_at(builder->yaml, offset), TAG_NAMES_MAX, directive);
+                     find_line(builder->yaml, offset), TAG_NAMES_MAX, directive);
     rest = text_slice(builder->yaml, offset + sizeof directive - 1, builder->yaml.len);
   }
 }
@@ -315,7 +315,7 @@ static enum jp_status check_bytes(const struct builder *builder)
   size_t valid = text_valid_utf8(yaml);
   if (valid < yaml.len)
     return jp_fail(builder->error, JP_INVALID, "%s:%d: invalid UTF-8: byte 0x%02X", builder->name,
-                   line_at(yaml, valid), (unsigned char)yaml.data[valid]);
+                   find_line(yaml, valid), (unsigned char)yaml.data[valid]);
   return yaml.len == 0 ? JP_OK : check_tag_names(builder);
 }
 
@@ -327,7 +327,7 @@ enum jp_status policy_tree_parse(struct text yaml, const char *name, struct aren
   if (status != JP_OK)
     return status;
   if (!yaml_parser_initialize(&builder.parser))
-    return out_of_memory(&builder);
+    return fail_memory(&builder);
   yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);
   const char *input = yaml.len == 0 ? "" : yaml.data;
   yaml_parser_set_input_string(&builder.parser, (const unsigned char *)input, yaml.len);

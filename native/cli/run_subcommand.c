@@ -12,7 +12,7 @@
 #include "cli/subcommands.h"
 #include "jni/jvm.h"
 #include "net/server.h"
-#include "policy/watch.h"
+#include "policy/policy_source.h"
 #include "rpc/peer.h"
 
 #include <malloc.h>

@@ -8,7 +8,7 @@
 #include "jni/executors.h"
 #include "jni/jvm.h"
 #include "jni/members.h"
-#include "policy/source.h"
+#include "policy/policy_source.h"
 #include "rpc/service.h"
 
 struct catalog;

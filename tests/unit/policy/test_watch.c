@@ -1,5 +1,5 @@
 /* How a change of the file is seen; tests/integration/test_policy_reload.py has what a reload changes. */
-#include "policy/watch.h"
+#include "policy/policy_source.h"
 
 #include "base/clock.h"
 #include "tests/unit/temporary_file.h"

@@ -1,4 +1,5 @@
-#include "policy/watch.h"
+/* The policy in force, and the thread that loads it again when its file changes. */
+#include "policy/policy_source.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,12 +10,87 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { REST_MS = 100, EVENTS_BYTES = 4096 };
+
+struct policy_source {
+  struct policy_config config;
+  pthread_mutex_t swap_lock;
+  pthread_mutex_t reload_lock; /* keeps reloads in order: the file that was read last stays */
+  _Atomic(struct policy *) current;
+};
+
+enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
+                                    struct jp_error *error)
+{
+  *source = NULL;
+  struct policy_source *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  struct policy *policy;
+  enum jp_status status = policy_create(config, &policy, error);
+  if (status != JP_OK) {
+    free(made);
+    return status;
+  }
+  made->config = *config;
+  pthread_mutex_init(&made->swap_lock, NULL);
+  pthread_mutex_init(&made->reload_lock, NULL);
+  atomic_init(&made->current, policy);
+  *source = made;
+  return JP_OK;
+}
+
+void policy_source_destroy(struct policy_source *source)
+{
+  if (source == NULL)
+    return;
+  policy_destroy(atomic_load(&source->current));
+  pthread_mutex_destroy(&source->swap_lock);
+  pthread_mutex_destroy(&source->reload_lock);
+  free(source);
+}
+
+struct policy *policy_source_take(struct policy_source *source)
+{
+  /* The last holder must not destroy the policy between the load and the retain. */
+  pthread_mutex_lock(&source->swap_lock);
+  struct policy *policy = policy_retain(atomic_load_explicit(&source->current, memory_order_relaxed));
+  pthread_mutex_unlock(&source->swap_lock);
+  return policy;
+}
+
+bool policy_source_is_current(const struct policy_source *source, const struct policy *policy)
+{
+  return atomic_load_explicit(&source->current, memory_order_relaxed) == policy;
+}
+
+enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error)
+{
+  struct policy *policy;
+  pthread_mutex_lock(&source->reload_lock);
+  enum jp_status status = policy_create(&source->config, &policy, error);
+  if (status == JP_OK) {
+    pthread_mutex_lock(&source->swap_lock);
+    struct policy *old = atomic_exchange(&source->current, policy);
+    pthread_mutex_unlock(&source->swap_lock);
+    policy_destroy(old);
+  }
+  pthread_mutex_unlock(&source->reload_lock);
+  return status;
+}
+
+const char *policy_source_file(const struct policy_source *source)
+{
+  return source->config.file;
+}
+
+/* ---- the watch ---- */
 
 /* Identifies one state of the file. */
 struct stamp {
@@ -61,7 +137,7 @@ static bool is_same_time(struct timespec a, struct timespec b)
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool is_same(const struct stamp *a, const struct stamp *b)
+static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
 {
   if (!a->exists || !b->exists)
     return a->exists == b->exists;
@@ -97,18 +173,13 @@ static void load_again(struct policy_watch *watch, struct stamp now)
     log_error("Failed to reload RPC policy: %s", error.text);
 }
 
-static bool is_resting(const struct policy_watch *watch)
-{
-  return !is_same(&watch->seen, &watch->loaded);
-}
-
 static void look_at_file(struct policy_watch *watch)
 {
   struct stamp now = read_stamp(watch);
   bool is_still_stream = now.is_stream && watch->loaded.is_stream;
-  if (is_same(&now, &watch->loaded) || is_still_stream) {
+  if (is_same_stamp(&now, &watch->loaded) || is_still_stream) {
     watch->seen = watch->loaded;
-  } else if (!is_same(&now, &watch->seen)) {
+  } else if (!is_same_stamp(&now, &watch->seen)) {
     watch->seen = now;
     watch->seen_ms = clock_now_ms();
   } else if (clock_now_ms() - watch->seen_ms >= REST_MS) {
@@ -118,11 +189,11 @@ static void look_at_file(struct policy_watch *watch)
 
 /* ---- the thread ---- */
 
-static int wait_ms(const struct policy_watch *watch)
+static int find_wait_ms(const struct policy_watch *watch)
 {
   if (watch->interval_ms == 0)
     return -1;
-  if (is_resting(watch))
+  if (!is_same_stamp(&watch->seen, &watch->loaded))
     return REST_MS;
   return watch->interval_ms < INT_MAX ? (int)watch->interval_ms : INT_MAX;
 }
@@ -130,7 +201,7 @@ static int wait_ms(const struct policy_watch *watch)
 static void wait_for_news(const struct policy_watch *watch)
 {
   struct pollfd sources[] = {{.fd = watch->wake, .events = POLLIN}, {.fd = watch->notify, .events = POLLIN}};
-  if (poll(sources, 2, wait_ms(watch)) <= 0)
+  if (poll(sources, 2, find_wait_ms(watch)) <= 0)
     return;
   char bytes[EVENTS_BYTES];
   for (size_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /* Policies that are taken while one is swapped; tests/integration/test_policy_reload.py has what a reload changes. */
-#include "policy/source.h"
+#include "policy/policy_source.h"
 
 #include "tests/unit/temporary_file.h"
 
