@@ -79,13 +79,16 @@ static size_t lineage_count(const struct selection *selection)
   return selection->classes.count + selection->interfaces.count;
 }
 
+static struct jvm_class *class_at(const struct selection *selection, size_t at)
+{
+  return at < selection->classes.count ? selection->classes.items[at]
+                                       : selection->interfaces.items[at - selection->classes.count];
+}
+
 /* The table of a class in the lineage; walk_lineage has made them all. */
 static const struct member_table *table_at(const struct selection *selection, size_t at)
 {
-  struct jvm_class *class = at < selection->classes.count
-                                ? selection->classes.items[at]
-                                : selection->interfaces.items[at - selection->classes.count];
-  return atomic_load_explicit(&class->members, memory_order_acquire);
+  return atomic_load_explicit(&class_at(selection, at)->members, memory_order_acquire);
 }
 
 /* ---- what overrides what ---- */
@@ -436,12 +439,6 @@ struct supertype_search {
   const struct jvm_supertype_judge *judge;
   struct selection walked; /* its method is the target's */
 };
-
-static struct jvm_class *class_at(const struct selection *selection, size_t at)
-{
-  return at < selection->classes.count ? selection->classes.items[at]
-                                       : selection->interfaces.items[at - selection->classes.count];
-}
 
 static bool is_spared(const struct supertype_search *search)
 {

@@ -1,9 +1,12 @@
+/* What the name of a class tells of values: how one becomes an object of the class, and which text an object has. */
 #include "jni/types/classes.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Sorted by name, for bsearch. */
-static const struct class_maker_row rows[] = {
+static const struct class_maker_row maker_rows[] = {
     {"java.io.Serializable", MAKER_NATURAL, NULL, NULL, NULL},
     {"java.lang.Boolean", MAKER_WRAPPER, NULL, NULL, NULL},
     {"java.lang.Byte", MAKER_WRAPPER, NULL, NULL, NULL},
@@ -73,10 +76,43 @@ static const struct class_maker_row rows[] = {
      NULL},
 };
 
+struct class_text_row {
+  const char *name;
+  enum class_text text;
+};
+
+/* Sorted by name, for bsearch. Their toString runs no code of an application: all are final, or taken for this very
+ * class. */
+static const struct class_text_row text_rows[] = {
+    {"java.lang.Class", CLASS_TEXT_CLASS},
+    {"java.math.BigDecimal", CLASS_TEXT_DECIMAL},
+    {"java.math.BigInteger", CLASS_TEXT_INTEGER},
+    {"java.time.Duration", CLASS_TEXT_STRING},
+    {"java.time.Instant", CLASS_TEXT_STRING},
+    {"java.time.LocalDate", CLASS_TEXT_STRING},
+    {"java.time.LocalDateTime", CLASS_TEXT_STRING},
+    {"java.time.LocalTime", CLASS_TEXT_STRING},
+    {"java.time.MonthDay", CLASS_TEXT_STRING},
+    {"java.time.OffsetDateTime", CLASS_TEXT_STRING},
+    {"java.time.OffsetTime", CLASS_TEXT_STRING},
+    {"java.time.Period", CLASS_TEXT_STRING},
+    {"java.time.Year", CLASS_TEXT_YEAR},
+    {"java.time.YearMonth", CLASS_TEXT_YEAR},
+    {"java.time.ZoneOffset", CLASS_TEXT_STRING},
+    {"java.time.ZoneRegion", CLASS_TEXT_STRING}, /* the other class of a ZoneId */
+    {"java.time.ZonedDateTime", CLASS_TEXT_STRING},
+    {"java.util.Optional", CLASS_TEXT_OPTIONAL},
+    {"java.util.UUID", CLASS_TEXT_STRING},
+};
+
+/* The name is the first member of either kind of row. */
+static_assert(offsetof(struct class_maker_row, name) == 0 && offsetof(struct class_text_row, name) == 0,
+              "compare_names reads the name of both");
+
 static int compare_names(const void *key, const void *row)
 {
   const struct text *name = key;
-  const char *other = ((const struct class_maker_row *)row)->name;
+  const char *other = *(const char *const *)row;
   size_t length = strlen(other);
   int order = memcmp(name->data, other, name->len < length ? name->len : length);
   return order != 0 ? order : (name->len > length) - (name->len < length);
@@ -84,5 +120,13 @@ static int compare_names(const void *key, const void *row)
 
 const struct class_maker_row *class_maker_find(struct text name)
 {
-  return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_names);
+  return bsearch(&name, maker_rows, sizeof maker_rows / sizeof *maker_rows, sizeof *maker_rows,
+                 compare_names);
+}
+
+enum class_text class_text_find(struct text name)
+{
+  const struct class_text_row *row =
+      bsearch(&name, text_rows, sizeof text_rows / sizeof *text_rows, sizeof *text_rows, compare_names);
+  return row == NULL ? CLASS_TEXT_NONE : row->text;
 }
