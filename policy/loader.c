@@ -73,15 +73,6 @@ static enum jp_status want_kind(struct loader *loader, const struct policy_node 
                  node->null ? "empty" : names[node->kind]);
 }
 
-static enum jp_status fail_unknown_key(struct loader *loader, const struct policy_item *item,
-                                       const struct key_reader *readers, size_t count)
-{
-  char known[ADVICE_MAX] = "";
-  for (size_t i = 0, used = 0; i < count; i++, used = strlen(known))
-    snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", readers[i].key);
-  return fail_unknown_word(loader, item->key_line, "key", item->key, known);
-}
-
 static enum jp_status read_map(struct loader *loader, const struct policy_node *node, const char *what,
                                const struct key_reader *readers, size_t count, void *target)
 {
@@ -91,8 +82,12 @@ static enum jp_status read_map(struct loader *loader, const struct policy_node *
     size_t i = 0;
     while (i < count && !text_equal(item->key, text_of(readers[i].key)))
       i++;
-    if (i == count)
-      return fail_unknown_key(loader, item, readers, count);
+    if (i == count) {
+      char known[ADVICE_MAX] = "";
+      for (size_t at = 0, used = 0; at < count; at++, used = strlen(known))
+        snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", readers[at].key);
+      return fail_unknown_word(loader, item->key_line, "key", item->key, known);
+    }
     if ((seen & 1u << i) != 0)
       return fail_at(loader, item->key_line, "key '%s' is given twice", readers[i].key);
     seen |= 1u << i;

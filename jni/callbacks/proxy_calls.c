@@ -238,12 +238,6 @@ static const struct outcome *make_arguments(const struct jvm_request *request,
 
 /* ---- what an answer becomes in Java: between jvm_request_begin and jvm_request_end ---- */
 
-static bool fail_result(const struct jvm_request *request, struct outcome *failed, const char *what)
-{
-  outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
-  return false;
-}
-
 /* Most answers of functions that return a primitive: one that is written as it is. */
 static bool read_primitive(const struct callback_method *method, const struct op_value *value, jvalue *out)
 {
@@ -287,8 +281,12 @@ static bool convert_result(const struct jvm_request *request, const struct callb
 {
   jvalue converted = {0};
   *result = (struct callback_result){.value = NULL};
-  if (method->told.is_void)
-    return value->kind == OP_NULL || fail_result(request, failed, "a method that returns nothing takes null");
+  if (method->told.is_void) {
+    if (value->kind != OP_NULL)
+      outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL,
+                   "a method that returns nothing takes null");
+    return value->kind == OP_NULL;
+  }
   char letter = method->result.kind;
   struct jvm_thread *thread = request->thread;
   bool is_text = letter == 'L' && is_plain_text(method, value);
@@ -514,18 +512,13 @@ static void take_answer(struct running *running)
 
 /* ---- the wait ---- */
 
-/* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request
- * may have told another wait. */
-static bool may_be_interrupted(const struct running *running)
-{
-  const struct open_call *call = running->call;
-  return call->own == NULL || running->must_ask ||
-         (*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted);
-}
-
 static bool was_interrupted(struct running *running)
 {
-  if (!may_be_interrupted(running))
+  /* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request
+   * may have told another wait. */
+  const struct open_call *call = running->call;
+  if (call->own != NULL && !running->must_ask &&
+      !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))
     return false;
   running->must_ask = false;
   JNIEnv *env = running->env;

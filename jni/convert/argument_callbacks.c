@@ -176,14 +176,6 @@ static bool fail_to_make(struct giving *giving, enum jp_status status, const str
                                                                 : argument_fail_memory(giving->conversion);
 }
 
-static bool find_kind(struct giving *giving, struct callback_kind **kind, jobject *object)
-{
-  struct jp_error error;
-  enum jp_status status = callback_kind_find(giving->conversion->thread, giving->interfaces, giving->count,
-                                             list_overrides(giving), kind, object, &error);
-  return status == JP_OK || fail_to_make(giving, status, &error);
-}
-
 /* Makes a proxy in the place of `before`. *out stays NULL where another thread was quicker. */
 static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobject kind_object,
                        uint64_t before, uint64_t *number, jobject *out)
@@ -221,8 +213,11 @@ static bool make_first(struct giving *giving, uint64_t number, jobject *out)
 {
   struct callback_kind *kind = NULL;
   jobject kind_object = NULL;
-  if (!find_kind(giving, &kind, &kind_object))
-    return false;
+  struct jp_error error;
+  enum jp_status status = callback_kind_find(giving->conversion->thread, giving->interfaces, giving->count,
+                                             list_overrides(giving), &kind, &kind_object, &error);
+  if (status != JP_OK)
+    return fail_to_make(giving, status, &error);
   bool is_right = judge_kind(giving, kind);
   while (is_right && *out == NULL) {
     uint64_t before = number;

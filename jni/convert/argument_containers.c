@@ -248,14 +248,6 @@ static bool copy_chunk(struct bulk_copy *copy, const struct op_value *value)
   return true;
 }
 
-static bool put_at(struct bulk_copy *copy, const struct op_value *value, struct argument_path *path)
-{
-  if (copy->kind != FILLS_MAP)
-    return put_element(copy, &value->list.items[path->index]);
-  const struct op_entry *entry = &value->map.entries[path->index];
-  return put_element(copy, &entry->value) && put_key(copy, entry->key, path);
-}
-
 static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t count)
 {
   struct conversion *conversion = copy->conversion;
@@ -264,7 +256,12 @@ static bool put_all(struct bulk_copy *copy, const struct op_value *value, size_t
   conversion->path = &path;
   conversion->elements = elements == NULL ? NULL : elements->inside;
   for (; path.index < count; path.index++) {
-    if (!put_at(copy, value, &path) || (++copy->count == copy->capacity && !copy_chunk(copy, value)))
+    bool is_map = copy->kind == FILLS_MAP;
+    const struct op_value *element =
+        is_map ? &value->map.entries[path.index].value : &value->list.items[path.index];
+    if (!put_element(copy, element) ||
+        (is_map && !put_key(copy, value->map.entries[path.index].key, &path)) ||
+        (++copy->count == copy->capacity && !copy_chunk(copy, value)))
       return false;
   }
   if (copy->count > 0 && !copy_chunk(copy, value))
@@ -308,8 +305,7 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
   return true;
 }
 
-/* These add a list's elements to a collection, put a map's entries into a map, and set the elements of an array of the
- * component class, within a level: its frame takes the references that they leave. */
+/* Adds a list's elements to a collection, within a level: its frame takes the references that this leaves. */
 static bool fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
   struct bulk_copy copy = {.conversion = conversion,
@@ -327,15 +323,6 @@ static bool fill_map(struct conversion *conversion, const struct op_value *value
                            .elements = {.component = find_component(conversion)}};
   return find_key_class(conversion, value, &copy.keys.component) &&
          copy_values(&copy, value, value->map.count);
-}
-
-static bool fill_array(struct conversion *conversion, const struct op_value *value,
-                       struct jvm_class *component, jobject array)
-{
-  struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
-  if (!text_equal(component->name, TEXT("java.lang.Object")))
-    copy.elements.component = component;
-  return copy_values(&copy, value, value->list.count);
 }
 
 /* ---- arrays ---- */
@@ -414,8 +401,12 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
   JNIEnv *env = conversion->thread->env;
   /* Elements of these are mostly primitives and texts, which the bulk copy sets many at a time. */
   if (component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
-      text_equal(component->name, TEXT("java.lang.Object")))
-    return fill_array(conversion, value, component, array);
+      text_equal(component->name, TEXT("java.lang.Object"))) {
+    struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
+    if (!text_equal(component->name, TEXT("java.lang.Object")))
+      copy.elements.component = component;
+    return copy_values(&copy, value, value->list.count);
+  }
   const struct element_types *elements = conversion->elements;
   struct argument_path path = {.outer = conversion->path};
   conversion->path = &path;

@@ -364,7 +364,7 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
 
 static bool takes_numbers(const struct jvm_class *class)
 {
-  return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
+  return text_starts_with(class->name, TEXT("java.math."));
 }
 
 static bool parse_text(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
@@ -556,15 +556,6 @@ static bool is_absent(const struct op_value *value)
   return value->kind == OP_NULL || value->kind == OP_REF || value->kind == OP_CALLBACK;
 }
 
-/* The letter for an element of one class. Where the value declares a type, 0: making the object checks
- * that. */
-static char find_place_letter(const struct jvm_class *class, const struct op_value *value)
-{
-  if (value->type.data != NULL || is_absent(value))
-    return 0;
-  return choose_letter(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
-}
-
 static bool find_letter(struct conversion *conversion, const struct op_value *value, char *letter)
 {
   *letter = 0;
@@ -584,7 +575,10 @@ bool argument_read_element(struct conversion *conversion, struct jvm_class *clas
 {
   out->object = NULL;
   if (class != NULL)
-    out->letter = find_place_letter(class, value);
+    /* Where the value declares a type, making the object checks that. */
+    out->letter = value->type.data != NULL || is_absent(value)
+                      ? 0
+                      : choose_letter(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
   else if (!find_letter(conversion, value, &out->letter))
     return false;
   if (out->letter == ARGUMENT_TEXT && value->text.len > text_max)

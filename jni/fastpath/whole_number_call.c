@@ -25,23 +25,20 @@ static char result_letter(const struct resolved_member *member)
   }
 }
 
-/* True where any other whole number that argument_read_whole_number reads would have the form in the member's
- * key: one without a declared type is taken for an int where it can be. */
-static bool takes_whole_numbers(const struct argument_plan *plan, const struct op_value *value)
-{
-  return plan->is_whole_number &&
-         (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
-}
-
 static bool is_whole_number_call(const struct resolved_member *member, const struct operation *operation,
                                  char result)
 {
   if (result == 0 || strchr("BSIJV", result) == NULL || member->variable ||
       operation->arg_count != member->plan_count || member->plan_count > FEW_ARGUMENTS)
     return false;
-  for (size_t i = 0; i < member->plan_count; i++)
-    if (!takes_whole_numbers(&member->plans[i], &operation->args[i]))
+  /* Any other whole number that argument_read_whole_number reads would have the form in the member's key: one without a
+   * declared type is taken for an int where it can be. */
+  for (size_t i = 0; i < member->plan_count; i++) {
+    const struct op_value *value = &operation->args[i];
+    if (!member->plans[i].is_whole_number ||
+        (value->type.data == NULL && (value->kind != OP_INTEGER || member->plans[i].from != 'I')))
       return false;
+  }
   return true;
 }
 
@@ -76,12 +73,6 @@ static bool read_arguments(const struct resolved_member *member, const struct op
   return true;
 }
 
-static bool is_instance(JNIEnv *env, const struct resolved_member *member, jobject receiver)
-{
-  return (*env)->IsInstanceOf(env, receiver, member->named->ref) &&
-         (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref));
-}
-
 /* False if the receiver does not fit the member's key, or is not of its class; the general path tells the error. */
 static bool take_receiver(const struct jvm_request *request, const struct resolved_member *member,
                           jobject *receiver)
@@ -94,7 +85,8 @@ static bool take_receiver(const struct jvm_request *request, const struct resolv
   *receiver = jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
   if (*receiver == NULL)
     return false;
-  if (class_id == member->key.receiver_class && is_instance(env, member, *receiver))
+  if (class_id == member->key.receiver_class && (*env)->IsInstanceOf(env, *receiver, member->named->ref) &&
+      (member->named == member->declaring || (*env)->IsInstanceOf(env, *receiver, member->declaring->ref)))
     return true;
   (*env)->DeleteLocalRef(env, *receiver);
   return false;

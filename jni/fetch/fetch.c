@@ -83,13 +83,6 @@ static bool make_list(struct fetch *fetch, size_t capacity)
   return items != NULL || fail_memory(fetch);
 }
 
-static void take_back(struct fetch *fetch, size_t kept)
-{
-  const struct jvm_request *request = fetch->request;
-  if (request->stored != NULL)
-    jvm_objects_take_back(request->thread, request->objects, request->stored, kept);
-}
-
 /* With its comma. */
 static size_t find_length(const struct fetch *fetch, const struct op_value *value)
 {
@@ -150,14 +143,6 @@ static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
   return copy;
 }
 
-static bool read_typed(struct fetch *fetch, const struct jvm_class *class, jobject element,
-                       struct op_value *out)
-{
-  return is_pair(fetch, class, element)
-             ? read_pair(fetch, element, out)
-             : result_read_typed(fetch->request, fetch->epoch, element, out, fetch->outcome);
-}
-
 /* An element that cannot travel by value (it has a cycle, its size or toArray throws) is a ref: it has been taken, and
  * must not be lost. */
 static bool read_element(struct fetch *fetch, jobject element, struct op_value *out)
@@ -169,7 +154,9 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
   if (class == NULL)
     return fail_memory(fetch);
   if (fetch->request->operation->element_types)
-    return read_typed(fetch, class, element, out);
+    return is_pair(fetch, class, element)
+               ? read_pair(fetch, element, out)
+               : result_read_typed(fetch->request, fetch->epoch, element, out, fetch->outcome);
   if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
     return true;
   struct outcome told = {.kind = OUTCOME_VALUE};
@@ -213,7 +200,8 @@ static bool add_element(struct fetch *fetch, jobject element)
     length = find_length(fetch, out);
   }
   if (length > fetch->room) {
-    take_back(fetch, kept);
+    if (fetch->request->stored != NULL)
+      jvm_objects_take_back(fetch->request->thread, fetch->request->objects, fetch->request->stored, kept);
     return false;
   }
   fetch->room -= length;

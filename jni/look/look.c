@@ -80,14 +80,6 @@ static bool add_array_interfaces(struct shapes *shapes)
   return added;
 }
 
-static bool add_ancestors(struct shapes *shapes, const struct member_table *table)
-{
-  bool added = add_class(shapes, table->super);
-  for (size_t i = 0; added && i < table->interface_count; i++)
-    added = add_class(shapes, table->interfaces[i]);
-  return added;
-}
-
 /* ---- their members ---- */
 
 /* The tables of members leave out what no call needs. */
@@ -241,8 +233,11 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
     return false;
   for (size_t i = 0; i < shapes.count; i++) {
     const struct member_table *table = member_table_of(shapes.thread, shapes.classes[i]);
-    if (table == NULL || !add_ancestors(&shapes, table))
+    if (table == NULL || !add_class(&shapes, table->super))
       return false;
+    for (size_t at = 0; at < table->interface_count; at++)
+      if (!add_class(&shapes, table->interfaces[at]))
+        return false;
   }
   look->shapes = arena_calloc(shapes.arena, shapes.count, sizeof *look->shapes);
   if (look->shapes == NULL)

@@ -48,14 +48,6 @@ static bool grow_table(void)
   return true;
 }
 
-static struct callback_proxy *hold_proxy(uint64_t number)
-{
-  struct callback_proxy *proxy = table.bucket_count == 0 ? NULL : *find_place(number);
-  if (proxy != NULL)
-    proxy->holders++;
-  return proxy;
-}
-
 /* ---- */
 
 static bool list_proxy(const struct jvm *jvm, struct callback_proxy *proxy)
@@ -178,7 +170,9 @@ enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbac
 static struct callback_proxy *hold_number(uint64_t number)
 {
   pthread_mutex_lock(&table.lock);
-  struct callback_proxy *proxy = hold_proxy(number);
+  struct callback_proxy *proxy = table.bucket_count == 0 ? NULL : *find_place(number);
+  if (proxy != NULL)
+    proxy->holders++;
   pthread_mutex_unlock(&table.lock);
   return proxy;
 }

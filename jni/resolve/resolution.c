@@ -757,16 +757,6 @@ static enum jp_status choose_allowed(struct resolution *resolution, const struct
   return status;
 }
 
-/* Chooses one that the policy denies, so that the call is denied like any other. */
-static enum jp_status choose_denied(struct resolution *resolution, const struct overloads *overloads)
-{
-  if (overloads->allowed.count == overloads->all.count)
-    return JP_NOT_FOUND;
-  enum jp_status status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
-  resolution->cacheable = false;
-  return status;
-}
-
 static enum jp_status choose_overload(struct resolution *resolution, struct overloads *overloads)
 {
   bool is_method = resolution->operation->kind != OP_NEW;
@@ -775,8 +765,11 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
     if (!gather_overloads(resolution, private_too != 0, overloads))
       return JP_INVALID;
     enum jp_status status = choose_allowed(resolution, overloads);
-    if (status == JP_NOT_FOUND)
-      status = choose_denied(resolution, overloads);
+    if (status == JP_NOT_FOUND && overloads->allowed.count < overloads->all.count) {
+      /* One that the policy denies, so that the call is denied like any other. */
+      status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
+      resolution->cacheable = false;
+    }
     if (status == JP_OK && members > 0 && has_bare_argument(resolution))
       resolution->cacheable = false;
     if (status != JP_NOT_FOUND)

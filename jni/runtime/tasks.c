@@ -191,16 +191,11 @@ static bool wait_a_while(sem_t *semaphore)
   return waited == 0;
 }
 
-/* The collector clears a weak reference when no code can reach the object any more. */
-static bool is_dropped(struct jvm_task *task)
-{
-  return (*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task);
-}
-
 enum jvm_task_end jvm_task_await(struct jvm_task *task)
 {
   while (!wait_a_while(&task->ended)) {
-    if (is_dropped(task))
+    /* The collector clears a weak reference when no code can reach the object any more. */
+    if ((*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task))
       return JVM_TASK_DROPPED;
   }
   return task->is_cramped ? JVM_TASK_CRAMPED : JVM_TASK_DONE;
@@ -218,15 +213,6 @@ static jobject refer_to_current_thread(JNIEnv *env, const struct jvm_known *know
   return global;
 }
 
-static bool take_task(JNIEnv *env, struct jvm_task *task)
-{
-  jobject java_thread = refer_to_current_thread(env, &task->thread->jvm->known);
-  if (change_state(task, TASK_TAKEN, env, java_thread))
-    return true;
-  (*env)->DeleteGlobalRef(env, java_thread);
-  return false;
-}
-
 /* Takes the object's task, which is then held. NULL: it was taken already or withdrawn, or there never was
  * one. */
 static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
@@ -239,8 +225,12 @@ static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
     return NULL;
   struct jvm_task *task = hold_next(hash, 0);
   while (task != NULL) {
-    if ((*env)->IsSameObject(env, task->object, object) && take_task(env, task))
-      return task;
+    if ((*env)->IsSameObject(env, task->object, object)) {
+      jobject java_thread = refer_to_current_thread(env, &jvm->known);
+      if (change_state(task, TASK_TAKEN, env, java_thread))
+        return task;
+      (*env)->DeleteGlobalRef(env, java_thread);
+    }
     uint64_t serial = task->serial;
     jvm_task_release(env, task);
     task = hold_next(hash, serial);

@@ -181,15 +181,6 @@ bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
   return true;
 }
 
-/* Java throws these, too, where it could not open the class's file or jar. */
-static bool lacks_class(struct jvm_thread *thread, jthrowable throwable)
-{
-  JNIEnv *env = thread->env;
-  const struct jvm_known *known = &thread->jvm->known;
-  return (*env)->IsInstanceOf(env, throwable, known->class_class_not_found_exception) ||
-         (*env)->IsInstanceOf(env, throwable, known->class_no_class_def_found_error);
-}
-
 void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struct arena *arena,
                           size_t frames_max, struct outcome *outcome)
 {
@@ -207,7 +198,12 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
   }
   outcome->throwable_type = outcome->throwable->type;
   outcome->message = outcome->throwable->message;
-  if (!lacks_class(thread, throwable) || !descriptors_are_used_up())
+  /* Java throws these two also where it could not open the class's file or jar. */
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  bool lacks_class = (*env)->IsInstanceOf(env, throwable, known->class_class_not_found_exception) ||
+                     (*env)->IsInstanceOf(env, throwable, known->class_no_class_def_found_error);
+  if (!lacks_class || !descriptors_are_used_up())
     return;
   struct text said = outcome->message.data == NULL ? outcome->throwable_type : outcome->message;
   struct text message = arena_printf(arena, "%.*s (" DESCRIPTORS_NONE_LEFT ")", TEXT_ARGS(said));

@@ -373,17 +373,13 @@ struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
   return entry;
 }
 
-/* A class that is final has no other objects than its own; arrays of it are no such class. */
-static bool has_exact_objects(const struct jvm_class *class)
-{
-  return (class->modifiers & JVM_ACC_FINAL) != 0 && class->component == 0;
-}
-
 struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
 {
   JNIEnv *env = thread->env;
   struct jvm_class *last = thread->last_class;
-  if (last != NULL && has_exact_objects(last) && (*env)->IsInstanceOf(env, object, last->ref))
+  /* A class that is final has no other objects than its own; arrays of it are no such class. */
+  if (last != NULL && (last->modifiers & JVM_ACC_FINAL) != 0 && last->component == 0 &&
+      (*env)->IsInstanceOf(env, object, last->ref))
     return last; /* one call of JNI in place of three, for the Strings of a list */
   jclass class = (*env)->GetObjectClass(env, object);
   struct jvm_class *entry = jvm_class_of(thread, class);

@@ -103,13 +103,6 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   return true;
 }
 
-static struct jvm_method *next_method(struct builder *builder, bool is_hidden)
-{
-  struct member_table *table = builder->table;
-  return is_hidden ? &table->methods[builder->room - 1 - table->hidden_count]
-                   : &table->methods[table->method_count];
-}
-
 static bool read_method(struct builder *builder, jmethodID id)
 {
   jvmtiEnv *jvmti = builder->thread->jvmti;
@@ -125,7 +118,9 @@ static bool read_method(struct builder *builder, jmethodID id)
   if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) != 0))
     goto out;
 
-  struct jvm_method *method = next_method(builder, is_hidden);
+  struct member_table *table = builder->table;
+  struct jvm_method *method =
+      &table->methods[is_hidden ? builder->room - 1 - table->hidden_count : table->method_count];
   *method = (struct jvm_method){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
   method->raw_name = copy_string(&builder->arena, name);
   method->raw_descriptor = copy_string(&builder->arena, descriptor);
