@@ -59,11 +59,7 @@ static bool find_interface(struct giving *giving, struct text name)
 
 static int compare_names(const void *one, const void *other)
 {
-  const struct text left = (*(struct jvm_class *const *)one)->name;
-  const struct text right = (*(struct jvm_class *const *)other)->name;
-  size_t shorter = left.len < right.len ? left.len : right.len;
-  int order = memcmp(left.data, right.data, shorter);
-  return order != 0 ? order : (left.len > right.len) - (left.len < right.len);
+  return text_order((*(struct jvm_class *const *)one)->name, (*(struct jvm_class *const *)other)->name);
 }
 
 /* Interfaces are a set: in one order, so that there is one class of proxies for them. No loader sees two of one name. */

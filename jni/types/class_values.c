@@ -111,11 +111,7 @@ static_assert(offsetof(struct class_maker_row, name) == 0 && offsetof(struct cla
 
 static int compare_names(const void *key, const void *row)
 {
-  const struct text *name = key;
-  const char *other = *(const char *const *)row;
-  size_t length = strlen(other);
-  int order = memcmp(name->data, other, name->len < length ? name->len : length);
-  return order != 0 ? order : (name->len > length) - (name->len < length);
+  return text_order(*(const struct text *)key, text_of(*(const char *const *)row));
 }
 
 const struct class_maker_row *class_maker_find(struct text name)
