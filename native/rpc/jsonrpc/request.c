@@ -4,7 +4,6 @@
 #include "rpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
-#include "rpc/jsonrpc/batch_fill.h"
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/callback_messages.h"
 #include "rpc/jsonrpc/json_params.h"

@@ -3,11 +3,10 @@
 /*
  * What serve.c (a message), request.c (one request of it) and answer.c (its answer) share. Not for others.
  */
-#include "rpc/jsonrpc/batch_results.h"
 #include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_batch.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/request_options.h"
-#include "rpc/jsonrpc/unkept_results.h"
 
 /* A message, as rpc_codec.serve is given it. */
 struct serving_message {

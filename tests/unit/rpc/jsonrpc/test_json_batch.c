@@ -1,6 +1,6 @@
 /* Results of earlier requests in place of their names: each case is JSON in, JSON out. */
 #include "op/value.h"
-#include "rpc/jsonrpc/batch_fill.h"
+#include "rpc/jsonrpc/json_batch.h"
 #include "tests/unit/unit.h"
 
 static struct arena arena;

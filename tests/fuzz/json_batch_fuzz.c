@@ -2,7 +2,7 @@
  * Results in place of their names: the input is JSON, in which any id may be named. What comes of it must be JSON
  * again, within the limits, and name nothing any more that has a result.
  */
-#include "rpc/jsonrpc/batch_fill.h"
+#include "rpc/jsonrpc/json_batch.h"
 
 #include "tests/fuzz/fuzz.h"
 
