@@ -1,7 +1,7 @@
 /* Writes the answer of a request from its outcome. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/escaped_body.h"
-#include "rpc/jsonrpc/serving.h"
+#include "rpc/jsonrpc/json_codec.h"
 
 enum { BODY_STEP = 64 * 1024 };
 

@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "jsonrpc/answers.h"
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/values/callback_scan.h"
 #include "rpc/values/value_read.h"

@@ -1,7 +1,7 @@
 /* Near names for a request whose class, member or own name was not found. */
+#include "rpc/jsonrpc/json_codec.h"
 #include "rpc/jsonrpc/near_params.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/jsonrpc/serving.h"
 #include "rpc/suggest/suggest.h"
 
 /* Of the peer's own dotted names. */

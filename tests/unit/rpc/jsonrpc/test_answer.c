@@ -1,5 +1,5 @@
 /* Answers: those that are too long, and those that are made while they are read. */
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
@@ -148,8 +148,8 @@ UNIT_TEST_WITH(streams_metadata, set_up, bench_tear_down)
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;
   buffer_clear(&bench->out);
-  assert_int_equal(rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, bench->client,
-                                     text_of(query), &bench->out, 10, &bench->stream),
+  assert_int_equal(rpc_codec_jsonrpc.serve(bench->service->context, bench->lent.worker, bench->client,
+                                           text_of(query), &bench->out, 10, &bench->stream),
                    RPC_STREAM);
   struct outcome_body *body = &bench->stream.body;
   enum jp_status status;

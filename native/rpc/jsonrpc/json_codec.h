@@ -1,12 +1,49 @@
-#ifndef JPEER_RPC_JSONRPC_SERVING_H
-#define JPEER_RPC_JSONRPC_SERVING_H
+#ifndef JPEER_RPC_JSONRPC_JSON_CODEC_H
+#define JPEER_RPC_JSONRPC_JSON_CODEC_H
 /*
- * What serve.c (a message), request.c (one request of it) and answer.c (its answer) share. Not for others.
+ * What the JSON-RPC codec keeps for a peer and for each worker, and a message on its way: shared by json_codec.c (the
+ * message), json_request.c (one request of it), json_answer.c (its answer) and the fast path. Not for other codecs.
  */
-#include "rpc/jsonrpc/codec_state.h"
+#include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/json_batch.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/request_options.h"
+#include "rpc/peer_state.h"
+
+extern const struct rpc_codec rpc_codec_jsonrpc;
+
+struct openrpc;
+struct java_methods_index;
+
+struct rpc_jsonrpc_peer {
+  struct openrpc *openrpc;
+  struct java_methods_index *methods; /* of the application, that were called by their own names */
+};
+
+struct rpc_jsonrpc_worker {
+  struct buffer scratch;         /* for text within text */
+  struct rpc_fastpath *fastpath; /* rpc/fastpath/fastpath.h; NULL: nothing is kept yet */
+};
+
+static inline struct rpc_jsonrpc_peer *rpc_jsonrpc_peer(const struct rpc_peer *peer)
+{
+  return peer->codec_states[RPC_CODEC_JSONRPC];
+}
+
+static inline struct rpc_jsonrpc_worker *rpc_jsonrpc_worker(const struct rpc_worker *worker)
+{
+  return worker->codec_states[RPC_CODEC_JSONRPC];
+}
+
+struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer);
+
+/* Answer each request of a message with an error, without a worker: rpc_callback_form.refuse_nested and refuse_faulty. */
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out);
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out);
+
+/* ---- a message ---- */
 
 /* A message, as rpc_codec.serve is given it. */
 struct serving_message {
