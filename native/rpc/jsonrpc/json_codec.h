@@ -5,8 +5,8 @@
  * message), json_request.c (one request of it), json_answer.c (its answer) and the fast path. Not for other codecs.
  */
 #include "jsonrpc/jsonrpc.h"
+#include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_batch.h"
-#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/request_options.h"
 #include "rpc/peer_state.h"
 

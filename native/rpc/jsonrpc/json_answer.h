@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_JSONRPC_JSON_OUTCOME_H
-#define JPEER_RPC_JSONRPC_JSON_OUTCOME_H
+#ifndef JPEER_RPC_JSONRPC_JSON_ANSWER_H
+#define JPEER_RPC_JSONRPC_JSON_ANSWER_H
 /*
  * From an outcome to the JSON of a result or of an error's data, written in place (docs/protocol.md,
  * "Results" and "Errors"). Any thread.
@@ -36,9 +36,5 @@ void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, con
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
 /* The data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
-
-/* The JSON before and after the text of an OUTCOME_BODY, which is escaped in between. */
-struct text rpc_body_head(const struct rpc_answer *answer);
-struct text rpc_body_tail(void);
 
 #endif
