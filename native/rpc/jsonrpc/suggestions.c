@@ -1,6 +1,6 @@
 /* Near names for a request whose class, member or own name was not found. */
 #include "rpc/jsonrpc/json_codec.h"
-#include "rpc/jsonrpc/near_params.h"
+#include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/suggest/suggest.h"
 
