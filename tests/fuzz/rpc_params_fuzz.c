@@ -3,8 +3,8 @@
  * walked to its last byte; what was refused must say so as JSON.
  */
 #include "rpc/jsonrpc/json_answer.h"
+#include "rpc/jsonrpc/json_options.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/jsonrpc/request_options.h"
 #include "rpc/values/callback_scan.h"
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"

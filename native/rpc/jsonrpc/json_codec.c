@@ -7,7 +7,7 @@
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/cached_requests.h"
-#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/members/java_methods_index.h"

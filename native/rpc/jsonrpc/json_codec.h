@@ -7,7 +7,7 @@
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_batch.h"
-#include "rpc/jsonrpc/request_options.h"
+#include "rpc/jsonrpc/json_options.h"
 #include "rpc/peer_state.h"
 
 extern const struct rpc_codec rpc_codec_jsonrpc;
@@ -128,10 +128,6 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
 /* Keeps what the request has come to for later ones of its batch that name it. serving_write_answer does that; it is
  * for answers that are written without it. */
 void serving_note_result(struct serving *serving, const struct outcome *outcome);
-
-/* suggestions.c: gives an outcome that says what was not found near names, which the caller may use. */
-void serving_suggest_names(const struct serving *serving, const struct operation *operation,
-                           struct outcome *outcome);
 
 /* Gives up the memory that a message needed, once its answer is written. */
 void serving_free_memory(struct rpc_worker *worker);

@@ -1,5 +1,5 @@
 /* The messages of callbacks that come: how they are told apart and read. */
-#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/jsonrpc/json_callbacks.h"
 
 #include "rpc/values/value_read.h"
 #include "tests/unit/cases.h"

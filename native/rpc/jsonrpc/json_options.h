@@ -1,9 +1,9 @@
-#ifndef JPEER_RPC_JSONRPC_REQUEST_OPTIONS_H
-#define JPEER_RPC_JSONRPC_REQUEST_OPTIONS_H
+#ifndef JPEER_RPC_JSONRPC_JSON_OPTIONS_H
+#define JPEER_RPC_JSONRPC_JSON_OPTIONS_H
 /*
  * The options of a request: its top-level member `options` (docs/protocol.md, "Options of a request"). They
  * are the same for all methods. A new option is a member of the struct and a row of the table in
- * request_options.c. Any thread; what is read is borrowed from the message and the arena.
+ * json_options.c. Any thread; what is read is borrowed from the message and the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"

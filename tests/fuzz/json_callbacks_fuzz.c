@@ -2,7 +2,7 @@
  * The messages that a client with callbacks sends: what they are, the answers among them, and what they give. What an
  * answer's value names is walked to its last byte; nothing is taken that a scan of the message does not find.
  */
-#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 

@@ -1,4 +1,4 @@
-#include "rpc/jsonrpc/request_options.h"
+#include "rpc/jsonrpc/json_options.h"
 
 #include "base/number.h"
 #include "rpc/values/value_read.h"
@@ -155,23 +155,6 @@ static const struct option_row *find_row(struct text raw_key)
 
 /* ---- reading ---- */
 
-static enum jp_status fail_unknown(const struct options_reader *reader, struct text raw_key)
-{
-  struct text name = json_unescape(raw_key, reader->arena);
-  if (name.data == NULL)
-    return fail_memory(reader);
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "Unknown option: %.*s",
-               TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
-  return JP_INVALID;
-}
-
-static enum jp_status fail_repeated(const struct options_reader *reader, const struct option_row *row)
-{
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' is given twice in options",
-               row->name.data);
-  return JP_INVALID;
-}
-
 enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, struct arena *arena,
                                         struct rpc_request_options *options, struct outcome *outcome)
 {
@@ -188,10 +171,19 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
   enum jp_status status = JP_OK;
   while (status == JP_OK && json_next_member(&cursor, &raw_key, &value)) {
     const struct option_row *row = find_row(raw_key);
-    if (row == NULL)
-      return fail_unknown(&reader, raw_key);
-    if (was_read[row - rows])
-      return fail_repeated(&reader, row);
+    if (row == NULL) {
+      struct text name = json_unescape(raw_key, reader.arena);
+      if (name.data == NULL)
+        return fail_memory(&reader);
+      outcome_fail(reader.outcome, reader.arena, FAILURE_INVALID_PARAMS, NULL, "Unknown option: %.*s",
+                   TEXT_ARGS(arena_shorten(reader.arena, name, OUTCOME_NAME_SHOWN)));
+      return JP_INVALID;
+    }
+    if (was_read[row - rows]) {
+      outcome_fail(reader.outcome, reader.arena, FAILURE_INVALID_PARAMS, NULL,
+                   "'%s' is given twice in options", row->name.data);
+      return JP_INVALID;
+    }
     was_read[row - rows] = true;
     status = row->read(&reader, row, value, (char *)options + row->offset);
   }

@@ -1,17 +1,79 @@
-/* One request: reads what it asks for, and runs it. */
+/* One request: reads what it asks for, runs it, and finds near names where something was not found. */
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/cached_requests.h"
-#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/members/identifiers.h"
 #include "rpc/members/java_methods_decode.h"
+#include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"
+
+/* ---- near names ---- */
+
+/* Of the peer's own dotted names. */
+static void suggest_procedures(const struct serving *serving, struct outcome *outcome)
+{
+  struct text method = serving->request->method;
+  struct nearest nearest;
+  nearest_begin(&nearest, method, method);
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    struct text name = rpc_procedures[i].name;
+    bool is_served = !rpc_procedures[i].only_1_1 || serving->request->version == JSONRPC_1_1;
+    if (is_served && !rpc_is_bare_name(name))
+      nearest_offer(&nearest, name, nearest_distance(name, method, nearest.limit));
+  }
+  rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
+}
+
+/* Of the members of params that a request may leave out, the one that this request needs. */
+static void hint_param(const struct serving *serving, const struct operation *operation,
+                       struct outcome *outcome)
+{
+  const struct jsonrpc_request *request = serving->request;
+  bool lacks_args = outcome->failure == FAILURE_NOT_FOUND && operation->arg_count == 0 &&
+                    text_equal(outcome->throwable_type, TEXT("java.lang.NoSuchMethodException"));
+  if (serving->by_value || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
+    return;
+  if (outcome->lacks_instance)
+    rpc_hint_param(request->params, RPC_PARAM_INSTANCE, &serving->run.runner->arena, outcome);
+  else if (lacks_args)
+    rpc_hint_param(request->params, RPC_PARAM_ARGS, &serving->run.runner->arena, outcome);
+}
+
+/* The Java implementation suggests nothing. */
+static void suggest_names(const struct serving *serving, const struct operation *operation,
+                          struct outcome *outcome)
+{
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct rpc_suggester suggester = {.catalog = serving->peer->config.catalog,
+                                          .policy = authorizer.policy,
+                                          .channel = rpc_authorizer_channel(&authorizer),
+                                          .arena = &serving->run.runner->arena};
+  if (outcome->kind != OUTCOME_ERROR || serving->peer->config.compat_pal)
+    return;
+  hint_param(serving, operation, outcome);
+  if (outcome->failure != FAILURE_NOT_FOUND || outcome->suggestion_count > 0)
+    return;
+  struct operation named = *operation;
+  if (serving->run.reached.implied_type.data != NULL) {
+    named.type = serving->run.reached.implied_type;
+    operation = &named;
+  }
+  if (serving->by_value && operation->type.len == 0)
+    suggest_procedures(serving, outcome);
+  else if (serving->by_value && operation->kind != OP_DESCRIBE)
+    rpc_suggest_for_own_name(&suggester, operation, outcome);
+  else
+    rpc_suggest_for_operation(&suggester, operation, outcome);
+}
+
+/* ---- what the request asks for ---- */
 
 enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
 
@@ -27,13 +89,6 @@ static bool is_description(const struct jsonrpc_request *request)
     return false;
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   return procedure != NULL && procedure->kind == RPC_PROCEDURE_DESCRIBE;
-}
-
-static void describe_service(const struct rpc_peer *peer, struct jsonrpc_response *response)
-{
-  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses,
-                                          peer->config.compat_pal};
-  rpc_description_write(jsonrpc_result(response), &facts);
 }
 
 static void discover_methods(struct serving *serving, struct jsonrpc_response *response)
@@ -141,31 +196,12 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
                                  : decode_member(serving, operation, outcome);
 }
 
-/* What an answer of the message's own size limit leaves for the elements. */
-static void give_room(const struct serving *serving, struct operation *operation)
-{
-  size_t max = answer_max(serving);
-  size_t written = serving->out->len - serving->start;
-  size_t frame = ANSWER_FRAME + serving->request->id.len;
-  operation->fetch.room_max = max > frame ? max - frame : 0;
-  operation->fetch.room = operation->fetch.room_max > written ? operation->fetch.room_max - written : 0;
-}
-
-/* However many the request asks for: where a few lists hold each other again and again, their elements would be counted
- * without end. One takes two bytes of the answer, with its comma. */
-static void bound_elements(const struct serving *serving, struct operation *operation)
-{
-  size_t max = answer_max(serving) / 2;
-  if (operation->array_value_max > max)
-    operation->array_value_max = max;
-}
-
 static void run_operation(struct serving *serving, const struct operation *operation,
                           struct jsonrpc_response *response)
 {
   struct outcome outcome;
   rpc_run_operation(&serving->run, operation, &outcome);
-  serving_suggest_names(serving, operation, &outcome);
+  suggest_names(serving, operation, &outcome);
   if (serving_is_unkept(serving) && outcome.kind != OUTCOME_ERROR)
     unkept_results_note(&serving->unkept, &serving->run);
   serving_write_answer(serving, response, &outcome);
@@ -189,17 +225,27 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
   if (!serving->was_read || refuse_unkept_fetch(serving, &operation, &outcome)) {
-    serving_suggest_names(serving, &operation, &outcome);
+    suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     rpc_run_end(&serving->run); /* decoding may have looked for a class */
     return;
   }
   operation.tells_loaders = true;
-  if (operation.kind == OP_FETCH)
-    give_room(serving, &operation);
+  if (operation.kind == OP_FETCH) {
+    /* What an answer of the message's own size limit leaves for the elements. */
+    size_t max = answer_max(serving);
+    size_t written = serving->out->len - serving->start;
+    size_t frame = ANSWER_FRAME + serving->request->id.len;
+    operation.fetch.room_max = max > frame ? max - frame : 0;
+    operation.fetch.room = operation.fetch.room_max > written ? operation.fetch.room_max - written : 0;
+  }
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-    bound_elements(serving, &operation);
+    /* However many the request asks for: where a few lists hold each other again and again, their elements
+     * would be counted without end. One takes two bytes of the answer, with its comma. */
+    size_t max = answer_max(serving) / 2;
+    if (operation.array_value_max > max)
+      operation.array_value_max = max;
   } else {
     serving_cache_request(serving, &operation);
   }
@@ -291,9 +337,11 @@ static void handle_filled(struct serving *serving, bool is_good_session_name,
     serving_write_answer(serving, response, serving->failed);
   else if (serving->operation != NULL)
     run_operation(serving, serving->operation, response);
-  else if (is_description(serving->request))
-    describe_service(serving->peer, response);
-  else if (text_equal(serving->request->method, TEXT("rpc.discover")))
+  else if (is_description(serving->request)) {
+    const struct rpc_service_facts facts = {serving->peer->config.uuid, text_of(serving->peer->config.name),
+                                            serving->peer->addresses, serving->peer->config.compat_pal};
+    rpc_description_write(jsonrpc_result(response), &facts);
+  } else if (text_equal(serving->request->method, TEXT("rpc.discover")))
     discover_methods(serving, response);
   else
     decode_and_run(serving, response);

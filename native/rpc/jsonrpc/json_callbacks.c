@@ -1,4 +1,4 @@
-#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/jsonrpc/json_callbacks.h"
 
 #include "base/number.h"
 #include "jsonrpc/answers.h"
@@ -379,26 +379,6 @@ static void find_given(struct text message, size_t depth_max, void (*found)(void
 
 /* ---- what the peer sends ---- */
 
-static void write_parameters(struct buffer *out, const struct jvm_callback_method *method)
-{
-  for (size_t i = 0; i < method->parameter_count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    json_write_string(out, method->parameters[i]);
-  }
-}
-
-static void write_arguments(struct buffer *out, const struct outcome *arguments, size_t count,
-                            struct buffer *scratch)
-{
-  const struct rpc_answer how = {.scratch = scratch};
-  for (size_t i = 0; i < count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    rpc_told_value_write(out, &arguments[i], &how);
-  }
-}
-
 static void write_call_name(struct buffer *out, uint64_t number)
 {
   BUFFER_LITERAL(out, "\"cb-");
@@ -441,9 +421,18 @@ static void write_call(struct buffer *out, const struct rpc_callback_head *head,
   BUFFER_LITERAL(out, ",\"method\":");
   json_write_string(out, head->method->name);
   BUFFER_LITERAL(out, ",\"parameters\":[");
-  write_parameters(out, head->method);
+  for (size_t i = 0; i < head->method->parameter_count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, head->method->parameters[i]);
+  }
   BUFFER_LITERAL(out, "],\"args\":[");
-  write_arguments(out, arguments, count, scratch);
+  const struct rpc_answer how = {.scratch = scratch};
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    rpc_told_value_write(out, &arguments[i], &how);
+  }
   BUFFER_LITERAL(out, "]}}");
 }
 

@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_JSONRPC_CALLBACK_MESSAGES_H
-#define JPEER_RPC_JSONRPC_CALLBACK_MESSAGES_H
+#ifndef JPEER_RPC_JSONRPC_JSON_CALLBACKS_H
+#define JPEER_RPC_JSONRPC_JSON_CALLBACKS_H
 /* The messages of callbacks in JSON-RPC (docs/protocol.md, "Callbacks"). Constant; any thread. */
 #include "rpc/callbacks/callback_form.h"
 
