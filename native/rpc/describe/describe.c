@@ -1,6 +1,6 @@
 #include "rpc/describe/describe.h"
 
-#include "rpc/jsonrpc/procedures.h"
+#include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
 static void write_member(struct buffer *out, const char *name, struct text value)

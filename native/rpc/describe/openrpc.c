@@ -4,9 +4,9 @@
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/describe/openrpc_simplify.h"
 #include "rpc/describe/openrpc_state.h"
-#include "rpc/jsonrpc/procedures.h"
-#include "rpc/members/identifiers.h"
 #include "rpc/meta/document_cache.h"
+#include "rpc/methods/identifiers.h"
+#include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
 #include <jansson.h>

@@ -1,9 +1,9 @@
 #include "classfile/catalog.h"
 #include "rpc/describe/openrpc_state.h"
-#include "rpc/jsonrpc/coerce.h"
-#include "rpc/members/java_methods_names.h"
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_reach.h"
+#include "rpc/methods/java_methods_names.h"
+#include "rpc/methods/procedures.h"
 
 /* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */
 enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };

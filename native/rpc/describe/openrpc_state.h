@@ -12,7 +12,7 @@ struct meta_reach;
 /* How methods are named in a document. */
 enum openrpc_names {
   OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix where there are several overloads */
-  /* rpc/members/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document is as
+  /* rpc/methods/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document is as
    * generators of typed clients need it (docs/descriptions.md, "Generators"). */
   OPENRPC_IDENTIFIERS,
   OPENRPC_NAMES

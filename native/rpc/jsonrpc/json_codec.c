@@ -9,8 +9,8 @@
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/jsonrpc/procedures.h"
-#include "rpc/members/java_methods_index.h"
+#include "rpc/methods/java_methods_index.h"
+#include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
 #include <stdlib.h>

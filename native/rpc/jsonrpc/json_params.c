@@ -2,8 +2,7 @@
 
 #include "base/number.h"
 #include "op/type.h"
-#include "rpc/jsonrpc/coerce.h"
-#include "rpc/jsonrpc/procedures.h"
+#include "rpc/methods/procedures.h"
 #include "rpc/suggest/nearest.h"
 #include "rpc/values/piece_read.h"
 #include "rpc/values/value_length.h"

@@ -3,14 +3,14 @@
 /*
  * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
  * callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
- * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/jsonrpc/coerce.h). Any thread; the
+ * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/methods/procedures.h). Any thread; the
  * operation lives in the message and in the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "rpc/jsonrpc/procedures.h"
+#include "rpc/methods/procedures.h"
 
 struct rpc_callback_taker; /* rpc/values/value_read.h */
 

@@ -8,9 +8,9 @@
 #include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/jsonrpc/procedures.h"
-#include "rpc/members/identifiers.h"
-#include "rpc/members/java_methods_decode.h"
+#include "rpc/methods/identifiers.h"
+#include "rpc/methods/java_methods_decode.h"
+#include "rpc/methods/procedures.h"
 #include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"
 

@@ -2,7 +2,7 @@
 #define JPEER_RPC_META_META_MEMBERS_H
 /*
  * The members of a class, each marked with whether the caller of a metadata query may use it: the declared
- * ones and, with merge_ancestry, the inherited ones. For the meta_*.c files and rpc/members.
+ * ones and, with merge_ancestry, the inherited ones. For the meta_*.c files and rpc/methods.
  */
 #include "base/arena.h"
 #include "base/array.h"

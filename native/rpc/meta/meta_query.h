@@ -2,7 +2,7 @@
 #define JPEER_RPC_META_META_QUERY_H
 /*
  * One fetch_classes_info: its arguments, the classes that it asks for, and the members of a class that its
- * caller may use. One owner, one thread at a time. For the meta_*.c files and rpc/members.
+ * caller may use. One owner, one thread at a time. For the meta_*.c files and rpc/methods.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
