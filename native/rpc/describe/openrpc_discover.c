@@ -1,8 +1,8 @@
 #include "classfile/catalog.h"
+#include "rpc/describe/java_schema.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_reach.h"
-#include "rpc/methods/java_methods_names.h"
 #include "rpc/methods/procedures.h"
 
 /* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */

@@ -1,11 +1,9 @@
 #include "classfile/catalog.h"
+#include "rpc/describe/java_schema.h"
 #include "rpc/describe/openrpc_state.h"
+#include "rpc/meta/meta_reach.h"
 #include "rpc/methods/identifiers.h"
 #include "rpc/methods/java_methods.h"
-#include "rpc/methods/java_methods_names.h"
-#include "rpc/methods/java_methods_schema.h"
-#include "rpc/methods/parameter_names.h"
-#include "rpc/meta/meta_reach.h"
 #include "json/writer.h"
 
 /* A document that is being written. */

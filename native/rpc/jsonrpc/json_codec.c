@@ -9,7 +9,7 @@
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/methods/java_methods_index.h"
+#include "rpc/methods/java_methods.h"
 #include "rpc/methods/procedures.h"
 #include "json/writer.h"
 

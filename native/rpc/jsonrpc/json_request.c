@@ -9,7 +9,7 @@
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/methods/identifiers.h"
-#include "rpc/methods/java_methods_decode.h"
+#include "rpc/methods/java_call.h"
 #include "rpc/methods/procedures.h"
 #include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"

@@ -1,6 +1,6 @@
 /* What is kept of methods that were looked up by their names. */
 #include "classfile/class_file.h"
-#include "rpc/methods/java_methods_index.h"
+#include "rpc/methods/java_methods.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

@@ -1,13 +1,14 @@
-#ifndef JPEER_RPC_METHODS_JAVA_METHODS_SCHEMA_H
-#define JPEER_RPC_METHODS_JAVA_METHODS_SCHEMA_H
+#ifndef JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
+#define JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
 /*
- * Writes JSON Schemas (draft 7) for the arguments and results of members that are called by their own names
- * (docs/descriptions.md, "Types"). One owner, one thread at a time.
+ * What documents say of Java: JSON Schemas (draft 7) for the arguments and results of members that are called by their own
+ * names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One owner, one thread at a time.
  */
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/status.h"
 #include "classfile/catalog.h"
+#include "rpc/methods/java_methods.h"
 
 struct java_schemas {
   const struct catalog_tables *tables;
@@ -38,5 +39,24 @@ bool java_schema_has_text(const struct catalog_tables *tables, struct text class
 
 /* Writes the component schema of an enum. */
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out);
+
+/* ---- names: pure, any thread ---- */
+
+/*
+ * Appends a class's name as a component key of OpenRPC, which matches ^[a-zA-Z0-9.\-_]+$: '$' becomes '-',
+ * and any other character "..XXXX." with its code point in hexadecimal. No two classes have the same key.
+ */
+void java_component_key_write(struct text class_name, struct buffer *out);
+
+/* True where the pattern covers the class: '*' matches any text without a dot, '**' any text. */
+bool java_class_matches(struct text pattern, struct text class_name);
+
+/*
+ * Whether a generator can take the names of a method's parameters for parameters in its own language: false where a name is
+ * not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word of
+ * TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which generators
+ * change.
+ */
+bool parameter_names_are_identifiers(const struct java_method *method);
 
 #endif

@@ -1,12 +1,159 @@
-#include "rpc/methods/java_methods_schema.h"
+#include "rpc/describe/java_schema.h"
 
 #include "base/primitives.h"
 #include "classfile/class_file.h"
-#include "rpc/methods/java_methods_names.h"
-#include "rpc/methods/java_type_arguments.h"
+#include "classfile/signature.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- names of classes ---- */
+
+static bool is_key_char(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+}
+
+/* Reads a character of well-formed WTF-8 and moves past it. */
+static unsigned read_code_point(struct text t, size_t *at)
+{
+  unsigned char first = (unsigned char)t.data[(*at)++];
+  if (first < 0x80)
+    return first;
+  unsigned more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+  unsigned point = first & (0x3Fu >> more);
+  for (; more > 0 && *at < t.len; more--)
+    point = point << 6 | ((unsigned char)t.data[(*at)++] & 0x3Fu);
+  return point;
+}
+
+void java_component_key_write(struct text class_name, struct buffer *out)
+{
+  for (size_t i = 0; i < class_name.len;) {
+    char c = class_name.data[i];
+    if (!is_key_char(c) && c != '$') {
+      buffer_printf(out, "..%04X.", read_code_point(class_name, &i));
+      continue;
+    }
+    buffer_append_char(out, c == '$' ? '-' : c);
+    i++;
+  }
+}
+
+bool java_class_matches(struct text pattern, struct text class_name)
+{
+  /* The latest star of each kind and the end of its match. Only the latest has to be tried again; where a
+   * single star meets a dot, which it does not match, the double star before it goes on. */
+  size_t star = SIZE_MAX;
+  size_t star_end = 0;
+  size_t wide = SIZE_MAX;
+  size_t wide_end = 0;
+  size_t p = 0;
+  size_t n = 0;
+  for (;;) {
+    if (p < pattern.len && pattern.data[p] == '*') {
+      bool is_wide = p + 1 < pattern.len && pattern.data[p + 1] == '*';
+      p += is_wide ? 2 : 1;
+      if (is_wide) {
+        wide = p;
+        wide_end = n;
+        star = SIZE_MAX;
+      } else {
+        star = p;
+        star_end = n;
+      }
+      continue;
+    }
+    if (n == class_name.len && p == pattern.len)
+      return true;
+    if (n < class_name.len && p < pattern.len && pattern.data[p] == class_name.data[n]) {
+      p++;
+      n++;
+      continue;
+    }
+    if (star != SIZE_MAX && star_end < class_name.len && class_name.data[star_end] != '.') {
+      p = star;
+      n = ++star_end;
+    } else if (wide != SIZE_MAX && wide_end < class_name.len) {
+      star = SIZE_MAX;
+      p = wide;
+      n = ++wide_end;
+    } else {
+      return false;
+    }
+  }
+}
+
+/* ---- names of parameters ---- */
+
+enum { LENGTH_MAX = 64, PARAMETERS_MAX = 256 };
+
+/* A name in lower case and without underscores. */
+struct folded_name {
+  char text[LENGTH_MAX + 1];
+};
+
+/* Words that are no names of parameters in TypeScript or Python, folded; in order. */
+static const char *const words[] = {
+    "and",      "any",     "arguments", "as",         "assert",    "async",       "await",      "boolean",
+    "break",    "case",    "catch",     "class",      "const",     "constructor", "continue",   "debugger",
+    "def",      "default", "del",       "delete",     "do",        "elif",        "else",       "enum",
+    "eval",     "except",  "export",    "extends",    "false",     "finally",     "for",        "from",
+    "function", "global",  "if",        "implements", "import",    "in",          "instanceof", "interface",
+    "is",       "lambda",  "let",       "new",        "none",      "nonlocal",    "not",        "null",
+    "or",       "package", "pass",      "private",    "protected", "public",      "raise",      "return",
+    "self",     "static",  "super",     "switch",     "this",      "throw",       "true",       "try",
+    "typeof",   "var",     "void",      "while",      "with",      "yield",
+};
+
+static int compare_words(const void *name, const void *word)
+{
+  return strcmp(name, *(const char *const *)word);
+}
+
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool fold_name(struct text name, struct folded_name *folded)
+{
+  size_t length = 0;
+  if (name.len == 0 || name.len > LENGTH_MAX || !is_letter(name.data[0]) || name.data[name.len - 1] == '_')
+    return false;
+  for (size_t i = 0; i < name.len; i++) {
+    char c = name.data[i];
+    if (is_letter(c))
+      folded->text[length++] = (char)(c | 0x20);
+    else if (c >= '0' && c <= '9')
+      folded->text[length++] = c;
+    else if (c != '_')
+      return false;
+  }
+  folded->text[length] = '\0';
+  return bsearch(folded->text, words, sizeof words / sizeof words[0], sizeof words[0], compare_words) == NULL;
+}
+
+bool parameter_names_are_identifiers(const struct java_method *method)
+{
+  struct folded_name names[PARAMETERS_MAX];
+  unsigned count = 0;
+  if (method->has_receiver && !fold_name(TEXT("instance"), &names[count++]))
+    return false;
+  for (unsigned i = 0; i < method->parameter_count; i++) {
+    if (!fold_name(method->parameters[i].name, &names[count]))
+      return false;
+    for (unsigned before = 0; before < count; before++) {
+      if (strcmp(names[before].text, names[count].text) == 0)
+        return false;
+    }
+    count++;
+  }
+  return true;
+}
+
+/* ---- schemas ---- */
 
 enum { DEPTH_MAX = 32, LINEAGE_MAX = 64 };
 
@@ -289,7 +436,7 @@ static bool is_wrapper(struct text type)
 }
 
 /* False where a key may turn out to be an object, or the text "ref", for then the result is a ref to the map. */
-static bool has_plain_keys(const struct java_schemas *schemas, struct java_type_arguments arguments)
+static bool has_plain_keys(const struct java_schemas *schemas, struct signature_arguments arguments)
 {
   if (arguments.count != 2)
     return false;
@@ -303,7 +450,7 @@ static bool may_be_large_result(const struct java_schemas *schemas, bool is_resu
 }
 
 static void write_container(struct java_schemas *schemas, enum container container,
-                            struct java_type_arguments arguments, bool is_result, unsigned depth,
+                            struct signature_arguments arguments, bool is_result, unsigned depth,
                             struct buffer *out)
 {
   bool is_map = container == CONTAINER_MAP;
@@ -314,7 +461,7 @@ static void write_container(struct java_schemas *schemas, enum container contain
     append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
   begin_nullable(schemas, is_map ? "object" : "array", out);
   append_json(out, is_map ? ",\"additionalProperties\":" : ",\"items\":");
-  write_element(schemas, is_told ? java_type_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
+  write_element(schemas, is_told ? signature_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
                 out);
   end_nullable(schemas, out);
   if (may_be_ref || may_be_large)
@@ -322,11 +469,11 @@ static void write_container(struct java_schemas *schemas, enum container contain
 }
 
 /* The schema of an Optional's content, of null where it is empty, or of the Optional itself. */
-static void write_optional_result(struct java_schemas *schemas, struct java_type_arguments arguments,
+static void write_optional_result(struct java_schemas *schemas, struct signature_arguments arguments,
                                   unsigned depth, struct buffer *out)
 {
   append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":\"null\"},");
-  write_element(schemas, arguments.count == 1 ? java_type_argument_type(arguments.last) : TEXT_ABSENT, true,
+  write_element(schemas, arguments.count == 1 ? signature_argument_type(arguments.last) : TEXT_ABSENT, true,
                 depth, out);
   append_json(out, "]}");
 }
@@ -341,18 +488,18 @@ static const struct class_row *find_row(struct text name)
 }
 
 /* The binary name of a class type and the type arguments of its innermost class. */
-static struct text read_class(struct text type, struct buffer *name, struct java_type_arguments *arguments)
+static struct text read_class(struct text type, struct buffer *name, struct signature_arguments *arguments)
 {
-  *arguments = (struct java_type_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+  *arguments = (struct signature_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
   unsigned depth = 0;
   for (size_t i = 1; i < type.len; i++) {
     char c = type.data[i];
     if (c == '<' && depth++ == 0)
-      *arguments = java_type_arguments_read(text_slice(type, i, type.len));
+      *arguments = signature_read_arguments(text_slice(type, i, type.len));
     else if (c == '>')
       depth--;
     else if (depth == 0 && c == '.')
-      *arguments = (struct java_type_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+      *arguments = (struct signature_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
     if (depth == 0 && c != '>' && c != ';')
       buffer_append_char(name, c == '/' ? '.' : c == '.' ? '$' : c);
   }
@@ -363,7 +510,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
                         struct buffer *out)
 {
   struct buffer memory;
-  struct java_type_arguments arguments;
+  struct signature_arguments arguments;
   buffer_init(&memory);
   struct text name = read_class(type, &memory, &arguments);
   if (name.data == NULL) { /* no memory, or a type without a name */

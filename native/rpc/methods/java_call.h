@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_METHODS_JAVA_METHODS_DECODE_H
-#define JPEER_RPC_METHODS_JAVA_METHODS_DECODE_H
+#ifndef JPEER_RPC_METHODS_JAVA_CALL_H
+#define JPEER_RPC_METHODS_JAVA_CALL_H
 /*
  * Decodes a request whose method is a Java member's own name ("com.example.Calculator.add") into an operation
  * (docs/descriptions.md, "Calling what is described"). Any thread; the operation points into the message and
@@ -42,5 +42,9 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
                                   struct java_methods_index *index, const struct rpc_authorizer *authorizer,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+
+/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types for elements that
+ * have none, at every level. False where memory is short. */
+bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value) JP_MUST_CHECK;
 
 #endif
