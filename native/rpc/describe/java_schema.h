@@ -1,8 +1,9 @@
 #ifndef JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
 #define JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
 /*
- * What documents say of Java: JSON Schemas (draft 7) for the arguments and results of members that are called by their own
- * names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One owner, one thread at a time.
+ * What documents say of Java: JSON Schemas (draft 7) for the arguments and results of members that are called
+ * by their own names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One owner,
+ * one thread at a time. /
  */
 #include "base/array.h"
 #include "base/buffer.h"
@@ -34,7 +35,8 @@ void java_schema_write(struct java_schemas *schemas, struct text type, bool is_r
 /* Writes the schema of a constructor's result: a ref, or a value for wrappers and Strings. */
 void java_schema_write_new(const struct java_schemas *schemas, struct text class_name, struct buffer *out);
 
-/* Whether an object of the class may be given as a bare text: it is a String, a wrapper, an enum, or made from text. */
+/* Whether an object of the class may be given as a bare text: it is a String, a wrapper, an enum, or made
+ * from text. */
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name);
 
 /* Writes the component schema of an enum. */
@@ -52,10 +54,10 @@ void java_component_key_write(struct text class_name, struct buffer *out);
 bool java_class_matches(struct text pattern, struct text class_name);
 
 /*
- * Whether a generator can take the names of a method's parameters for parameters in its own language: false where a name is
- * not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word of
- * TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which generators
- * change.
+ * Whether a generator can take the names of a method's parameters for parameters in its own language: false
+ * where a name is not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word
+ * of TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which
+ * generators change. /
  */
 bool parameter_names_are_identifiers(const struct java_method *method);
 

@@ -7,7 +7,6 @@
 #include "rpc/describe/java_schema.h"
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/meta/document_cache.h"
-#include "rpc/meta/meta_reach.h"
 #include "rpc/methods/identifiers.h"
 #include "rpc/methods/java_methods.h"
 #include "rpc/methods/procedures.h"
@@ -282,7 +281,8 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   buffer_append_char(out, '}');
 }
 
-/* ---- the parts as a peer with --compat pal serves them: they say themselves under "compat" what that changes ---- */
+/* ---- the parts as a peer with --compat pal serves them: they say themselves under "compat" what that
+ * changes ---- */
 
 static bool has_name(const json_t *names, const char *name)
 {
@@ -320,7 +320,8 @@ static bool restrict_parts(json_t *parts)
   return json_object_update(schemas, json_object_get(compat, "schemas")) == 0;
 }
 
-/* ---- the parts for generators of typed clients: the schemas mean the same (docs/descriptions.md, "Generators") ---- */
+/* ---- the parts for generators of typed clients: the schemas mean the same (docs/descriptions.md,
+ * "Generators") ---- */
 
 static const char component_prefix[] = "#/components/schemas/";
 
@@ -455,9 +456,9 @@ static json_t *simplify_components(const json_t *components)
 }
 
 /*
- * Only components that are objects with properties, none of them `class`, stay; others are written in place of their
- * references. A schema has one type: a list of types becomes an anyOf. An optional property has the default null. False where
- * memory is short; parts is then half changed.
+ * Only components that are objects with properties, none of them `class`, stay; others are written in place
+ * of their references. A schema has one type: a list of types becomes an anyOf. An optional property has the
+ * default null. False where memory is short; parts is then half changed. /
  */
 static bool simplify_parts(json_t *parts)
 {

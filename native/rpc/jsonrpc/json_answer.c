@@ -281,8 +281,8 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
 
 /* ---- bodies ---- */
 
-/* The inside of a JSON string: what the source gives is escaped piece by piece, so that an answer of any size is never held
- * whole. */
+/* The inside of a JSON string: what the source gives is escaped piece by piece, so that an answer of any size
+ * is never held whole. */
 struct body_stream {
   struct outcome_body source;
   struct buffer piece; /* read and not yet passed on; between two calls at most the start of a character */
@@ -331,7 +331,8 @@ static void close_stream(void *state)
   free(stream);
 }
 
-/* Makes *escaped give the text of *source, escaped. Takes source, even on failure (then it is closed). JP_NO_MEMORY. */
+/* Makes *escaped give the text of *source, escaped. Takes source, even on failure (then it is closed).
+ * JP_NO_MEMORY. */
 static enum jp_status escape_body(const struct outcome_body *source, struct outcome_body *escaped)
 {
   struct body_stream *stream = malloc(sizeof *stream);

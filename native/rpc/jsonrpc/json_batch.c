@@ -77,8 +77,8 @@ void batch_results_end(struct batch_results *results,
   results->shared = NULL;
 }
 
-/* False where the batch has no room for another copy. A short batch could otherwise name a long value thousands of times,
- * and take minutes. */
+/* False where the batch has no room for another copy. A short batch could otherwise name a long value
+ * thousands of times, and take minutes. */
 static bool count_copy(struct batch_results *results, const struct batch_result *result)
 {
   if (result->json.len > results->copies_room)
@@ -174,7 +174,8 @@ static bool looks_like_argument(const struct op_value *value)
   return false;
 }
 
-/* Inside a list or a map, a map that has a member of an argument would be read as one: "value" says that it is a map. */
+/* Inside a list or a map, a map that has a member of an argument would be read as one: "value" says that it
+ * is a map. */
 static void write_inside(struct buffer *out, const struct op_value *value)
 {
   bool is_wrapped = looks_like_argument(value);
@@ -411,7 +412,8 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
   return go_on_behind(filling, name.span.data + name.span.len);
 }
 
-/* What an argument declares beside a name: nothing; before it a type that any String is of, as it is; or another type. */
+/* What an argument declares beside a name: nothing; before it a type that any String is of, as it is; or
+ * another type. */
 enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
 
 /* In place of the member "ref": {"result": ID}. */

@@ -1,15 +1,16 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_BATCH_H
 #define JPEER_RPC_JSONRPC_JSON_BATCH_H
 /*
- * A batch whose requests use results of earlier ones: {"ref": {"result": ID}} as an argument, an element, a map's value or
- * a put value, and "instance": {"result": ID} (docs/protocol.md, "Results of the same batch").
+ * A batch whose requests use results of earlier ones: {"ref": {"result": ID}} as an argument, an element, a
+ * map's value or a put value, and "instance": {"result": ID} (docs/protocol.md, "Results of the same batch").
  *
- * What a request gave is noted. A later request that names it is rewritten: each name is replaced by the ref or by the
- * value with its type, so that whoever reads params knows nothing of names, except of those of long Strings: these names
- * stay, with the type, and rpc/values finds the text by the name, so that naming one costs no copy of it.
+ * What a request gave is noted. A later request that names it is rewritten: each name is replaced by the ref
+ * or by the value with its type, so that whoever reads params knows nothing of names, except of those of long
+ * Strings: these names stay, with the type, and rpc/values finds the text by the name, so that naming one
+ * costs no copy of it.
  *
- * All is one message's, on the thread of that message. The results live in the arena that they were made in, which must
- * outlive the requests of the batch.
+ * All is one message's, on the thread of that message. The results live in the arena that they were made in,
+ * which must outlive the requests of the batch. /
  */
 #include "base/arena.h"
 #include "op/outcome.h"
@@ -48,7 +49,8 @@ struct batch_results;
 /* True where requests of the message may name results: it is a batch that has the word. No other needs notes. */
 bool batch_results_may_be_named(struct text message);
 
-/* NULL: no memory. room: bytes that all noted values may take together; their copies in requests may take 32 times as many. */
+/* NULL: no memory. room: bytes that all noted values may take together; their copies in requests may take 32
+ * times as many. */
 struct batch_results *batch_results_create(struct arena *arena, size_t room);
 
 /* Notes what a request came to; id as written, data NULL: none, and nothing is noted. Without memory nothing is
@@ -103,9 +105,9 @@ struct op_shared_text *batch_fill_find_shared(struct batch_results *results, str
 struct unkept_object;
 
 /*
- * Results of requests that asked for it ("keep": false): steps of a chain, which later requests of the batch may use. At
- * the end of the message they count as not told, so that an object stays only where another answer has told of it.
- * Begins as zero.
+ * Results of requests that asked for it ("keep": false): steps of a chain, which later requests of the batch
+ * may use. At the end of the message they count as not told, so that an object stays only where another
+ * answer has told of it. Begins as zero. /
  */
 struct unkept_results {
   struct unkept_object *items;

@@ -1,5 +1,5 @@
-/* JSON-RPC as a codec: its state for the peer and for each worker, a message from its bytes to its answer, and answers that
- * need no worker. */
+/* JSON-RPC as a codec: its state for the peer and for each worker, a message from its bytes to its answer,
+ * and answers that need no worker. */
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"

@@ -37,7 +37,8 @@ static inline struct rpc_jsonrpc_worker *rpc_jsonrpc_worker(const struct rpc_wor
 
 struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer);
 
-/* Answer each request of a message with an error, without a worker: rpc_callback_form.refuse_nested and refuse_faulty. */
+/* Answer each request of a message with an error, without a worker: rpc_callback_form.refuse_nested and
+ * refuse_faulty. */
 enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out);
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,

@@ -113,8 +113,8 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
-/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A misspelt type
- * is not left out: the caller meant another class. */
+/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A
+ * misspelt type is not left out: the caller meant another class. */
 static enum jp_status read_type_or_instance(struct params_reader *reader)
 {
   bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&

@@ -89,8 +89,8 @@ static void offer_keys(const struct java_method *method, struct json_value param
   }
 }
 
-/* The hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in the arena. "" where no
- * name is near to that of a parameter which is not given. */
+/* The hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in the arena.
+ * "" where no name is near to that of a parameter which is not given. */
 static struct text find_near_param(const struct java_method *methods, size_t count, struct json_value params,
                                    struct arena *arena)
 {
@@ -178,8 +178,8 @@ static enum jp_status find_in_catalog(struct java_call *call)
 }
 
 /*
- * Reads the name, makes the operation of it, and asks the policy about the names before the catalog is, so that who may
- * not use a class does not learn whether it exists.
+ * Reads the name, makes the operation of it, and asks the policy about the names before the catalog is, so
+ * that who may not use a class does not learn whether it exists. /
  */
 static enum jp_status read_name(struct java_call *call)
 {
@@ -305,8 +305,8 @@ static enum jp_status choose_by_suffix(struct java_call *call)
   return JP_OK;
 }
 
-/* The public field of the operation's member, which a class has or inherits from another one. False: there is none, or the
- * caller may not read it. */
+/* The public field of the operation's member, which a class has or inherits from another one. False: there is
+ * none, or the caller may not read it. */
 static bool has_field(const struct java_call *call, const struct judging *judging, uint32_t class_index,
                       bool *is_static)
 {
@@ -368,8 +368,9 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
 }
 
 /*
- * Finds the methods that the caller may use, which are valid until drop_methods. instance: an object whose class is looked at
- * first where the JVM is asked; 0: none. is_final: an error tells of the loaders that have such a class.
+ * Finds the methods that the caller may use, which are valid until drop_methods. instance: an object whose
+ * class is looked at first where the JVM is asked; 0: none. is_final: an error tells of the loaders that have
+ * such a class. /
  */
 static enum jp_status find_methods(struct java_call *call, uint32_t instance, bool is_final)
 {
@@ -388,7 +389,8 @@ static void drop_methods(struct java_call *call)
   call->count = 0;
 }
 
-/* ---- elements by a parameter's generic signature: a bare 5 in a List<Long> becomes a Long, a text in a Set<Color> a Color ---- */
+/* ---- elements by a parameter's generic signature: a bare 5 in a List<Long> becomes a Long, a text in a
+ * Set<Color> a Color ---- */
 
 enum { DEPTH_MAX = 32 };
 
@@ -918,8 +920,8 @@ static bool read_possible_instance(const struct jsonrpc_request *request, uint32
   return false;
 }
 
-/* As the class of the possible receiver has the member. False: that has none, or the object is an argument, so that the
- * name means what it means without the object. */
+/* As the class of the possible receiver has the member. False: that has none, or the object is an argument,
+ * so that the name means what it means without the object. */
 static bool decode_for_instance(struct java_call *call, uint32_t instance, enum jp_status *status)
 {
   const struct operation named = *call->operation;

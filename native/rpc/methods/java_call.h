@@ -17,8 +17,8 @@ struct java_methods_index;
 /* Where a class is looked for that the catalog does not have. */
 struct java_class_lookup {
   void *context;
-  /* Finds the class that the operation names and what look->only_member tells of it, which stay valid until the request
-   * ends. False leaves an OUTCOME_ERROR. */
+  /* Finds the class that the operation names and what look->only_member tells of it, which stay valid until
+   * the request ends. False leaves an OUTCOME_ERROR. */
   bool (*find)(void *context, const struct operation *asked, struct op_look *look, struct outcome *outcome);
 };
 
@@ -43,8 +43,8 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
-/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types for elements that
- * have none, at every level. False where memory is short. */
+/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types
+ * for elements that have none, at every level. False where memory is short. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value) JP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* Shapes that no class of a conformance case has. */
-#include "rpc/meta/meta_look.h"
+#include "rpc/meta/meta_json.h"
 #include "tests/unit/temporary_file.h"
 #include "tests/unit/unit.h"
 
