@@ -70,9 +70,8 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /*
- * Looks for the class that an operation names, as running it would, and for its members
- * (rpc_execute_look_up). What it finds is valid until rpc_run_end, which is then due. False leaves an
- * OUTCOME_ERROR. /
+ * Looks for the class that an operation names, as running it would, and for its members (rpc_execute_look_up). What it
+ * finds is valid until rpc_run_end, which is then due. False leaves an OUTCOME_ERROR.
  */
 bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
                      struct outcome *outcome) JP_MUST_CHECK;
@@ -85,9 +84,9 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
                                     struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * The answer to the request is too long: *outcome becomes the ref alone of its result, which the session then
- * holds, so that a call that has run loses nothing. by_value: of the operation. False: the result is no
- * object, or with --compat pal; *outcome stays. /
+ * The answer to the request is too long: *outcome becomes the ref alone of its result, which the session then holds, so
+ * that a call that has run loses nothing. by_value: of the operation. False: the result is no object, or with --compat
+ * pal; *outcome stays.
  */
 bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome);
 
@@ -99,9 +98,8 @@ void rpc_run_take_back(struct rpc_run *run);
 void rpc_run_end(struct rpc_run *run);
 
 /*
- * For questions about class loaders while the request is in hand, valid as long as the run; their context is
- * the run. Opens the request's frame of references, where no operation has, so that rpc_run_end is due.
- * False: memory is short. /
+ * For questions about class loaders while the request is in hand, valid as long as the run; their context is the run. Opens
+ * the request's frame of references, where no operation has, so that rpc_run_end is due. False: memory is short.
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 #include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_options.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/values/callback_scan.h"
+#include "rpc/values/callback_read.h"
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 

@@ -45,8 +45,8 @@ struct rpc_callback_head {
 };
 
 struct rpc_callback_form {
-  /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is
-   * validated as a whole. */
+  /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is validated
+   * as a whole. */
   enum rpc_callback_message (*classify)(struct text message, size_t depth_max, uint64_t *number);
   /* Calls found for each call that a RPC_MESSAGE_FAULTY answers as it seems, with what is wrong. */
   void (*find_faulty)(struct text message, size_t depth_max,

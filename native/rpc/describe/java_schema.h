@@ -3,7 +3,7 @@
 /*
  * What documents say of Java: JSON Schemas (draft 7) for the arguments and results of members that are called
  * by their own names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One owner,
- * one thread at a time. /
+ * one thread at a time.
  */
 #include "base/array.h"
 #include "base/buffer.h"
@@ -57,7 +57,7 @@ bool java_class_matches(struct text pattern, struct text class_name);
  * Whether a generator can take the names of a method's parameters for parameters in its own language: false
  * where a name is not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word
  * of TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which
- * generators change. /
+ * generators change.
  */
 bool parameter_names_are_identifiers(const struct java_method *method);
 

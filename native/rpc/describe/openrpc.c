@@ -458,7 +458,7 @@ static json_t *simplify_components(const json_t *components)
 /*
  * Only components that are objects with properties, none of them `class`, stay; others are written in place
  * of their references. A schema has one type: a list of types becomes an anyOf. An optional property has the
- * default null. False where memory is short; parts is then half changed. /
+ * default null. False where memory is short; parts is then half changed.
  */
 static bool simplify_parts(json_t *parts)
 {

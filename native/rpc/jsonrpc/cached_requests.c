@@ -174,8 +174,8 @@ static bool gives_callback(const struct operation *operation)
   return false;
 }
 
-/* Requests of 1.1, by HTTP GET, with results by value, of batches whose requests name results, and those of a
- * batch that give callbacks always go the general path. */
+/* Requests of 1.1, by HTTP GET, with results by value, of batches whose requests name results, and those of a batch that
+ * give callbacks always go the general path. */
 static bool may_cache(const struct serving *serving)
 {
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&

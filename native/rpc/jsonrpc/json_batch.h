@@ -10,7 +10,7 @@
  * costs no copy of it.
  *
  * All is one message's, on the thread of that message. The results live in the arena that they were made in,
- * which must outlive the requests of the batch. /
+ * which must outlive the requests of the batch.
  */
 #include "base/arena.h"
 #include "op/outcome.h"
@@ -107,7 +107,7 @@ struct unkept_object;
 /*
  * Results of requests that asked for it ("keep": false): steps of a chain, which later requests of the batch
  * may use. At the end of the message they count as not told, so that an object stays only where another
- * answer has told of it. Begins as zero. /
+ * answer has told of it. Begins as zero.
  */
 struct unkept_results {
   struct unkept_object *items;

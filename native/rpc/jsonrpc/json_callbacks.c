@@ -5,7 +5,7 @@
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_codec.h"
-#include "rpc/values/callback_scan.h"
+#include "rpc/values/callback_read.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"
 #include "json/object_members.h"

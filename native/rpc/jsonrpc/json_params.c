@@ -4,9 +4,8 @@
 #include "op/type.h"
 #include "rpc/methods/procedures.h"
 #include "rpc/suggest/nearest.h"
-#include "rpc/values/piece_read.h"
-#include "rpc/values/value_length.h"
 #include "rpc/values/value_read.h"
+#include "rpc/values/value_write.h"
 #include "json/object_members.h"
 
 /* ---- names that were meant ---- */

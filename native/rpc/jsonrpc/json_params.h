@@ -34,7 +34,7 @@ enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
 
 /*
  * Of params, an object: the member that may have been meant for one that is missing (docs/protocol.md,
- * "Errors"). Only failures and requests without a type come here. /
+ * "Errors"). Only failures and requests without a type come here.
  */
 /* True where params, an object, has no such member and an unknown one that is near. */
 bool rpc_has_near_param(struct json_value params, enum rpc_param missing);

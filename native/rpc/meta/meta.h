@@ -35,7 +35,7 @@ void rpc_meta_destroy(struct rpc_meta *meta);
 /*
  * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the
  * catalog and fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the
- * policy is held until body->close. The loaders are asked before this returns, and not later. /
+ * policy is held until body->close. The loaders are asked before this returns, and not later.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
@@ -44,7 +44,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
 /*
  * Writes what there is to see of an object or of a class, an OP_DESCRIBE, as the JSON object that every codec
  * answers with: its members are those that the caller may use. *text is in the arena. meta NULL: the peer
- * serves no metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT. /
+ * serves no metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
                                  enum policy_channel channel, const struct op_look *look, struct arena *arena,

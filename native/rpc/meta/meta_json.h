@@ -36,7 +36,6 @@ enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUS
  *
  * known: the tables of the catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
  * JP_LIMIT: it has more members than a catalog takes.
- * /
  */
 enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
                                const struct policy *policy, enum policy_channel channel,

@@ -34,7 +34,7 @@ bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 /*
  * Which classes of the catalog can be named now. The application's class loader finds most of them; those of
  * jars within jars need a loader that the program has made, and are not listed before it is there
- * (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant. /
+ * (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
  */
 struct meta_reach {
   uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */

@@ -179,7 +179,7 @@ static enum jp_status find_in_catalog(struct java_call *call)
 
 /*
  * Reads the name, makes the operation of it, and asks the policy about the names before the catalog is, so
- * that who may not use a class does not learn whether it exists. /
+ * that who may not use a class does not learn whether it exists.
  */
 static enum jp_status read_name(struct java_call *call)
 {
@@ -370,7 +370,7 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
 /*
  * Finds the methods that the caller may use, which are valid until drop_methods. instance: an object whose
  * class is looked at first where the JVM is asked; 0: none. is_final: an error tells of the loaders that have
- * such a class. /
+ * such a class.
  */
 static enum jp_status find_methods(struct java_call *call, uint32_t instance, bool is_final)
 {

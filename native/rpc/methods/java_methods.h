@@ -3,7 +3,7 @@
 /*
  * The methods and constructors of classes as procedures of their own: their names, those of a class with the
  * policy's verdict, and those that were called before. They come from the catalog: no class is loaded to
- * describe or to find them. /
+ * describe or to find them.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -16,7 +16,7 @@
  * "com.example.Calculator.add-int-int", "java.lang.String.valueOf-char.array". ".array" follows an element
  * type once for each dimension. No class has such a name, since a package cannot have the name of a class
  * (JLS 7.1). The suffix depends on the parameter types alone, so that it stays when other overloads come and
- * go; Java names have no '-'. /
+ * go; Java names have no '-'.
  */
 struct java_method_name {
   struct text class_name; /* binary, with dots */
@@ -86,7 +86,7 @@ enum jp_status java_methods_collect_named(const struct catalog_tables *tables, c
  * the class declares and inherits. Entries stay right, for the catalog never changes. Their number is
  * bounded: a new one replaces the one that was not asked for for the longest time, so that names which a
  * client once went through do not slow those that are in use. Any thread; one lock is held for look-ups and
- * stores, and none while class files are read. /
+ * stores, and none while class files are read.
  */
 struct java_methods_index;
 
@@ -108,7 +108,7 @@ struct java_methods_found {
  * Finds the methods of a class with this member name, as java_methods_collect does, in the class's own file
  * where nothing has read the catalog yet. Their `allowed` means nothing: the caller asks the policy about
  * each operation. They live until java_methods_index_release, also where the index no longer keeps them.
- * JP_NO_MEMORY, and the errors of catalog_load. /
+ * JP_NO_MEMORY, and the errors of catalog_load.
  */
 enum jp_status java_methods_index_find(struct java_methods_index *index, struct catalog *catalog,
                                        const struct policy *policy, struct text class_name,

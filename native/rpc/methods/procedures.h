@@ -118,7 +118,7 @@ static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *proce
 /*
  * Parameters as JSON-RPC 1.1 takes them (docs/jsonrpc-1.1.md, "Calls"): by position, by name or both, null as
  * not supplied, extra ones dropped, values brought near to what the parameter wants. JSON-RPC 2.0 is strict
- * and comes through none of this. /
+ * and comes through none of this.
  */
 
 /*

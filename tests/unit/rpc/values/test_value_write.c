@@ -1,6 +1,5 @@
 #include "tests/unit/unit.h"
 
-#include "rpc/values/value_length.h"
 #include "rpc/values/value_write.h"
 
 #include <math.h>
