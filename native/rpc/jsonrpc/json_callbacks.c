@@ -1,14 +1,13 @@
 #include "rpc/jsonrpc/json_callbacks.h"
 
 #include "base/number.h"
-#include "jsonrpc/answers.h"
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/values/callback_read.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 #include "rpc/values/value_read.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 struct options_reader {
   struct arena *arena;

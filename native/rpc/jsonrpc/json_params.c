@@ -6,7 +6,7 @@
 #include "rpc/suggest/nearest.h"
 #include "rpc/values/value_read.h"
 #include "rpc/values/value_write.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 /* ---- names that were meant ---- */
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>

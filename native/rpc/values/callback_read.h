@@ -5,7 +5,7 @@
  * beside `ref` (docs/protocol.md, "Callbacks"). Any thread.
  */
 #include "rpc/values/value_read.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 enum {
   RPC_CALLBACK_NAMES_MAX = 256, /* in each of its lists */

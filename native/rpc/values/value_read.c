@@ -7,7 +7,7 @@
 #include "op/scalar.h"
 #include "rpc/values/callback_read.h"
 #include "json/integers.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
