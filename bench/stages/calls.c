@@ -1,7 +1,7 @@
 #include "calls.h"
 
 #include "colfer/messages.h"
-#include "rpc/jsonrpc/json_answer.h"
+#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 
 #include <stdio.h>

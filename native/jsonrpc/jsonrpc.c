@@ -172,12 +172,6 @@ static bool is_id_kind(enum json_kind kind, enum jsonrpc_version version)
          kind == JSON_KIND_NULL;
 }
 
-static enum jsonrpc_version find_version(const struct members *members, bool in_batch)
-{
-  bool is_1_1 = !members->present[MEMBER_JSONRPC] && is_string(members, MEMBER_VERSION, TEXT("1.1"));
-  return is_1_1 && !in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
-}
-
 static bool check_version(const struct members *members, struct envelope *envelope)
 {
   if (envelope->request.version == JSONRPC_1_1 || is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
@@ -253,7 +247,8 @@ static bool read_envelope(struct json_value value, struct envelope_rules rules, 
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
   collect_members(value, rules, &members);
-  envelope->request.version = find_version(&members, rules.in_batch);
+  bool is_1_1 = !members.present[MEMBER_JSONRPC] && is_string(&members, MEMBER_VERSION, TEXT("1.1"));
+  envelope->request.version = is_1_1 && !rules.in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
   bool readable_id = read_id(&members, envelope);
   if (members.repeated != MEMBERS)
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
@@ -684,19 +679,6 @@ static void run_item(void *context)
   item->handled = handle_value(&service, item->value, true, &item->out, &unused);
 }
 
-static void begin_items(const struct jsonrpc_service *service, struct json_value batch,
-                        struct batch_item *items, void **pointers)
-{
-  struct json_cursor cursor = json_enter(batch);
-  struct json_value element;
-  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
-    items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
-    arena_init(&items[i].arena);
-    buffer_init(&items[i].out);
-    pointers[i] = &items[i];
-  }
-}
-
 static bool join_items(struct batch_item *items, size_t count, struct buffer *out)
 {
   bool replied = false;
@@ -773,7 +755,14 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
       out->failed = true;
       return JSONRPC_REPLY;
     }
-    begin_items(service, batch, items, pointers);
+    struct json_cursor cursor = json_enter(batch);
+    struct json_value element;
+    for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+      items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
+      arena_init(&items[i].arena);
+      buffer_init(&items[i].out);
+      pointers[i] = &items[i];
+    }
     service->map(service->map_context, run_item, pointers, count);
     if (!join_items(items, count, out))
       return JSONRPC_NO_REPLY;

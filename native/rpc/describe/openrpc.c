@@ -119,20 +119,6 @@ static void write_head(const struct openrpc_config *config, const json_t *parts,
 
 /* ---- the peer's own procedures ---- */
 
-static void write_param(const struct rpc_procedure_param *param, bool required, const json_t *schemas,
-                        struct buffer *out)
-{
-  struct text name = rpc_param_names[param->param];
-  const json_t *schema = json_object_getn(schemas, name.data, name.len);
-  BUFFER_LITERAL(out, "{\"name\":");
-  json_write_string(out, name);
-  BUFFER_LITERAL(out, ",\"summary\":");
-  json_write_string(out, text_of(param->summary));
-  buffer_printf(out, ",\"required\":%s,\"schema\":", required ? "true" : "false");
-  write_tree(out, schema);
-  buffer_append_char(out, '}');
-}
-
 /* Writes the params of an example in the procedure's order. */
 static void write_example_params(const struct rpc_procedure *procedure, const json_t *params,
                                  struct buffer *out)
@@ -198,7 +184,15 @@ static void write_params(const struct openrpc *openrpc, const struct rpc_procedu
     if (*any)
       buffer_append_char(out, ',');
     *any = true;
-    write_param(param, required, schemas, out);
+    struct text name = rpc_param_names[param->param];
+    const json_t *schema = json_object_getn(schemas, name.data, name.len);
+    BUFFER_LITERAL(out, "{\"name\":");
+    json_write_string(out, name);
+    BUFFER_LITERAL(out, ",\"summary\":");
+    json_write_string(out, text_of(param->summary));
+    buffer_printf(out, ",\"required\":%s,\"schema\":", required ? "true" : "false");
+    write_tree(out, schema);
+    buffer_append_char(out, '}');
   }
 }
 

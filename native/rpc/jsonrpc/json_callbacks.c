@@ -2,8 +2,8 @@
 
 #include "base/number.h"
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_codec.h"
+#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/values/callback_read.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"

@@ -161,13 +161,6 @@ static void handle_stale(void *context, const struct jsonrpc_request *request,
   rpc_error_data_write(data, &outcome, &answer);
 }
 
-/* Of a message that is meant for another epoch of its client's session. */
-static enum rpc_served refuse_stale(const struct rpc_peer *peer, struct text message, struct buffer *out)
-{
-  struct workerless_call call = {.peer = peer};
-  return convert_handled(handle_without_worker(&call, message, out, handle_stale));
-}
-
 /* ---- a message: its requests one after the other, and its end ---- */
 
 enum { SCRATCH_KEPT = 64 * 1024 };
@@ -190,20 +183,6 @@ void serving_free_memory(struct rpc_worker *worker)
   buffer_trim(scratch, SCRATCH_KEPT);
 }
 
-/* What the message gives is accounted for, also where a request has failed before that was read. */
-static void end_given(const struct serving *serving)
-{
-  struct rpc_client *client = serving->run.client;
-  struct rpc_given *given = &serving->run.runner->given;
-  bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
-  if (is_unread && client->callbacks != NULL)
-    rpc_callbacks_settle_partly(client->callbacks, given, serving->message);
-  else if (is_unread)
-    rpc_callbacks_count_refused(serving->peer, client, &rpc_codec_jsonrpc, serving->message);
-  else if (given->count > 0)
-    rpc_callbacks_settle(client->callbacks, given);
-}
-
 /* batch_results_end's release, with the thread */
 static void release_text(void *context, struct op_shared_text *text)
 {
@@ -214,7 +193,16 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   unkept_results_drop(&serving->unkept, &serving->run);
-  end_given(serving);
+  /* What the message gives is accounted for, also where a request has failed before that was read. */
+  struct rpc_client *client = serving->run.client;
+  struct rpc_given *given = &serving->run.runner->given;
+  bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
+  if (is_unread && client->callbacks != NULL)
+    rpc_callbacks_settle_partly(client->callbacks, given, serving->message);
+  else if (is_unread)
+    rpc_callbacks_count_refused(serving->peer, client, &rpc_codec_jsonrpc, serving->message);
+  else if (given->count > 0)
+    rpc_callbacks_settle(client->callbacks, given);
   if (serving->results != NULL)
     batch_results_end(serving->results, release_text, serving->worker->runner.thread);
   arena_fini(&serving->lasting);
@@ -273,8 +261,11 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
                                         .out = out,
                                         .reply_max = reply_max};
   enum rpc_served served;
-  if (client->is_stale)
-    return refuse_stale(context, message, out);
+  if (client->is_stale) {
+    /* Of a message that is meant for another epoch of its client's session. */
+    struct workerless_call call = {.peer = context};
+    return convert_handled(handle_without_worker(&call, message, out, handle_stale));
+  }
   worker->served = client;
   if (!serving_serve_cached(&given, &served))
     served = take_general_path(&given, stream);
@@ -340,7 +331,7 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* As it would be answered in its turn, but for requests that have an answer beside them. */
+/* As it would be answered in its turn, except requests that have an answer beside them. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {

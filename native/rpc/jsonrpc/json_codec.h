@@ -5,9 +5,9 @@
  * message), json_request.c (one request of it), json_answer.c (its answer) and the fast path. Not for other codecs.
  */
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/jsonrpc/json_answer.h"
 #include "rpc/jsonrpc/json_batch.h"
 #include "rpc/jsonrpc/json_options.h"
+#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/peer_state.h"
 
 extern const struct rpc_codec rpc_codec_jsonrpc;

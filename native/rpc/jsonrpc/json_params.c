@@ -611,17 +611,6 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe,
 };
 
-/* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not found.
- * In 1.1 every unknown name is a procedure that was not found. */
-static void fail_method(const struct jsonrpc_request *request, struct arena *arena, struct outcome *outcome)
-{
-  struct text name = request->method;
-  bool is_procedure =
-      request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
-  outcome_fail(outcome, arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
-               "Invalid method: %.*s", TEXT_ARGS(arena_shorten(arena, name, OUTCOME_NAME_SHOWN)));
-}
-
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
@@ -706,7 +695,14 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION ||
       (procedure->is_own && reader->is_compat)) {
     *reader->operation = (struct operation){.kind = OP_CONTROL};
-    fail_method(request, reader->arena, reader->outcome);
+    /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not
+     * found. In 1.1 every unknown name is a procedure that was not found. */
+    struct text name = request->method;
+    bool is_procedure =
+        request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
+    outcome_fail(reader->outcome, reader->arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST,
+                 NULL, "Invalid method: %.*s",
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   *reader->operation = (struct operation){

@@ -23,7 +23,7 @@ struct meta_prefixes {
   size_t count;
 };
 
-/* Copies the texts into the arena, but for those that begin with another one. JP_NO_MEMORY. */
+/* Copies the texts into the arena, except those that begin with another one. JP_NO_MEMORY. */
 enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
                                   struct arena *arena) JP_MUST_CHECK;
 

@@ -38,18 +38,13 @@ static uint16_t escaped_by(char digit)
   return 0;
 }
 
-/* A digit could be taken for an escape behind a dot, and no identifier begins with one. */
-static bool stands_for_itself(uint16_t unit, uint16_t before)
-{
-  return is_letter(unit) || (is_digit(unit) && before != 0 && before != '.');
-}
-
 /* ---- writing ---- */
 
 static void write_unit(struct buffer *out, uint16_t unit, uint16_t before)
 {
   char digit = escape_of(unit);
-  if (stands_for_itself(unit, before)) {
+  /* A digit could be taken for an escape behind a dot, and no identifier begins with one. */
+  if (is_letter(unit) || (is_digit(unit) && before != 0 && before != '.')) {
     buffer_append_char(out, (char)unit);
   } else if (unit == '.') {
     buffer_append_char(out, '_');
@@ -61,23 +56,17 @@ static void write_unit(struct buffer *out, uint16_t unit, uint16_t before)
   }
 }
 
-/* before: the unit before the name's; 0 at its start. */
-static void write_units(struct buffer *out, struct text name, uint16_t *before)
-{
-  uint16_t units[UNITS_A_STEP];
-  size_t count = text_to_utf16(name, units);
-  for (size_t i = 0; i < count; i++) {
-    write_unit(out, units[i], *before);
-    *before = units[i];
-  }
-}
-
 void identifier_write(struct text name, struct buffer *out)
 {
-  uint16_t before = 0;
+  uint16_t before = 0; /* the unit before; 0 at the start */
   while (name.len > 0) {
     struct text step = text_cut(name, UNITS_A_STEP);
-    write_units(out, step, &before);
+    uint16_t units[UNITS_A_STEP];
+    size_t count = text_to_utf16(step, units);
+    for (size_t i = 0; i < count; i++) {
+      write_unit(out, units[i], before);
+      before = units[i];
+    }
     name = text_slice(name, step.len, name.len);
   }
 }

@@ -78,17 +78,6 @@ static bool is_parameter(const struct java_method *method, struct text key)
   return false;
 }
 
-static void offer_keys(const struct java_method *method, struct json_value params, struct nearest *nearest)
-{
-  struct json_cursor cursor = json_enter(params);
-  struct text key;
-  struct json_value value;
-  while (json_next_member(&cursor, &key, &value)) {
-    if (!is_parameter(method, key))
-      nearest_offer(nearest, key, nearest_distance(key, nearest->wanted, nearest->limit));
-  }
-}
-
 /* The hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in the arena.
  * "" where no name is near to that of a parameter which is not given. */
 static struct text find_near_param(const struct java_method *methods, size_t count, struct json_value params,
@@ -99,8 +88,14 @@ static struct text find_near_param(const struct java_method *methods, size_t cou
       struct text name = parameter_name(&methods[i], at);
       struct nearest nearest;
       nearest_begin(&nearest, name, name);
-      if (name.len > 1 && !is_given(params, name)) /* every letter is near to another one */
-        offer_keys(&methods[i], params, &nearest);
+      struct json_cursor cursor = json_enter(params);
+      struct text key;
+      struct json_value value;
+      bool may_be_near = name.len > 1 && !is_given(params, name); /* every letter is near to another one */
+      while (may_be_near && json_next_member(&cursor, &key, &value)) {
+        if (!is_parameter(&methods[i], key))
+          nearest_offer(&nearest, key, nearest_distance(key, nearest.wanted, nearest.limit));
+      }
       if (nearest.count > 0)
         return arena_printf(arena, " (\"%.*s\": did you mean \"%.*s\"?)", TEXT_ARGS(nearest.names[0]),
                             TEXT_ARGS(name));
@@ -690,27 +685,23 @@ static enum jp_status fit_all_names(struct java_call *call, bool drops_extra)
   return JP_OK;
 }
 
-static enum jp_status read_names(struct java_call *call)
-{
-  enum jp_status status = fit_all_names(call, false);
-  if (status == JP_OK && call->fits == 0 && is_coerced(call))
-    status = fit_all_names(call, true);
-  if (status != JP_OK || call->fits > 0)
-    return status;
-  struct text near = TEXT("");
-  if (!call->rules->compat_pal)
-    near = find_near_param(call->methods, call->count, call->request->params, call->arena);
-  struct text why = arena_printf(call->arena, "these are not the names of the params%.*s", TEXT_ARGS(near));
-  return why.data == NULL ? fail_memory(call) : fail_params(call, why.data);
-}
-
 static enum jp_status read_given(struct java_call *call)
 {
   bool has_names = call->request->has_params && call->request->params.kind == JSON_KIND_OBJECT;
   if (has_names && is_coerced(call) && read_numbered(call))
     return fit_positions(call);
-  if (has_names)
-    return read_names(call);
+  if (has_names) {
+    enum jp_status status = fit_all_names(call, false);
+    if (status == JP_OK && call->fits == 0 && is_coerced(call))
+      status = fit_all_names(call, true);
+    if (status != JP_OK || call->fits > 0)
+      return status;
+    struct text near = TEXT("");
+    if (!call->rules->compat_pal)
+      near = find_near_param(call->methods, call->count, call->request->params, call->arena);
+    struct text why = arena_printf(call->arena, "these are not the names of the params%.*s", TEXT_ARGS(near));
+    return why.data == NULL ? fail_memory(call) : fail_params(call, why.data);
+  }
   if (call->request->has_params) {
     enum jp_status status = read_positions(call);
     if (status != JP_OK)

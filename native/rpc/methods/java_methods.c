@@ -36,18 +36,6 @@ bool java_method_name_parse(struct text written, struct java_method_name *name)
   return true;
 }
 
-/* Turns "int[][]", from `from` to the end of the buffer, into "int.array.array". */
-static void rewrite_array(struct buffer *out, size_t from)
-{
-  unsigned dimensions = 0;
-  while (!out->failed && out->len >= from + 2 && out->data[out->len - 1] == ']') {
-    buffer_truncate(out, out->len - 2);
-    dimensions++;
-  }
-  for (; dimensions > 0; dimensions--)
-    BUFFER_LITERAL(out, ".array");
-}
-
 void java_method_suffix_write(struct text descriptor, struct buffer *out)
 {
   struct text rest = text_slice(descriptor, 1, descriptor.len);
@@ -61,7 +49,14 @@ void java_method_suffix_write(struct text descriptor, struct buffer *out)
       out->failed = true; /* descriptors are valid: memory is short */
       return;
     }
-    rewrite_array(out, from);
+    /* Turns "int[][]", from `from` to the end of the buffer, into "int.array.array". */
+    unsigned dimensions = 0;
+    while (!out->failed && out->len >= from + 2 && out->data[out->len - 1] == ']') {
+      buffer_truncate(out, out->len - 2);
+      dimensions++;
+    }
+    for (; dimensions > 0; dimensions--)
+      BUFFER_LITERAL(out, ".array");
   }
 }
 
@@ -82,12 +77,6 @@ void java_methods_fini(struct java_methods *methods)
   meta_query_fini(&methods->query);
 }
 
-static struct text take_type(struct text *rest)
-{
-  struct text from = *rest;
-  return signature_read_type(rest, NULL) ? text_slice(from, 0, from.len - rest->len) : TEXT_ABSENT;
-}
-
 static void read_types(struct java_method *method, struct text signature)
 {
   bool is_constructor = method->result.data == NULL;
@@ -100,7 +89,8 @@ static void read_types(struct java_method *method, struct text signature)
   struct text result = TEXT_ABSENT;
   if (types.has_signature) {
     struct text rest = text_slice(types.signature, 1, types.signature.len);
-    result = take_type(&rest);
+    struct text from = rest;
+    result = signature_read_type(&rest, NULL) ? text_slice(from, 0, from.len - rest.len) : TEXT_ABSENT;
   }
   method->result = result.data != NULL ? result : text_slice(types.descriptor, 1, types.descriptor.len);
 }

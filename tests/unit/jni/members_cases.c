@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "jni/fetch.h"
-#include "rpc/jsonrpc/json_answer.h"
+#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/values/value_read.h"
 #include "json/reader.h"

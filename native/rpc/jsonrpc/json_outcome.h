@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_JSONRPC_JSON_ANSWER_H
-#define JPEER_RPC_JSONRPC_JSON_ANSWER_H
+#ifndef JPEER_RPC_JSONRPC_JSON_OUTCOME_H
+#define JPEER_RPC_JSONRPC_JSON_OUTCOME_H
 /*
  * From an outcome to the JSON of a result or of an error's data, written in place (docs/protocol.md,
  * "Results" and "Errors"). Any thread.
