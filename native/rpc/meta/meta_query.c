@@ -134,7 +134,7 @@ static bool is_allowed(const struct meta_query *query, uint32_t class_index, uin
       .channel = query->channel,
       .category = category,
       .visibility = visibility_of(access),
-      .class_name = (query->judged_name.data == NULL ? class_name(query, class_index) : query->judged_name),
+      .class_name = query->judged_name.data == NULL ? class_name(query, class_index) : query->judged_name,
       .member_name = catalog_text(query->tables, name),
   };
   /* Arrays of primitives have no class that the policy could be asked about. */
@@ -237,13 +237,12 @@ static enum jp_status walk_lineage(struct meta_members *members, const struct ca
     if (!append_interfaces(members, tables, class, 0))
       return JP_NO_MEMORY;
   }
-  for (size_t i = 0; i < (members->lineage.count - members->chain_length) / 2; i++) {
-    uint32_t kept = ((uint32_t *)members->lineage.items + members->chain_length)[i];
-    ((uint32_t *)members->lineage.items + members->chain_length)[i] =
-        ((uint32_t *)members->lineage.items +
-         members->chain_length)[(members->lineage.count - members->chain_length) - 1 - i];
-    ((uint32_t *)members->lineage.items +
-     members->chain_length)[(members->lineage.count - members->chain_length) - 1 - i] = kept;
+  uint32_t *interfaces = (uint32_t *)members->lineage.items + members->chain_length;
+  size_t count = members->lineage.count - members->chain_length;
+  for (size_t i = 0; i < count / 2; i++) {
+    uint32_t kept = interfaces[i];
+    interfaces[i] = interfaces[count - 1 - i];
+    interfaces[count - 1 - i] = kept;
   }
   return JP_OK;
 }
@@ -494,7 +493,7 @@ static enum jp_status inherit_methods(struct meta_members *members, const struct
     /* Operations reach every visibility, so private methods count as inherited. An interface's private and
      * static methods do not (JLS 8.4.8). */
     if (generation > 0 && !method->hidden && !is_constructor(tables, method) &&
-        (!(generation >= members->chain_length) || (method->access & (ACCESS_PRIVATE | ACCESS_STATIC)) == 0))
+        (generation < members->chain_length || (method->access & (ACCESS_PRIVATE | ACCESS_STATIC)) == 0))
       status = inherit_method(members, query, i, declaring);
   }
   for (uint32_t i = class->first_method; status == JP_OK && i < class->first_method + class->method_count;
@@ -694,10 +693,10 @@ bool meta_query_knows(struct meta_query *query, uint32_t class_index)
 {
   uint8_t *shown = &query->shown[class_index];
   if (*shown == SHOWN_UNKNOWN) {
-    bool yes = (is_in_default_scope(query, class_index) ||
-                (query->included != NULL && bsearch(&class_index, query->included, query->included_count,
-                                                    sizeof *query->included, compare_indexes) != NULL)) &&
-               may_be_shown(query, class_index) && has_allowed_member(query, class_index);
+    bool is_named = query->included != NULL && bsearch(&class_index, query->included, query->included_count,
+                                                       sizeof *query->included, compare_indexes) != NULL;
+    bool yes = (is_named || is_in_default_scope(query, class_index)) && may_be_shown(query, class_index) &&
+               has_allowed_member(query, class_index);
     *shown = yes ? SHOWN_YES : SHOWN_NO;
   }
   return *shown == SHOWN_YES;
