@@ -172,6 +172,12 @@ static bool is_id_kind(enum json_kind kind, enum jsonrpc_version version)
          kind == JSON_KIND_NULL;
 }
 
+static enum jsonrpc_version find_version(const struct members *members, bool in_batch)
+{
+  bool is_1_1 = !members->present[MEMBER_JSONRPC] && is_string(members, MEMBER_VERSION, TEXT("1.1"));
+  return is_1_1 && !in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
+}
+
 static bool check_version(const struct members *members, struct envelope *envelope)
 {
   if (envelope->request.version == JSONRPC_1_1 || is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
@@ -247,8 +253,7 @@ static bool read_envelope(struct json_value value, struct envelope_rules rules, 
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
   collect_members(value, rules, &members);
-  bool is_1_1 = !members.present[MEMBER_JSONRPC] && is_string(&members, MEMBER_VERSION, TEXT("1.1"));
-  envelope->request.version = is_1_1 && !rules.in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
+  envelope->request.version = find_version(&members, rules.in_batch);
   bool readable_id = read_id(&members, envelope);
   if (members.repeated != MEMBERS)
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
@@ -282,6 +287,7 @@ bool jsonrpc_looks_like_1_1(struct text message)
   at = skip_space(message, at + 1);
   return text_starts_with(text_slice(message, at, message.len), TEXT("\"1.1\""));
 }
+
 /* ---- answers among the messages of a connection on which both sides ask (JSON-RPC 2.0, section 5) ---- */
 
 static bool is_null(struct json_value value)
@@ -695,6 +701,30 @@ static bool join_items(struct batch_item *items, size_t count, struct buffer *ou
   return replied;
 }
 
+static enum jsonrpc_handled map_batch(const struct jsonrpc_service *service, struct json_value batch,
+                                      size_t count, struct buffer *out)
+{
+  struct batch_item *items = arena_calloc(service->arena, count, sizeof *items);
+  void **pointers = arena_calloc(service->arena, count, sizeof *pointers);
+  if (items == NULL || pointers == NULL) {
+    out->failed = true;
+    return JSONRPC_REPLY;
+  }
+  struct json_cursor cursor = json_enter(batch);
+  struct json_value element;
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
+    arena_init(&items[i].arena);
+    buffer_init(&items[i].out);
+    pointers[i] = &items[i];
+  }
+  service->map(service->map_context, run_item, pointers, count);
+  if (!join_items(items, count, out))
+    return JSONRPC_NO_REPLY;
+  buffer_append_char(out, ']');
+  return JSONRPC_REPLY;
+}
+
 /* ---- batches that run in their order ---- */
 
 /* The answers of a batch that have been written so far. */
@@ -748,27 +778,8 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
              service->max_batch);
     return refuse_message(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
-  if (service->map != NULL) {
-    struct batch_item *items = arena_calloc(service->arena, count, sizeof *items);
-    void **pointers = arena_calloc(service->arena, count, sizeof *pointers);
-    if (items == NULL || pointers == NULL) {
-      out->failed = true;
-      return JSONRPC_REPLY;
-    }
-    struct json_cursor cursor = json_enter(batch);
-    struct json_value element;
-    for (size_t i = 0; json_next_element(&cursor, &element); i++) {
-      items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
-      arena_init(&items[i].arena);
-      buffer_init(&items[i].out);
-      pointers[i] = &items[i];
-    }
-    service->map(service->map_context, run_item, pointers, count);
-    if (!join_items(items, count, out))
-      return JSONRPC_NO_REPLY;
-    buffer_append_char(out, ']');
-    return JSONRPC_REPLY;
-  }
+  if (service->map != NULL)
+    return map_batch(service, batch, count, out);
   struct answers answers = {.out = out};
   struct json_cursor cursor = json_enter(batch);
   struct json_value element;
@@ -820,26 +831,31 @@ static bool is_cached_batch(const struct jsonrpc_service *service, struct text m
   return is_cached && is_blank(batch.rest);
 }
 
+static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *service, struct text message,
+                                                struct buffer *out)
+{
+  struct answers answers = {.out = out};
+  struct cached_batch batch = {.rest = text_slice(message, 1, message.len)};
+  struct arena_mark mark = arena_mark(service->arena);
+  while (!batch.ended && match_next(service, &batch)) {
+    size_t before = begin_next(&answers);
+    end_next(&answers, before, service->run_cached(service->context));
+    arena_rewind(service->arena, mark);
+  }
+  if (!batch.ended) { /* memory was short for what had matched before */
+    out->failed = true;
+    return JSONRPC_REPLY;
+  }
+  return end_batch(&answers);
+}
+
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
                                     struct buffer *out, struct jsonrpc_stream *stream)
 {
   struct json_fault fault;
   struct json_index index;
-  if (is_cached_batch(service, message)) {
-    struct answers answers = {.out = out};
-    struct cached_batch batch = {.rest = text_slice(message, 1, message.len)};
-    struct arena_mark mark = arena_mark(service->arena);
-    while (!batch.ended && match_next(service, &batch)) {
-      size_t before = begin_next(&answers);
-      end_next(&answers, before, service->run_cached(service->context));
-      arena_rewind(service->arena, mark);
-    }
-    if (!batch.ended) { /* memory was short for what had matched before */
-      out->failed = true;
-      return JSONRPC_REPLY;
-    }
-    return end_batch(&answers);
-  }
+  if (is_cached_batch(service, message))
+    return handle_cached_batch(service, message, out);
   enum jp_status status = json_validate_indexed(
       message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &index, &fault);
   if (status != JP_OK)
