@@ -5,7 +5,7 @@
  * after a stage. What a stage costs is the difference of two cuts; a binary message has CUT_NONE alone. On one
  * thread of the peer.
  */
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 #include "workloads.h"
 
 enum cut {

@@ -23,6 +23,19 @@ bool signature_enter_method(struct text *rest);
 /* The number of parameter types of a method signature, or -1: malformed. */
 int signature_count_parameters(struct text signature);
 
+/* The type arguments of a class type's signature, as far as they tell what a container holds. */
+struct signature_arguments {
+  struct text first; /* as written, with its '+', '-' or '*'; data NULL: there are none */
+  struct text last;
+  unsigned count;
+};
+
+/* Reads from a '<' to its '>'. */
+struct signature_arguments signature_read_arguments(struct text written);
+/* The type that an argument stands for: "TT;" of "+TT;". data NULL: the type is unknown ("*", "-TT;", or no
+ * argument). */
+struct text signature_argument_type(struct text argument);
+
 /*
  * Reads the types of a method's parameters in their order: from the signature where it has them, else from
  * the descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of

@@ -64,8 +64,7 @@ static bool skip_brackets(struct skip *skip, unsigned opens, unsigned closes)
   return false;
 }
 
-/* Sixteen bytes a step, up to the container's end, to a block with an escape, or to the last part of a block.
- */
+/* Sixteen bytes a step, up to the container's end, to a block with an escape, or to the last part of a block. */
 static void skip_blocks(struct skip *skip, const char *end)
 {
   for (; end - skip->next >= BLOCK; skip->next += BLOCK) {
@@ -380,4 +379,36 @@ size_t json_unescaped_string_at(struct text t)
     return 0;
   struct text rest = {high, (size_t)(behind - high)};
   return text_valid_utf8(rest) == rest.len ? (size_t)(behind - t.data) + 1 : 0;
+}
+
+void json_members_collect(struct json_value object, const struct text *names, int count,
+                          struct json_members *members)
+{
+  assert(count <= JSON_MEMBERS_MAX);
+  for (int i = 0; i < count; i++)
+    members->has[i] = false;
+  members->repeated = -1;
+  struct json_cursor cursor = json_enter(object);
+  struct text key;
+  struct json_value value;
+  while (json_next_member(&cursor, &key, &value)) {
+    int i = json_find_key(key, names, count);
+    if (i < 0)
+      continue;
+    if (members->has[i]) {
+      members->repeated = i;
+      continue;
+    }
+    members->has[i] = true;
+    members->value[i] = value;
+  }
+}
+
+const char *json_kind_name(enum json_kind kind)
+{
+  static const char *const names[] = {
+      [JSON_KIND_NULL] = "null",       [JSON_KIND_TRUE] = "a boolean",  [JSON_KIND_FALSE] = "a boolean",
+      [JSON_KIND_NUMBER] = "a number", [JSON_KIND_STRING] = "a string", [JSON_KIND_ARRAY] = "an array",
+      [JSON_KIND_OBJECT] = "an object"};
+  return names[kind];
 }

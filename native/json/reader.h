@@ -171,4 +171,21 @@ struct text json_unescape(struct text raw, struct arena *arena);
  * begins with anything else. */
 size_t json_unescaped_string_at(struct text t);
 
+/* ---- members that are looked for ---- */
+
+enum { JSON_MEMBERS_MAX = 12 };
+
+struct json_members {
+  bool has[JSON_MEMBERS_MAX];
+  struct json_value value[JSON_MEMBERS_MAX]; /* the first one, where it was given twice */
+  int repeated;                              /* index of the last member that was given twice; -1: none */
+};
+
+/* Collects, in any order, the members called names[0] to names[count - 1] (ASCII) and skips all others. */
+void json_members_collect(struct json_value object, const struct text *names, int count,
+                          struct json_members *members);
+
+/* "null", "a boolean", "a number", "a string", "an array", "an object": for messages. */
+const char *json_kind_name(enum json_kind kind);
+
 #endif

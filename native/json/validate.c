@@ -354,16 +354,6 @@ static const char *check_all(struct validator *v, const char *p)
   return NULL;
 }
 
-static enum jp_status validate(struct validator *v, struct text message)
-{
-  const char *p = check_all(v, next_token(v, message.data));
-  if (p != NULL)
-    p = scan_space(p, v->end);
-  if (p != NULL && p != message.data + message.len)
-    fail(v, p, "text after the end of the value");
-  return v->status;
-}
-
 /* index: to be filled, or NULL. */
 static enum jp_status begin(struct text message, struct json_limits limits, struct text suffix_member,
                             struct json_index *index, struct json_fault *fault)
@@ -394,10 +384,14 @@ static enum jp_status begin(struct text message, struct json_limits limits, stru
   v.unmarked = 0;
   v.status = JP_OK;
   v.fault = fault;
-  enum jp_status status = validate(&v, message);
+  const char *p = check_all(&v, next_token(&v, message.data));
+  if (p != NULL)
+    p = scan_space(p, v.end);
+  if (p != NULL && p != message.data + message.len)
+    fail(&v, p, "text after the end of the value");
   if (index != NULL)
     index->count = (uint16_t)v.mark_count;
-  return status;
+  return v.status;
 }
 
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,

@@ -1,11 +1,460 @@
 #include "jsonrpc/jsonrpc.h"
 
-#include "jsonrpc/codes.h"
-#include "jsonrpc/envelope.h"
 #include "json/writer.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+/* ---- codes ---- */
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { CODE_1_1_MIN = 100, CODE_1_1_MAX = 999 };
+
+static const struct {
+  int code;
+  const char *message;
+} messages[] = {
+    {JSONRPC_PARSE_ERROR, "Parse error"},
+    {JSONRPC_INVALID_REQUEST, "Invalid Request"},
+    {JSONRPC_METHOD_NOT_FOUND, "Method not found"},
+    {JSONRPC_INVALID_PARAMS, "Invalid params"},
+    {JSONRPC_INTERNAL_ERROR, "Internal error"},
+    {JSONRPC_SERVER_ERROR, "Server error"},
+    {JSONRPC_ACCESS_DENIED, "RPC access denied"},
+    {JSONRPC_1_1_SERVER_ERROR, "Server error"},
+    {JSONRPC_1_1_PARSE_ERROR, "Parse error"},
+    {JSONRPC_1_1_BAD_CALL, "Bad call"},
+    {JSONRPC_1_1_SERVICE_ERROR, "Service error"},
+    {JSONRPC_1_1_PROCEDURE_NOT_FOUND, "Procedure not found"},
+    {JSONRPC_1_1_ACCESS_DENIED, "Access denied"},
+    {JSONRPC_1_1_NOT_BY_GET, "Procedure not callable by HTTP GET"},
+};
+
+/* docs/jsonrpc-1.1.md, "Answers" */
+static const struct {
+  int code;
+  int code_1_1;
+} counterparts[] = {
+    {JSONRPC_PARSE_ERROR, JSONRPC_1_1_PARSE_ERROR},
+    {JSONRPC_INVALID_REQUEST, JSONRPC_1_1_BAD_CALL},
+    {JSONRPC_INVALID_PARAMS, JSONRPC_1_1_BAD_CALL},
+    {JSONRPC_METHOD_NOT_FOUND, JSONRPC_1_1_PROCEDURE_NOT_FOUND},
+    {JSONRPC_INTERNAL_ERROR, JSONRPC_1_1_SERVER_ERROR},
+    {JSONRPC_SERVER_ERROR, JSONRPC_1_1_SERVICE_ERROR},
+    {JSONRPC_ACCESS_DENIED, JSONRPC_1_1_ACCESS_DENIED},
+};
+
+const char *jsonrpc_code_message(int code)
+{
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    if (messages[i].code == code)
+      return messages[i].message;
+  }
+  return "Server error";
+}
+
+/* The code that JSON-RPC 1.1 has for a handler's code: always from 100 to 999 (7.4). */
+static int code_1_1(int code)
+{
+  if (code >= CODE_1_1_MIN && code <= CODE_1_1_MAX)
+    return code;
+  for (size_t i = 0; i < COUNT_OF(counterparts); i++) {
+    if (counterparts[i].code == code)
+      return counterparts[i].code_1_1;
+  }
+  return JSONRPC_1_1_SERVICE_ERROR; /* a handler's own code: the procedure itself failed */
+}
+
+/* The message for it: that of 1.1 for the code's standard message; a handler's own words stay. */
+static const char *message_1_1(int code, const char *message)
+{
+  bool is_standard = strcmp(message, jsonrpc_code_message(code)) == 0;
+  return is_standard ? jsonrpc_code_message(code_1_1(code)) : message;
+}
+
+/* ---- envelopes ---- */
+
+static bool is_space(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static size_t skip_space(struct text t, size_t at)
+{
+  while (at < t.len && is_space(t.data[at]))
+    at++;
+  return at;
+}
+
+enum member {
+  MEMBER_JSONRPC,
+  MEMBER_METHOD,
+  MEMBER_PARAMS,
+  MEMBER_ID,
+  MEMBER_VERSION,
+  MEMBER_PEER_ID,
+  MEMBER_OPTIONS, /* a service without options knows neither this one nor those below */
+  MEMBER_EPOCH,
+  MEMBERS
+};
+
+static const struct text member_names[MEMBERS] = {
+    [MEMBER_JSONRPC] = TEXT("jsonrpc"), [MEMBER_METHOD] = TEXT("method"),
+    [MEMBER_PARAMS] = TEXT("params"),   [MEMBER_ID] = TEXT("id"),
+    [MEMBER_VERSION] = TEXT("version"), [MEMBER_PEER_ID] = TEXT("peer-id"),
+    [MEMBER_OPTIONS] = TEXT("options"), [MEMBER_EPOCH] = TEXT("epoch"),
+};
+
+struct members {
+  bool present[MEMBERS];
+  struct json_value values[MEMBERS];
+  enum member repeated; /* the first repeated one; MEMBERS: none */
+};
+
+struct envelope {
+  struct jsonrpc_request request; /* its id is for the answer, also where the request is wrong */
+  enum jsonrpc_code code;         /* where read_envelope returns false */
+  char detail[80];
+};
+
+struct envelope_rules {
+  bool in_batch;      /* the value is an element of a batch */
+  bool takes_options; /* of struct jsonrpc_service */
+};
+
+static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
+    JP_PRINTF(3, 4);
+
+static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vsnprintf(envelope->detail, sizeof envelope->detail, format, args);
+  va_end(args);
+  envelope->code = code;
+  return false;
+}
+
+static void collect_members(struct json_value object, struct envelope_rules rules, struct members *members)
+{
+  const int known = rules.takes_options ? MEMBERS : MEMBER_OPTIONS;
+  memset(members->present, 0, sizeof members->present);
+  members->repeated = MEMBERS;
+  struct json_cursor cursor = json_enter(object);
+  struct text raw_key;
+  struct json_value value;
+  while (json_next_member(&cursor, &raw_key, &value)) {
+    int found = json_find_key(raw_key, member_names, known);
+    if (found < 0)
+      continue;
+    enum member member = (enum member)found;
+    if (members->present[member] && members->repeated == MEMBERS)
+      members->repeated = member;
+    members->present[member] = true;
+    members->values[member] = value;
+  }
+}
+
+static bool is_string(const struct members *members, enum member member, struct text wanted)
+{
+  if (!members->present[member] || members->values[member].kind != JSON_KIND_STRING)
+    return false;
+  struct text span = members->values[member].span;
+  return json_key_is(text_slice(span, 1, span.len - 1), wanted);
+}
+
+/* JSON-RPC 1.1, 6.2: "can be of any JSON type". */
+static bool is_id_kind(enum json_kind kind, enum jsonrpc_version version)
+{
+  return version == JSONRPC_1_1 || kind == JSON_KIND_STRING || kind == JSON_KIND_NUMBER ||
+         kind == JSON_KIND_NULL;
+}
+
+static enum jsonrpc_version find_version(const struct members *members, bool in_batch)
+{
+  bool is_1_1 = !members->present[MEMBER_JSONRPC] && is_string(members, MEMBER_VERSION, TEXT("1.1"));
+  return is_1_1 && !in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
+}
+
+static bool check_version(const struct members *members, struct envelope *envelope)
+{
+  if (envelope->request.version == JSONRPC_1_1 || is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
+    return true;
+  if (members->present[MEMBER_JSONRPC])
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is not \"2.0\"");
+  if (is_string(members, MEMBER_VERSION, TEXT("1.1")))
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 has no batches");
+  return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is missing");
+}
+
+static bool read_method(const struct members *members, struct arena *arena, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_METHOD])
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "Method is missing");
+  struct json_value value = members->values[MEMBER_METHOD];
+  if (value.kind != JSON_KIND_STRING)
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member method is not a string");
+  envelope->request.method = json_read_string(value, arena);
+  if (envelope->request.method.data == NULL)
+    return fail_envelope(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+  return true;
+}
+
+static bool read_params(const struct members *members, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_PARAMS])
+    return true;
+  struct json_value value = members->values[MEMBER_PARAMS];
+  if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
+                         "The member params is neither an object nor an array");
+  envelope->request.has_params = true;
+  envelope->request.params = value;
+  return true;
+}
+
+/* A string without its escapes, another value as written. */
+static bool read_name(const struct members *members, enum member member, struct arena *arena,
+                      struct envelope *envelope, struct text *name)
+{
+  if (!members->present[member])
+    return true;
+  struct json_value value = members->values[member];
+  *name = value.kind == JSON_KIND_STRING ? json_read_string(value, arena) : value.span;
+  if (name->data == NULL)
+    return fail_envelope(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+  return true;
+}
+
+/* Reads the id, whatever else is wrong with the request; false where it is no valid one. */
+static bool read_id(const struct members *members, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_ID])
+    return true;
+  struct json_value id = members->values[MEMBER_ID];
+  bool readable = is_id_kind(id.kind, envelope->request.version);
+  if (readable && members->repeated != MEMBER_ID)
+    envelope->request.id = id.span;
+  return readable;
+}
+
+/*
+ * False where the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
+ * why, request.version is the version of the answer, and request.id is the id where it could be read, else
+ * absent.
+ */
+static bool read_envelope(struct json_value value, struct envelope_rules rules, struct arena *arena,
+                          struct envelope *envelope)
+{
+  envelope->request = (struct jsonrpc_request){0};
+  if (value.kind != JSON_KIND_OBJECT)
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
+  struct members members;
+  collect_members(value, rules, &members);
+  envelope->request.version = find_version(&members, rules.in_batch);
+  bool readable_id = read_id(&members, envelope);
+  if (members.repeated != MEMBERS)
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
+                         member_names[members.repeated].data);
+  if (!readable_id)
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
+                         "The member id is neither a string, a number nor null");
+  envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
+  /* Its members are the service's to judge. */
+  envelope->request.has_options = members.present[MEMBER_OPTIONS];
+  if (members.present[MEMBER_OPTIONS])
+    envelope->request.options = members.values[MEMBER_OPTIONS];
+  return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
+         read_params(&members, envelope) &&
+         read_name(&members, MEMBER_PEER_ID, arena, envelope, &envelope->request.peer_id) &&
+         read_name(&members, MEMBER_EPOCH, arena, envelope, &envelope->request.epoch);
+}
+
+bool jsonrpc_looks_like_1_1(struct text message)
+{
+  static const char jsonrpc[] = "\"jsonrpc\"";
+  static const char version[] = "\"version\"";
+  if (message.len == 0 || memmem(message.data, message.len, jsonrpc, sizeof jsonrpc - 1) != NULL)
+    return false;
+  const char *found = memmem(message.data, message.len, version, sizeof version - 1);
+  if (found == NULL)
+    return false;
+  size_t at = skip_space(message, (size_t)(found - message.data) + sizeof version - 1);
+  if (at == message.len || message.data[at] != ':')
+    return false;
+  at = skip_space(message, at + 1);
+  return text_starts_with(text_slice(message, at, message.len), TEXT("\"1.1\""));
+}
+
+/* ---- answers among the messages of a connection on which both sides ask (JSON-RPC 2.0, section 5) ---- */
+
+static bool is_null(struct json_value value)
+{
+  return value.kind == JSON_KIND_NULL;
+}
+
+bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer)
+{
+  enum { ID, RESULT, FAULT, METHOD, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("id"), TEXT("result"), TEXT("error"), TEXT("method")};
+  struct json_members members;
+  if (message.kind != JSON_KIND_OBJECT)
+    return false;
+  json_members_collect(message, names, MEMBERS, &members);
+  bool has_both = members.has[RESULT] && members.has[FAULT];
+  bool has_error = members.has[FAULT] && !(has_both && is_null(members.value[FAULT]));
+  bool has_result = members.has[RESULT] && !(has_both && has_error && is_null(members.value[RESULT]));
+  if (members.repeated >= 0 || !members.has[ID] || members.has[METHOD] || has_result == has_error)
+    return false;
+  answer->id = members.value[ID];
+  answer->is_error = has_error;
+  answer->value = members.value[answer->is_error ? FAULT : RESULT];
+  return true;
+}
+
+/* ---- the id of a broken message ---- */
+
+/* A walk over text that may end, or stop being JSON, anywhere. */
+struct walk {
+  struct text text;
+  size_t at;
+  size_t depth; /* brackets that are open */
+};
+
+/* The place behind the string that begins at `at`; 0 where the text ends inside it. */
+static size_t skip_string(struct text t, size_t at)
+{
+  for (at++; at < t.len && t.data[at] != '"'; at++)
+    at += t.data[at] == '\\';
+  return at < t.len ? at + 1 : 0;
+}
+
+static bool is_opening(char c)
+{
+  return c == '{' || c == '[';
+}
+
+static bool is_closing(char c)
+{
+  return c == '}' || c == ']';
+}
+
+/* Finds the next string directly inside the outermost bracket. False at the end. */
+static bool find_string(struct walk *walk, struct text *raw)
+{
+  struct text t = walk->text;
+  while (walk->at < t.len) {
+    char c = t.data[walk->at];
+    if (c != '"') {
+      walk->depth += is_opening(c);
+      walk->depth -= is_closing(c) && walk->depth > 0;
+      walk->at++;
+      continue;
+    }
+    size_t start = walk->at;
+    walk->at = skip_string(t, start);
+    if (walk->at == 0)
+      return false;
+    *raw = text_slice(t, start + 1, walk->at - 1);
+    if (walk->depth == 1)
+      return true;
+  }
+  return false;
+}
+
+/* The place behind the value that begins at `at`, which need not be valid; 0 where the text ends inside
+ * it. */
+static size_t skip_value(struct text t, size_t at)
+{
+  if (at < t.len && t.data[at] == '"')
+    return skip_string(t, at);
+  if (at == t.len || !is_opening(t.data[at])) {
+    while (at < t.len && !is_space(t.data[at]) && !is_closing(t.data[at]) && t.data[at] != ',' &&
+           t.data[at] != '"')
+      at++;
+    return at;
+  }
+  size_t depth = 0;
+  do {
+    if (t.data[at] == '"') {
+      at = skip_string(t, at);
+      if (at == 0)
+        return 0;
+      continue;
+    }
+    depth += is_opening(t.data[at]);
+    depth -= is_closing(t.data[at]);
+    at++;
+  } while (depth > 0 && at < t.len);
+  return depth == 0 ? at : 0;
+}
+
+static bool is_id_text(struct text value, enum jsonrpc_version version)
+{
+  struct json_fault fault;
+  if (json_validate(value, (struct json_limits){JSON_DEPTH_MAX}, TEXT_ABSENT, &fault) != JP_OK)
+    return false;
+  return is_id_kind(json_root(value).kind, version);
+}
+
+/* A key may only be unescaped where its escapes are valid. */
+static bool is_id_key(struct text raw_key)
+{
+  enum { LONGEST = sizeof "\\u0069\\u0064" - 1 };
+  struct json_fault fault;
+  struct text quoted = {raw_key.data - 1, raw_key.len + 2};
+  return raw_key.len <= LONGEST &&
+         json_validate(quoted, (struct json_limits){1}, TEXT_ABSENT, &fault) == JP_OK &&
+         json_key_is(raw_key, TEXT("id"));
+}
+
+/* The value of the only `id` on the walk, where it is a valid id. */
+static struct text find_id(struct walk walk, enum jsonrpc_version version)
+{
+  struct text t = walk.text;
+  struct text raw_key;
+  struct text id = TEXT_ABSENT;
+  size_t found = 0;
+  while (find_string(&walk, &raw_key)) {
+    size_t colon = skip_space(t, walk.at);
+    if (colon == t.len || t.data[colon] != ':' || !is_id_key(raw_key))
+      continue;
+    size_t start = skip_space(t, colon + 1);
+    size_t end = skip_value(t, start);
+    found++;
+    id = end == 0 ? TEXT_ABSENT : text_slice(t, start, end);
+    if (end != 0)
+      walk.at = end;
+  }
+  bool is_clear = found == 1 && id.data != NULL && is_id_text(id, version);
+  return is_clear ? id : TEXT_ABSENT;
+}
+
+static size_t depth_at(struct text message, size_t at)
+{
+  struct walk walk = {.text = text_slice(message, 0, at)};
+  struct text raw;
+  while (find_string(&walk, &raw))
+    ;
+  return walk.depth;
+}
+
+struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version)
+{
+  size_t first = skip_space(message, 0);
+  if (first == message.len || message.data[first] != '{')
+    return TEXT_ABSENT;
+  struct text id = find_id((struct walk){.text = message}, version);
+  /* Behind a string that has lost a quote, the walk takes strings for the text between them and the other way
+   * round. A second walk begins at the fault, where that started. */
+  if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
+    id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
+  return id;
+}
+
+/* ---- answers to requests ---- */
 
 enum { DETAIL_MAX = 128 };
 
@@ -70,14 +519,14 @@ size_t jsonrpc_id_offset(const struct jsonrpc_response *response)
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message)
 {
   bool is_1_1 = response->version == JSONRPC_1_1;
-  response->code = is_1_1 ? jsonrpc_code_1_1(code) : code;
+  response->code = is_1_1 ? code_1_1(code) : code;
   begin_answer(response);
   struct buffer *out = response->out;
   buffer_append_text(out, is_1_1 ? TEXT(",\"error\":{\"name\":\"JSONRPCError\",\"code\":")
                                  : TEXT(",\"error\":{\"code\":"));
   json_write_integer(out, response->code);
   BUFFER_LITERAL(out, ",\"message\":");
-  json_write_string(out, text_of(is_1_1 ? jsonrpc_message_1_1(code, message) : message));
+  json_write_string(out, text_of(is_1_1 ? message_1_1(code, message) : message));
   response->progress = ERROR_BEGUN;
   response->error_end = out->len;
   buffer_append_text(out, is_1_1 ? TEXT(",\"error\":") : TEXT(",\"data\":"));
@@ -133,21 +582,6 @@ static struct jsonrpc_response begin_response(struct buffer *out, enum jsonrpc_v
   return (struct jsonrpc_response){.out = out, .version = version, .id = id, .start = out->len};
 }
 
-/* Leaves the rest of the answer to the stream, which the tail then ends. */
-static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *service,
-                                             const struct jsonrpc_response *response,
-                                             struct jsonrpc_stream *stream)
-{
-  stream->stream = response->stream;
-  stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response->suffix));
-  if (stream->tail.data == NULL) {
-    /* The caller closes the stream either way, and never sends a buffer that failed. */
-    response->out->failed = true;
-    stream->tail = TEXT("");
-  }
-  return JSONRPC_STREAM;
-}
-
 static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
                                         struct jsonrpc_request *request, bool in_batch, struct buffer *out,
                                         struct jsonrpc_stream *stream)
@@ -161,8 +595,17 @@ static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
     buffer_truncate(out, response.start);
     return JSONRPC_NO_REPLY;
   }
-  if (response.stream != NULL)
-    return hand_over_stream(service, &response, stream);
+  if (response.stream != NULL) {
+    /* Leaves the rest of the answer to the stream, which the tail then ends. */
+    stream->stream = response.stream;
+    stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response.suffix));
+    if (stream->tail.data == NULL) {
+      /* The caller closes the stream either way, and never sends a buffer that failed. */
+      response.out->failed = true;
+      stream->tail = TEXT("");
+    }
+    return JSONRPC_STREAM;
+  }
   return end_answer(service, &response);
 }
 
@@ -178,7 +621,7 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
 {
   const struct envelope_rules rules = {.in_batch = in_batch, .takes_options = service->takes_options};
   struct envelope envelope;
-  if (envelope_read(value, rules, service->arena, &envelope)) {
+  if (read_envelope(value, rules, service->arena, &envelope)) {
     envelope.request.arena = service->arena;
     envelope.request.text = value.span;
     return run_request(service, &envelope.request, in_batch, out, stream);
@@ -200,11 +643,7 @@ static enum jsonrpc_handled refuse_message(const struct jsonrpc_service *service
 
 static bool is_blank(struct text message)
 {
-  for (size_t i = 0; i < message.len; i++) {
-    if (strchr(" \t\r\n", message.data[i]) == NULL || message.data[i] == '\0')
-      return false;
-  }
-  return true;
+  return skip_space(message, 0) == message.len;
 }
 
 static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, struct text message,
@@ -246,19 +685,6 @@ static void run_item(void *context)
   item->handled = handle_value(&service, item->value, true, &item->out, &unused);
 }
 
-static void begin_items(const struct jsonrpc_service *service, struct json_value batch,
-                        struct batch_item *items, void **pointers)
-{
-  struct json_cursor cursor = json_enter(batch);
-  struct json_value element;
-  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
-    items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
-    arena_init(&items[i].arena);
-    buffer_init(&items[i].out);
-    pointers[i] = &items[i];
-  }
-}
-
 static bool join_items(struct batch_item *items, size_t count, struct buffer *out)
 {
   bool replied = false;
@@ -284,7 +710,14 @@ static enum jsonrpc_handled map_batch(const struct jsonrpc_service *service, str
     out->failed = true;
     return JSONRPC_REPLY;
   }
-  begin_items(service, batch, items, pointers);
+  struct json_cursor cursor = json_enter(batch);
+  struct json_value element;
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
+    arena_init(&items[i].arena);
+    buffer_init(&items[i].out);
+    pointers[i] = &items[i];
+  }
   service->map(service->map_context, run_item, pointers, count);
   if (!join_items(items, count, out))
     return JSONRPC_NO_REPLY;
@@ -361,24 +794,21 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
 
 /* ---- batches of nothing but cached requests ---- */
 
+static struct text skip_space_of(struct text t)
+{
+  return text_slice(t, skip_space(t, 0), t.len);
+}
+
 struct cached_batch {
   struct text rest;
   bool ended;
 };
 
-static struct text skip_space(struct text t)
-{
-  size_t i = 0;
-  while (i < t.len && (t.data[i] == ' ' || t.data[i] == '\n' || t.data[i] == '\r' || t.data[i] == '\t'))
-    i++;
-  return text_slice(t, i, t.len);
-}
-
 static bool match_next(const struct jsonrpc_service *service, struct cached_batch *batch)
 {
-  struct text rest = skip_space(batch->rest);
+  struct text rest = skip_space_of(batch->rest);
   size_t length = service->match_cached(service->context, rest);
-  rest = skip_space(text_slice(rest, length, rest.len));
+  rest = skip_space_of(text_slice(rest, length, rest.len));
   if (length == 0 || rest.len == 0 || (*rest.data != ',' && *rest.data != ']'))
     return false;
   batch->ended = *rest.data == ']';

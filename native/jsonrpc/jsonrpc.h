@@ -152,4 +152,17 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
  * read is answered in the version that its sender seems to speak. */
 bool jsonrpc_looks_like_1_1(struct text message);
 
+/* An answer among the messages of a connection on which both sides ask (JSON-RPC 2.0, section 5); borrowed from the
+ * message. */
+struct jsonrpc_answer {
+  struct json_value id;
+  bool is_error;
+  struct json_value value; /* the result, or the error, of any kind */
+};
+
+/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. Of both a null
+ * one counts as left out, because JSON-RPC 1.0 has both; of two nulls the error. Whoever is asked looks no further: the
+ * caller finds the faults of the rest. */
+bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
+
 #endif

@@ -9,7 +9,7 @@
 enum { MAX_DEPTH = 128, MAX_BATCH = 1000, REASON_MAX = 256, LINE_MAX_BYTES = 512 };
 
 /* A message that is being served; shared by the threads of a map. */
-struct serving {
+struct served_message {
   const struct jp_jsonrpc_config *config;
   jp_jsonrpc_handler *handler;
   void *context;
@@ -186,7 +186,7 @@ static const char *find_fault(const struct jp_jsonrpc_call *call)
 static void run_handler(void *context, const struct jsonrpc_request *request,
                         struct jsonrpc_response *response)
 {
-  const struct serving *serving = context;
+  const struct served_message *serving = context;
   struct jp_jsonrpc_call call = {
       .config = serving->config, .request = request, .response = response, .gives_tree = serving->gives_tree};
   int result = serving->handler(serving->context, &call);
@@ -207,23 +207,7 @@ static void write_no_data(void *context, struct buffer *data, struct text detail
   (void)context, (void)data, (void)detail, (void)id;
 }
 
-static enum jp_jsonrpc_status give_reply(struct buffer *out, enum jsonrpc_handled handled,
-                                         struct jp_jsonrpc_reply *reply)
-{
-  if (out->failed) {
-    buffer_fini(out);
-    return JP_JSONRPC_NO_MEMORY;
-  }
-  if (handled == JSONRPC_NO_REPLY) {
-    buffer_fini(out);
-    reply->http_status = 204;
-    return JP_JSONRPC_NO_REPLY;
-  }
-  *reply = (struct jp_jsonrpc_reply){out->data, out->len, handled == JSONRPC_FAILED ? 500 : 200};
-  return JP_JSONRPC_OK;
-}
-
-static enum jp_jsonrpc_status serve_message(const struct serving *serving, struct jp_text message,
+static enum jp_jsonrpc_status serve_message(const struct served_message *serving, struct jp_text message,
                                             struct jp_jsonrpc_reply *reply)
 {
   const struct jp_jsonrpc_config *config = serving->config;
@@ -245,7 +229,17 @@ static enum jp_jsonrpc_status serve_message(const struct serving *serving, struc
       .map_context = config->map_context};
   enum jsonrpc_handled handled = jsonrpc_handle(&service, library_text(message), &out, &unused);
   arena_fini(&arena);
-  return give_reply(&out, handled, reply);
+  if (out.failed) {
+    buffer_fini(&out);
+    return JP_JSONRPC_NO_MEMORY;
+  }
+  if (handled == JSONRPC_NO_REPLY) {
+    buffer_fini(&out);
+    reply->http_status = 204;
+    return JP_JSONRPC_NO_REPLY;
+  }
+  *reply = (struct jp_jsonrpc_reply){out.data, out.len, handled == JSONRPC_FAILED ? 500 : 200};
+  return JP_JSONRPC_OK;
 }
 
 enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config, struct jp_text message,
@@ -253,7 +247,7 @@ enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config,
                                          struct jp_jsonrpc_reply *reply)
 {
   static const struct jp_jsonrpc_config standard;
-  const struct serving serving = {
+  const struct served_message serving = {
       .config = config == NULL ? &standard : config, .handler = handler, .context = context};
   return serve_message(&serving, message, reply);
 }
@@ -295,7 +289,7 @@ enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *co
     return JP_JSONRPC_NO_MEMORY;
   enum jp_jsonrpc_status status = JP_JSONRPC_INVALID;
   if (config->codec->encode(config->codec->context, message, writer) == 0) {
-    const struct serving serving = {
+    const struct served_message serving = {
         .config = config, .handler = handler, .context = context, .gives_tree = true};
     struct jp_text text = jp_json_writer_text(writer);
     struct jp_jsonrpc_reply bytes = {0};

@@ -183,16 +183,12 @@ struct jp_text jp_json_writer_text(const struct jp_json_writer *writer)
   return (struct jp_text){writer->out->data + writer->start, writer->out->len - writer->start};
 }
 
-/* A value needs a comma before it unless it is the first one or follows a key. */
-static bool follows_value(char last)
-{
-  return last != '[' && last != '{' && last != ':';
-}
-
 static struct buffer *next_value(struct jp_json_writer *writer)
 {
   struct buffer *out = writer->out;
-  if (out->len > writer->start && follows_value(out->data[out->len - 1]))
+  /* A value needs a comma before it unless it is the first one or follows a key. */
+  if (out->len > writer->start && ((out->data[out->len - 1]) != '[' && (out->data[out->len - 1]) != '{' &&
+                                   (out->data[out->len - 1]) != ':'))
     buffer_append_char(out, ',');
   return out;
 }

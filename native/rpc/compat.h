@@ -2,7 +2,7 @@
 #define JPEER_RPC_COMPAT_H
 /*
  * What --compat pal makes of a request or of its outcome (docs/protocol.md,
- * "--compat pal"). How values are written in it is json_outcome's. Pure, any thread.
+ * "--compat pal"). How values are written in it is json_outcome.c's. Pure, any thread.
  */
 #include "op/operation.h"
 #include "op/outcome.h"

@@ -17,7 +17,7 @@
 #include "rpc/authorize.h"
 #include "rpc/callbacks/given.h"
 #include "rpc/execute.h"
-#include "rpc/meta/meta_reach.h"
+#include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
 struct rpc_call_watch;

@@ -1,6 +1,6 @@
 /* Names as identifiers: the input is an identifier that a client may send, and a name that a document may list. What is
  * taken for the one is written the same way again, and every name is read back. */
-#include "rpc/members/identifiers.h"
+#include "rpc/methods/identifiers.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -2,10 +2,10 @@
  * The params of the six methods, and the options of requests: the input is a JSON-RPC message. What was read is
  * walked to its last byte; what was refused must say so as JSON.
  */
+#include "rpc/jsonrpc/json_options.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/jsonrpc/request_options.h"
-#include "rpc/values/callback_scan.h"
+#include "rpc/values/callback_read.h"
 #include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 

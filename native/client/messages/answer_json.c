@@ -1,7 +1,7 @@
 #include "client/messages/answer_parts.h"
 
 #include "base/number.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 #include <stdlib.h>
 
@@ -225,8 +225,7 @@ static enum jp_client_status fill_plain(struct jp_answer *answer, struct json_va
 
 /* ---- errors ---- */
 
-/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short.
- */
+/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short. */
 static struct text keep_member(struct jp_answer *answer, const struct json_members *members, int index,
                                bool *good)
 {

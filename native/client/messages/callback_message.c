@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 #include "client/messages/argument_json.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 /* ---- reading ---- */

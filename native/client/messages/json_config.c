@@ -1,7 +1,7 @@
 #include "client/messages/json_config.h"
 
 #include "base/number.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "client/messages/request_text.h"
 
-#include "json/object_members.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */

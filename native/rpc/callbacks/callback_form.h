@@ -2,7 +2,7 @@
 #define JPEER_RPC_CALLBACKS_CALLBACK_FORM_H
 /*
  * The messages of callbacks in one codec, as a table of functions: struct rpc_codec has it in `callbacks`, NULL where
- * its messages carry none. rpc/jsonrpc/callback_messages.c is the one there is. Constant; any thread.
+ * its messages carry none. rpc/jsonrpc/json_callbacks.c is the one there is. Constant; any thread.
  */
 #include "base/buffer.h"
 #include "jni/callbacks.h"

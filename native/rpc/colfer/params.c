@@ -1,6 +1,6 @@
 #include "rpc/colfer/params.h"
 
-#include "rpc/values/piece_read.h"
+#include "rpc/values/value_read.h"
 
 static enum jp_status fail(struct rpc_colfer_reader *reader, const char *what)
 {

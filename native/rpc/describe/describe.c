@@ -1,6 +1,6 @@
 #include "rpc/describe/describe.h"
 
-#include "rpc/jsonrpc/procedures.h"
+#include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
 static void write_member(struct buffer *out, const char *name, struct text value)
@@ -44,21 +44,6 @@ static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_se
   return !procedure->unlisted && !(procedure->is_own && facts->compat_pal);
 }
 
-static void write_procedures(struct buffer *out, const struct rpc_service_facts *facts)
-{
-  BUFFER_LITERAL(out, ",\"procs\":[");
-  bool is_first = true;
-  for (size_t i = 0; i < rpc_procedure_count; i++) {
-    if (!is_listed(&rpc_procedures[i], facts))
-      continue;
-    if (!is_first)
-      buffer_append_char(out, ',');
-    is_first = false;
-    write_procedure(out, &rpc_procedures[i]);
-  }
-  buffer_append_char(out, ']');
-}
-
 struct text rpc_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {
@@ -96,7 +81,17 @@ void rpc_description_write(struct buffer *out, const struct rpc_service_facts *f
     BUFFER_LITERAL(out, "/help\"");
     write_member(out, "address", address);
   }
-  write_procedures(out, facts);
+  BUFFER_LITERAL(out, ",\"procs\":[");
+  bool is_first = true;
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    if (!is_listed(&rpc_procedures[i], facts))
+      continue;
+    if (!is_first)
+      buffer_append_char(out, ',');
+    is_first = false;
+    write_procedure(out, &rpc_procedures[i]);
+  }
+  buffer_append_char(out, ']');
   buffer_append_char(out, '}');
 }
 

@@ -1,16 +1,40 @@
-#include "jsonrpc/jsonrpc.h"
+#include "rpc/describe/openrpc.h"
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "classfile/catalog.h"
 #include "op/control.h"
-#include "rpc/describe/openrpc_compat.h"
+#include "rpc/describe/java_schema.h"
 #include "rpc/describe/openrpc_parts.h"
-#include "rpc/describe/openrpc_simplify.h"
-#include "rpc/describe/openrpc_state.h"
-#include "rpc/jsonrpc/procedures.h"
-#include "rpc/members/identifiers.h"
 #include "rpc/meta/document_cache.h"
+#include "rpc/methods/identifiers.h"
+#include "rpc/methods/java_methods.h"
+#include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* How methods are named in a document. */
+enum openrpc_names {
+  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix where there are several overloads */
+  /* rpc/methods/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document is as
+   * generators of typed clients need it (docs/descriptions.md, "Generators"). */
+  OPENRPC_IDENTIFIERS,
+  OPENRPC_NAMES
+};
+
+struct openrpc {
+  struct openrpc_config config;
+  struct document_cache *cache;             /* documents of the application */
+  struct buffer errors;                     /* {"InvalidRequest":{...},...} */
+  struct buffer head[OPENRPC_NAMES];        /* {"openrpc":...,"info":{...},"servers":[...] */
+  struct buffer ref_schemas[OPENRPC_NAMES]; /* the components that every document of the application has */
+  struct buffer own[OPENRPC_NAMES];         /* the documents of the peer's own procedures */
+};
+
+/* ---- errors ---- */
 
 static const struct {
   const char *key; /* of the component */
@@ -29,7 +53,7 @@ static void write_error(size_t row, struct buffer *out)
                 jsonrpc_code_message(error_rows[row].code));
 }
 
-void openrpc_write_method_errors(enum openrpc_names names, struct buffer *out)
+static void write_method_errors(enum openrpc_names names, struct buffer *out)
 {
   BUFFER_LITERAL(out, ",\"errors\":[");
   for (size_t i = 0; i < ERROR_ROWS; i++) {
@@ -41,15 +65,6 @@ void openrpc_write_method_errors(enum openrpc_names names, struct buffer *out)
       buffer_printf(out, "{\"$ref\":\"#/components/errors/%s\"}", error_rows[i].key);
   }
   buffer_append_char(out, ']');
-}
-
-static void write_errors(struct buffer *out)
-{
-  for (size_t i = 0; i < ERROR_ROWS; i++) {
-    buffer_printf(out, "%s\"%s\":", i == 0 ? "{" : ",", error_rows[i].key);
-    write_error(i, out);
-  }
-  buffer_append_char(out, '}');
 }
 
 /* ---- from jansson's trees to text ---- */
@@ -103,25 +118,6 @@ static void write_head(const struct openrpc_config *config, const json_t *parts,
 }
 
 /* ---- the peer's own procedures ---- */
-
-static bool is_required(const struct openrpc *openrpc, const struct rpc_procedure_param *param)
-{
-  return param->required && (!param->or_instance || openrpc->config.compat_pal);
-}
-
-static void write_param(const struct rpc_procedure_param *param, bool required, const json_t *schemas,
-                        struct buffer *out)
-{
-  struct text name = rpc_param_names[param->param];
-  const json_t *schema = json_object_getn(schemas, name.data, name.len);
-  BUFFER_LITERAL(out, "{\"name\":");
-  json_write_string(out, name);
-  BUFFER_LITERAL(out, ",\"summary\":");
-  json_write_string(out, text_of(param->summary));
-  buffer_printf(out, ",\"required\":%s,\"schema\":", required ? "true" : "false");
-  write_tree(out, schema);
-  buffer_append_char(out, '}');
-}
 
 /* Writes the params of an example in the procedure's order. */
 static void write_example_params(const struct rpc_procedure *procedure, const json_t *params,
@@ -182,12 +178,21 @@ static void write_params(const struct openrpc *openrpc, const struct rpc_procedu
 {
   for (size_t i = 0; i < procedure->param_count; i++) {
     const struct rpc_procedure_param *param = &procedure->params[i];
-    if (!is_param_listed(openrpc, param->param) || is_required(openrpc, param) != required)
+    if (!is_param_listed(openrpc, param->param) ||
+        (param->required && (!param->or_instance || openrpc->config.compat_pal)) != required)
       continue;
     if (*any)
       buffer_append_char(out, ',');
     *any = true;
-    write_param(param, required, schemas, out);
+    struct text name = rpc_param_names[param->param];
+    const json_t *schema = json_object_getn(schemas, name.data, name.len);
+    BUFFER_LITERAL(out, "{\"name\":");
+    json_write_string(out, name);
+    BUFFER_LITERAL(out, ",\"summary\":");
+    json_write_string(out, text_of(param->summary));
+    buffer_printf(out, ",\"required\":%s,\"schema\":", required ? "true" : "false");
+    write_tree(out, schema);
+    buffer_append_char(out, '}');
   }
 }
 
@@ -210,7 +215,7 @@ static void write_procedure(const struct openrpc *openrpc, const struct rpc_proc
   BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"schema\":");
   write_tree(out, json_object_get(part, "result"));
   buffer_append_char(out, '}');
-  openrpc_write_method_errors(names, out);
+  write_method_errors(names, out);
   write_examples(procedure, json_object_get(part, "examples"), out);
   buffer_append_char(out, '}');
 }
@@ -239,14 +244,6 @@ static bool is_listed(const struct openrpc *openrpc, const struct rpc_procedure 
   return !procedure->only_1_1 && !describes && !is_withheld;
 }
 
-/* What OpenRPC has no place for: members of a request beside its params, and batches. */
-static void write_requests(const json_t *parts, struct buffer *out)
-{
-  BUFFER_LITERAL(out,
-                 ",\"x-request-options\":{\"$ref\":\"#/components/schemas/RequestOptions\"},\"x-requests\":");
-  write_tree(out, json_object_get(parts, "requests"));
-}
-
 static void write_own(const struct openrpc *openrpc, const json_t *parts, enum openrpc_names names,
                       struct buffer *out)
 {
@@ -269,30 +266,209 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   BUFFER_LITERAL(out, ",\"schemas\":");
   write_tree(out, json_object_get(json_object_get(parts, "components"), "schemas"));
   buffer_append_char(out, '}');
-  if (names == OPENRPC_OWN_NAMES && !openrpc->config.compat_pal)
-    write_requests(parts, out);
+  if (names == OPENRPC_OWN_NAMES && !openrpc->config.compat_pal) {
+    /* What OpenRPC has no place for: members of a request beside its params, and batches. */
+    BUFFER_LITERAL(
+        out, ",\"x-request-options\":{\"$ref\":\"#/components/schemas/RequestOptions\"},\"x-requests\":");
+    write_tree(out, json_object_get(parts, "requests"));
+  }
   buffer_append_char(out, '}');
 }
 
-/* Those that the schemas of Java types name, the ones that --compat pal has first. */
-static void write_ref_schemas(const struct openrpc_config *config, const json_t *parts, struct buffer *out)
+/* ---- the parts as a peer with --compat pal serves them: they say themselves under "compat" what that
+ * changes ---- */
+
+static bool has_name(const json_t *names, const char *name)
 {
-  static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
-                                     "LargeResult", "ReceiverValue", "TypeName"};
-  size_t count = config->compat_pal ? 2 : sizeof keys / sizeof keys[0];
-  const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
-  bool any = false;
-  for (size_t i = 0; i < count; i++) {
-    const json_t *schema = json_object_get(schemas, keys[i]);
-    if (schema == NULL) /* simplified parts have it in place of its references */
-      continue;
-    buffer_printf(out, "%s\"%s\":", any ? "," : "", keys[i]);
-    write_tree(out, schema);
-    any = true;
+  for (size_t i = 0; i < json_array_size(names); i++) {
+    if (strcmp(json_string_value(json_array_get(names, i)), name) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void drop_examples(json_t *examples, const json_t *names)
+{
+  for (size_t i = json_array_size(examples); i > 0; i--) {
+    const json_t *name = json_object_get(json_array_get(examples, i - 1), "name");
+    if (has_name(names, json_string_value(name)))
+      json_array_remove(examples, i - 1);
   }
 }
 
-/* ---- */
+static bool restrict_parts(json_t *parts)
+{
+  json_t *compat = json_object_get(parts, "compat");
+  json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
+  json_t *dropped = json_object_get(compat, "dropped");
+  json_t *examples = json_object_get(compat, "examples");
+  const char *method;
+  json_t *names;
+  for (size_t i = 0; i < json_array_size(dropped); i++)
+    json_object_del(schemas, json_string_value(json_array_get(dropped, i)));
+  json_object_foreach(examples, method, names)
+  {
+    json_t *described = json_object_get(json_object_get(parts, "methods"), method);
+    drop_examples(json_object_get(described, "examples"), names);
+  }
+  return json_object_update(schemas, json_object_get(compat, "schemas")) == 0;
+}
+
+/* ---- the parts for generators of typed clients: the schemas mean the same (docs/descriptions.md,
+ * "Generators") ---- */
+
+static const char component_prefix[] = "#/components/schemas/";
+
+/* A component that generators make a class of, whose fields are the properties. None can be named `class`. */
+static bool is_model(const json_t *component)
+{
+  const json_t *properties = json_object_get(component, "properties");
+  return properties != NULL && json_object_get(properties, "class") == NULL;
+}
+
+/* The component that a reference names, or NULL where the reference may stay. */
+static const json_t *component_in_place(const json_t *schema, const json_t *components)
+{
+  const char *reference = json_string_value(json_object_get(schema, "$ref"));
+  if (reference == NULL || strncmp(reference, component_prefix, sizeof component_prefix - 1) != 0)
+    return NULL;
+  const json_t *component = json_object_get(components, reference + sizeof component_prefix - 1);
+  return is_model(component) ? NULL : component;
+}
+
+static bool append_type(json_t *any_of, const char *type)
+{
+  /* Generators make the name of an array's type from its items. */
+  json_t *schema = strcmp(type, "array") == 0 ? json_pack("{s:s,s:{}}", "type", type, "items")
+                                              : json_pack("{s:s}", "type", type);
+  return json_array_append_new(any_of, schema) == 0;
+}
+
+/* {"type":["string","null"]} becomes {"anyOf":[{"type":"string"},{"type":"null"}]}. */
+static bool split_types(json_t *schema)
+{
+  const json_t *types = json_object_get(schema, "type");
+  if (!json_is_array(types))
+    return true;
+  json_t *any_of = json_array();
+  bool good = any_of != NULL;
+  for (size_t i = 0; good && i < json_array_size(types); i++) {
+    const char *type = json_string_value(json_array_get(types, i));
+    /* Where a number is a float, 5 would become 5.0, which Java takes for a double. */
+    if (strcmp(type, "number") == 0)
+      good = append_type(any_of, "integer");
+    good = good && append_type(any_of, type);
+  }
+  good = json_object_set_new(schema, "anyOf", any_of) == 0 && good;
+  return good && json_object_del(schema, "type") == 0;
+}
+
+static bool is_property_required(const json_t *schema, const char *name)
+{
+  const json_t *required = json_object_get(schema, "required");
+  for (size_t i = 0; i < json_array_size(required); i++) {
+    if (strcmp(json_string_value(json_array_get(required, i)), name) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Generators that do not look at "required" know by the default that a property may be absent. */
+static bool default_optional(json_t *schema)
+{
+  const char *name;
+  json_t *property;
+  json_object_foreach(json_object_get(schema, "properties"), name, property)
+  {
+    if (!is_property_required(schema, name) && json_object_set_new(property, "default", json_null()) != 0)
+      return false;
+  }
+  return true;
+}
+
+static json_t *simplify(const json_t *value, const json_t *components);
+
+static json_t *simplify_array(const json_t *array, const json_t *components)
+{
+  json_t *made = json_array();
+  for (size_t i = 0; made != NULL && i < json_array_size(array); i++) {
+    if (json_array_append_new(made, simplify(json_array_get(array, i), components)) != 0) {
+      json_decref(made);
+      return NULL;
+    }
+  }
+  return made;
+}
+
+static json_t *simplify_object(const json_t *object, const json_t *components)
+{
+  const json_t *component = component_in_place(object, components);
+  if (component != NULL)
+    return simplify(component, components);
+  json_t *made = json_object();
+  const char *key;
+  json_t *value;
+  bool good = made != NULL;
+  json_object_foreach((json_t *)object, key, value)
+  {
+    good = good && json_object_set_new(made, key, simplify(value, components)) == 0;
+  }
+  if (good && split_types(made) && default_optional(made))
+    return made;
+  json_decref(made);
+  return NULL;
+}
+
+/* A copy. The references of the parts have no circle, so that this ends. */
+static json_t *simplify(const json_t *value, const json_t *components)
+{
+  if (json_is_object(value))
+    return simplify_object(value, components);
+  return json_is_array(value) ? simplify_array(value, components) : json_deep_copy(value);
+}
+
+static bool simplify_member(json_t *holder, const char *key, const json_t *components)
+{
+  return json_object_set_new(holder, key, simplify(json_object_get(holder, key), components)) == 0;
+}
+
+static json_t *simplify_components(const json_t *components)
+{
+  json_t *made = json_object();
+  const char *name;
+  json_t *schema;
+  bool good = made != NULL;
+  json_object_foreach((json_t *)components, name, schema)
+  {
+    if (is_model(schema))
+      good = good && json_object_set_new(made, name, simplify(schema, components)) == 0;
+  }
+  if (good)
+    return made;
+  json_decref(made);
+  return NULL;
+}
+
+/*
+ * Only components that are objects with properties, none of them `class`, stay; others are written in place
+ * of their references. A schema has one type: a list of types becomes an anyOf. An optional property has the
+ * default null. False where memory is short; parts is then half changed.
+ */
+static bool simplify_parts(json_t *parts)
+{
+  json_t *holder = json_object_get(parts, "components");
+  const json_t *components = json_object_get(holder, "schemas");
+  const char *name;
+  json_t *method;
+  json_object_foreach(json_object_get(parts, "methods"), name, method)
+  {
+    if (!simplify_member(method, "params", components) || !simplify_member(method, "result", components))
+      return false;
+  }
+  return json_object_set_new(holder, "schemas", simplify_components(components)) == 0;
+}
+
+/* ---- at start ---- */
 
 static bool has_failed(const struct openrpc *openrpc)
 {
@@ -305,7 +481,20 @@ static bool has_failed(const struct openrpc *openrpc)
 static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
 {
   write_head(&made->config, parts, names, &made->head[names]);
-  write_ref_schemas(&made->config, parts, &made->ref_schemas[names]);
+  /* Those that the schemas of Java types name, the ones that --compat pal has first. */
+  static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
+                                     "LargeResult", "ReceiverValue", "TypeName"};
+  size_t count = made->config.compat_pal ? 2 : sizeof keys / sizeof keys[0];
+  const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    const json_t *schema = json_object_get(schemas, keys[i]);
+    if (schema == NULL) /* simplified parts have it in place of its references */
+      continue;
+    buffer_printf(&made->ref_schemas[names], "%s\"%s\":", any ? "," : "", keys[i]);
+    write_tree(&made->ref_schemas[names], schema);
+    any = true;
+  }
   if (made->head[names].data != NULL) /* else there is no memory, as has_failed says */
     write_own(made, parts, names, &made->own[names]);
 }
@@ -322,11 +511,15 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
   made->cache = document_cache_create();
   if (parts == NULL || made->cache == NULL || !name_control_methods(parts, config->compat_pal))
     goto out;
-  if (config->compat_pal && !openrpc_parts_restrict(parts))
+  if (config->compat_pal && !restrict_parts(parts))
     goto out;
-  write_errors(&made->errors);
+  for (size_t i = 0; i < ERROR_ROWS; i++) {
+    buffer_printf(&made->errors, "%s\"%s\":", i == 0 ? "{" : ",", error_rows[i].key);
+    write_error(i, &made->errors);
+  }
+  buffer_append_char(&made->errors, '}');
   write_texts(made, parts, OPENRPC_OWN_NAMES);
-  if (!openrpc_parts_simplify(parts))
+  if (!simplify_parts(parts))
     goto out;
   write_texts(made, parts, OPENRPC_IDENTIFIERS);
   if (has_failed(made))
@@ -357,4 +550,464 @@ void openrpc_destroy(struct openrpc *openrpc)
 struct text openrpc_own_document(const struct openrpc *openrpc)
 {
   return buffer_text(&openrpc->own[OPENRPC_OWN_NAMES]);
+}
+
+/* ---- the documents of the application: the methods of its classes ---- */
+
+/* The classes that a document is asked for. */
+struct openrpc_scope {
+  const struct text *patterns;
+  size_t count;
+  enum openrpc_names names;
+  const struct catalog_tables *tables; /* with all that the patterns cover */
+  const struct meta_reach *reach;      /* the classes that can be named */
+};
+
+/* A document that is being written. */
+struct document {
+  const struct openrpc *openrpc;
+  const struct catalog_tables *tables;
+  struct java_methods methods;
+  struct java_schemas schemas;
+  struct arena arena; /* of one class */
+  const struct openrpc_scope *scope;
+  struct buffer *out;
+  size_t end; /* what out may grow to */
+  bool any_method;
+};
+
+/* An identifier is that of the full name, so that it stays when overloads come and go. */
+static void write_java_name(struct document *document, struct text class_name,
+                            const struct java_method *method)
+{
+  bool is_identifier = document->scope->names == OPENRPC_IDENTIFIERS;
+  struct buffer name;
+  buffer_init(&name);
+  buffer_append_text(&name, class_name);
+  buffer_append_char(&name, '.');
+  buffer_append_text(&name, method->member);
+  if (method->overloaded || is_identifier) {
+    buffer_append_char(&name, '-');
+    java_method_suffix_write(method->descriptor, &name);
+  }
+  if (is_identifier) {
+    buffer_append_char(document->out, '"');
+    identifier_write(buffer_text(&name), document->out);
+    buffer_append_char(document->out, '"');
+  } else {
+    json_write_string(document->out, buffer_text(&name));
+  }
+  document->out->failed |= name.failed;
+  buffer_fini(&name);
+}
+
+static void write_receiver(const struct document *document, struct text class_name)
+{
+  struct buffer *out = document->out;
+  BUFFER_LITERAL(out, "{\"name\":\"instance\",\"required\":true,"
+                      "\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
+  buffer_append_text(out, document->scope->names == OPENRPC_IDENTIFIERS
+                              ? TEXT("{\"type\":\"integer\"}")
+                              : TEXT("{\"$ref\":\"#/components/schemas/Ref\"}"));
+  bool takes_values = !document->openrpc->config.compat_pal;
+  if (takes_values)
+    BUFFER_LITERAL(out, ",{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
+  if (takes_values && java_schema_has_text(document->tables, class_name))
+    BUFFER_LITERAL(out, ",{\"type\":\"string\"}");
+  BUFFER_LITERAL(out, "]}}");
+}
+
+static void write_java_params(struct document *document, struct text class_name,
+                              const struct java_method *method)
+{
+  struct buffer *out = document->out;
+  bool is_numbered =
+      document->scope->names == OPENRPC_IDENTIFIERS && !parameter_names_are_identifiers(method);
+  BUFFER_LITERAL(out, ",\"params\":[");
+  if (method->has_receiver)
+    write_receiver(document, class_name);
+  for (unsigned i = 0; i < method->parameter_count; i++) {
+    if (i > 0 || method->has_receiver)
+      buffer_append_char(out, ',');
+    /* Params by position need no names: where one of them is a word of a language, all are numbered. */
+    BUFFER_LITERAL(out, "{\"name\":");
+    if (is_numbered)
+      buffer_printf(out, "\"arg%u\",\"summary\":", i);
+    json_write_string(out, method->parameters[i].name);
+    BUFFER_LITERAL(out, ",\"required\":true,\"schema\":");
+    java_schema_write(&document->schemas, method->parameters[i].type, false, out);
+    buffer_append_char(out, '}');
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_method(struct document *document, struct text class_name, const struct java_method *method)
+{
+  struct buffer *out = document->out;
+  buffer_append_text(out, document->any_method ? TEXT(",{\"name\":") : TEXT("{\"name\":"));
+  document->any_method = true;
+  write_java_name(document, class_name, method);
+  BUFFER_LITERAL(out, ",\"tags\":[{\"name\":");
+  json_write_string(out, class_name);
+  buffer_append_text(out, document->scope->names == OPENRPC_IDENTIFIERS
+                              ? TEXT("}],\"paramStructure\":\"by-position\"")
+                              : TEXT("}],\"paramStructure\":\"either\""));
+  write_java_params(document, class_name, method);
+  BUFFER_LITERAL(out, ",\"result\":{\"name\":\"result\",\"schema\":");
+  if (method->result.data == NULL)
+    java_schema_write_new(&document->schemas, class_name, out);
+  else
+    java_schema_write(&document->schemas, method->result, true, out);
+  buffer_append_char(out, '}');
+  write_method_errors(document->scope->names, out);
+  buffer_append_char(out, '}');
+}
+
+/* Members that every object inherits are described with java.lang.Object alone. */
+static bool is_of_object(const struct document *document, uint32_t class_index,
+                         const struct java_method *method)
+{
+  return method->declaring != class_index &&
+         text_equal(catalog_text(document->tables, document->tables->classes[method->declaring].name),
+                    TEXT("java.lang.Object"));
+}
+
+static enum jp_status write_class(struct document *document, uint32_t class_index)
+{
+  struct text name = catalog_text(document->tables, document->tables->classes[class_index].name);
+  struct java_method *methods;
+  size_t count;
+  arena_reset(&document->arena);
+  enum jp_status status =
+      java_methods_collect(&document->methods, class_index, TEXT_ABSENT, &document->arena, &methods, &count);
+  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    if (methods[i].allowed && !is_of_object(document, class_index, &methods[i]))
+      write_method(document, name, &methods[i]);
+    if (document->out->len > document->end)
+      status = JP_LIMIT;
+  }
+  return status;
+}
+
+static bool is_class_wanted(const struct document *document, uint32_t class_index,
+                            const struct openrpc_view *view)
+{
+  const struct catalog_class *class = &document->tables->classes[class_index];
+  struct text name = catalog_text(document->tables, class->name);
+  bool covered = false;
+  for (size_t i = 0; !covered && i < document->scope->count; i++)
+    covered = java_class_matches(document->scope->patterns[i], name);
+  return covered && !class->hidden && meta_reach_has(document->scope->reach, class_index) &&
+         policy_shows_class(view->policy, view->channel, name);
+}
+
+static enum jp_status write_document(struct document *document, const struct openrpc_view *view)
+{
+  enum jp_status status = JP_OK;
+  buffer_append_text(document->out, buffer_text(&document->openrpc->head[document->scope->names]));
+  BUFFER_LITERAL(document->out, ",\"methods\":[");
+  for (uint32_t i = 0; status == JP_OK && i < document->tables->class_count; i++) {
+    if (is_class_wanted(document, i, view))
+      status = write_class(document, i);
+  }
+  if (status == JP_OK) {
+    struct buffer *out = document->out;
+    const uint32_t *enums = document->schemas.enums.items;
+    BUFFER_LITERAL(out, "],\"components\":{\"errors\":");
+    buffer_append_text(out, buffer_text(&document->openrpc->errors));
+    BUFFER_LITERAL(out, ",\"schemas\":{");
+    buffer_append_text(out, buffer_text(&document->openrpc->ref_schemas[document->scope->names]));
+    for (size_t i = 0; i < document->schemas.enums.count; i++) {
+      BUFFER_LITERAL(out, ",\"");
+      java_component_key_write(catalog_text(document->tables, document->tables->classes[enums[i]].name), out);
+      BUFFER_LITERAL(out, "\":");
+      java_schema_write_enum(document->tables, enums[i], out);
+    }
+    BUFFER_LITERAL(out, "}}}");
+  }
+  if (document->out->failed)
+    return JP_NO_MEMORY;
+  return status == JP_OK && document->out->len > document->end ? JP_LIMIT : status;
+}
+
+static enum jp_status write_java_document(const struct openrpc *openrpc, const struct openrpc_scope *scope,
+                                          const struct openrpc_view *view, size_t max, struct buffer *out,
+                                          struct jp_error *error)
+{
+  struct document document = {
+      .openrpc = openrpc, .tables = scope->tables, .scope = scope, .out = out, .end = out->len + max};
+  arena_init(&document.arena);
+  enum jp_status status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
+  if (status == JP_OK)
+    status = java_schemas_init(&document.schemas, document.tables, scope->names == OPENRPC_IDENTIFIERS);
+  document.schemas.compat_pal = openrpc->config.compat_pal;
+  if (status == JP_OK)
+    status = write_document(&document, view);
+  java_schemas_fini(&document.schemas);
+  java_methods_fini(&document.methods);
+  arena_fini(&document.arena);
+  if (status == JP_LIMIT)
+    return jp_fail(error, status, "the document is longer than the limit of %zu bytes (message-max)", max);
+  return status == JP_OK ? JP_OK : jp_fail(error, status, "out of memory");
+}
+
+/* ---- rpc.discover: its arguments ---- */
+
+/* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */
+enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
+
+/* The arguments of rpc.discover. */
+struct question {
+  struct arena *arena;
+  struct outcome *outcome;
+  struct text *patterns; /* NULL: the peer's own procedures */
+  size_t count;
+  bool compat_pal; /* no names but those that members are called by */
+  enum openrpc_names names;
+};
+
+static enum jp_status fail_params(struct question *question, const char *what)
+{
+  outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_memory(struct question *question)
+{
+  outcome_fail(question->outcome, question->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+static bool has_inner_star(struct text pattern)
+{
+  while (pattern.len > 0 && pattern.data[pattern.len - 1] == '*')
+    pattern.len--;
+  return pattern.len > 0 && memchr(pattern.data, '*', pattern.len) != NULL;
+}
+
+static enum jp_status read_pattern(struct question *question, struct json_value element, size_t *starred)
+{
+  if (element.kind != JSON_KIND_STRING)
+    return fail_params(question, "'classes' must be an array of patterns: strings");
+  struct text pattern = json_read_string(element, question->arena);
+  if (pattern.data == NULL)
+    return fail_memory(question);
+  if (pattern.len == 0)
+    return fail_params(question, "'classes' has an empty pattern");
+  if (pattern.len > PATTERN_LENGTH_MAX)
+    return fail_params(question, "'classes' has a pattern longer than the limit of 1024 bytes");
+  *starred += has_inner_star(pattern);
+  if (*starred > STARRED_MAX)
+    return fail_params(question,
+                       "'classes' has more patterns with a * before their end than the limit of 100");
+  question->patterns[question->count++] = pattern;
+  return JP_OK;
+}
+
+static enum jp_status read_classes(struct question *question, struct json_value classes)
+{
+  struct json_cursor cursor;
+  struct json_value element;
+  if (classes.kind != JSON_KIND_ARRAY)
+    return fail_params(question, "'classes' must be an array of patterns");
+  size_t count = json_count(classes);
+  if (count > PATTERNS_MAX)
+    return fail_params(question, "'classes' has more patterns than the limit of 1000");
+  question->patterns = arena_alloc(question->arena, count * sizeof *question->patterns);
+  if (question->patterns == NULL)
+    return fail_memory(question);
+  cursor = json_enter(classes);
+  size_t starred = 0;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && json_next_element(&cursor, &element))
+    status = read_pattern(question, element, &starred);
+  return status;
+}
+
+static enum jp_status read_names(struct question *question, struct json_value names)
+{
+  if (names.kind != JSON_KIND_STRING ||
+      !json_key_is(text_slice(names.span, 1, names.span.len - 1), TEXT("identifiers")))
+    return fail_params(question, "'names' can only be \"identifiers\"");
+  question->names = OPENRPC_IDENTIFIERS;
+  return JP_OK;
+}
+
+static enum jp_status collect_params(struct question *question, const struct jsonrpc_request *request,
+                                     struct json_members *members)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  if (request->version == JSONRPC_1_1)
+    return rpc_params_coerce(procedure, request->params, question->arena, members, question->outcome);
+  if (request->params.kind == JSON_KIND_OBJECT) {
+    json_members_collect(request->params, rpc_param_names, RPC_PARAMS, members);
+    if (members->repeated < 0)
+      return JP_OK;
+    outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is given twice in params", rpc_param_names[members->repeated].data);
+    return JP_INVALID;
+  }
+  struct json_cursor cursor = json_enter(request->params);
+  struct json_value element;
+  *members = (struct json_members){.repeated = -1};
+  if (json_count(request->params) > procedure->param_count)
+    return fail_params(question, "the params are 'classes', 'openrpc' and 'names'");
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    members->has[procedure->params[i].param] = true;
+    members->value[procedure->params[i].param] = element;
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_question(struct question *question, const struct jsonrpc_request *request)
+{
+  struct json_members members = {0};
+  if (!request->has_params)
+    return JP_OK;
+  enum jp_status status = collect_params(question, request, &members);
+  if (status != JP_OK)
+    return status;
+  if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
+    return fail_params(question, "'openrpc' can only be true: it is the one form that there is");
+  if (members.has[RPC_PARAM_NAMES] && !question->compat_pal)
+    status = read_names(question, members.value[RPC_PARAM_NAMES]);
+  if (status != JP_OK)
+    return status;
+  bool has_classes = members.has[RPC_PARAM_CLASSES];
+  return has_classes ? read_classes(question, members.value[RPC_PARAM_CLASSES]) : JP_OK;
+}
+
+/* ---- rpc.discover: its answer ---- */
+
+static bool append_kept(const struct openrpc *openrpc, struct text key, size_t max, struct buffer *out)
+{
+  struct kept_document *cached = document_cache_find(openrpc->cache, key);
+  if (cached == NULL)
+    return false;
+  struct text document = kept_document_text(cached);
+  bool is_short_enough = document.len <= max;
+  if (is_short_enough)
+    buffer_append_text(out, document);
+  kept_document_drop(cached);
+  return is_short_enough;
+}
+
+static enum jp_status describe_reached(struct openrpc *openrpc, struct question *question,
+                                       const struct openrpc_view *view, const struct catalog_tables *tables,
+                                       const struct meta_reach *reach, size_t max, struct buffer *out)
+{
+  struct buffer key;
+  struct jp_error error = {0};
+  enum jp_status status = JP_OK;
+  const struct openrpc_scope scope = {question->patterns, question->count, question->names, tables, reach};
+  size_t start = out->len;
+  buffer_init(&key);
+  /* Names all that a document depends on; the catalog never changes. */
+  const uint64_t facts[] = {policy_generation(view->policy), view->channel, question->names, reach->stamp};
+  buffer_append(&key, facts, sizeof facts);
+  for (size_t i = 0; i < question->count; i++) {
+    buffer_append(&key, &question->patterns[i].len, sizeof question->patterns[i].len);
+    buffer_append_text(&key, question->patterns[i]);
+  }
+  if (key.failed || !append_kept(openrpc, buffer_text(&key), max, out)) {
+    status = write_java_document(openrpc, &scope, view, max, out, &error);
+    struct text document = text_slice(buffer_text(out), start, out->len);
+    if (status == JP_OK && !key.failed && document.len <= DOCUMENT_CACHE_BYTES_MAX)
+      document_cache_store(openrpc->cache, buffer_text(&key), document);
+  }
+  buffer_fini(&key);
+  if (status == JP_OK)
+    return JP_OK;
+  if (!out->failed)
+    buffer_truncate(out, start);
+  outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  return status;
+}
+
+/* The names that patterns cover, as long as they are few. */
+struct covered {
+  const struct question *question;
+  struct text *names;
+  size_t count;
+  bool failed; /* they are many, or memory is short */
+};
+
+enum { COVERED_MAX = 256 };
+
+/* catalog_visitor */
+static void note_covered(void *context, struct text name)
+{
+  struct covered *covered = context;
+  const struct question *question = covered->question;
+  bool matches = false;
+  for (size_t i = 0; !matches && !covered->failed && i < question->count; i++)
+    matches = java_class_matches(question->patterns[i], name);
+  if (!matches)
+    return;
+  covered->failed = covered->count == COVERED_MAX;
+  if (!covered->failed) {
+    covered->names[covered->count] = arena_text(question->arena, name);
+    covered->failed = covered->names[covered->count++].data == NULL;
+  }
+}
+
+/* Opens the classes that the document needs, which are all where the patterns cover many. */
+static enum jp_status open_classes(struct catalog *catalog, const struct question *question,
+                                   struct catalog_excerpt **excerpt, struct jp_error *error)
+{
+  bool has_stars = false;
+  struct covered covered = {question, question->patterns, question->count, false};
+  for (size_t i = 0; i < question->count && !has_stars; i++)
+    has_stars = memchr(question->patterns[i].data, '*', question->patterns[i].len) != NULL;
+  if (has_stars) {
+    covered.names = arena_alloc(question->arena, COVERED_MAX * sizeof *covered.names);
+    covered.count = 0;
+    covered.failed = covered.names == NULL;
+    enum jp_status status = catalog_each_name(catalog, note_covered, &covered, error);
+    if (status != JP_OK)
+      return status;
+  }
+  return covered.failed
+             ? catalog_excerpt_open_whole(catalog, excerpt, error)
+             : catalog_excerpt_open(catalog, covered.names, covered.count, CATALOG_TYPES, excerpt, error);
+}
+
+static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
+                                    const struct openrpc_view *view, size_t max, struct buffer *out)
+{
+  struct catalog_excerpt *excerpt;
+  struct meta_reach reach;
+  struct jp_error error;
+  if (openrpc->config.catalog == NULL) {
+    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
+    return JP_NOT_FOUND;
+  }
+  enum jp_status status = open_classes(openrpc->config.catalog, question, &excerpt, &error);
+  if (status != JP_OK) {
+    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    return status;
+  }
+  const struct catalog_tables *tables = catalog_excerpt_tables(excerpt);
+  if (meta_reach_find(&reach, tables, view->loaders) != JP_OK) {
+    catalog_excerpt_close(excerpt);
+    return fail_memory(question);
+  }
+  status = describe_reached(openrpc, question, view, tables, &reach, max, out);
+  meta_reach_fini(&reach);
+  catalog_excerpt_close(excerpt);
+  return status;
+}
+
+enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
+                                const struct openrpc_view *view, size_t max, struct arena *arena,
+                                struct buffer *out, struct outcome *outcome)
+{
+  struct question question = {.arena = arena, .outcome = outcome, .compat_pal = openrpc->config.compat_pal};
+  enum jp_status status = read_question(&question, request);
+  if (status != JP_OK)
+    return status;
+  if (question.patterns != NULL)
+    return describe_java(openrpc, &question, view, max, out);
+  buffer_append_text(out, buffer_text(&openrpc->own[question.names]));
+  return JP_OK;
 }

@@ -4,7 +4,7 @@
 #include "rpc/run.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 #include <stdlib.h>
 

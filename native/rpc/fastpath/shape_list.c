@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 enum { FIRST_ROOM = 16 };
 

@@ -2,8 +2,8 @@
 
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/fastpath/fastpath.h"
-#include "rpc/jsonrpc/near_params.h"
-#include "json/object_members.h"
+#include "rpc/jsonrpc/json_params.h"
+#include "json/reader.h"
 
 static bool begins_with(struct text message, char bracket)
 {

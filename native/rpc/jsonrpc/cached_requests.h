@@ -5,7 +5,7 @@
  * (JPEER_FASTPATH), every request goes the general path, which is the rest of this folder. On the worker's
  * own thread.
  */
-#include "rpc/jsonrpc/serving.h"
+#include "rpc/jsonrpc/json_codec.h"
 
 #if JPEER_FASTPATH
 

@@ -5,37 +5,7 @@
 #include "rpc/values/value_write.h"
 #include "json/writer.h"
 
-int rpc_failure_code(enum outcome_failure failure)
-{
-  static const int codes[] = {
-      [FAILURE_INVALID_REQUEST] = JSONRPC_INVALID_REQUEST,
-      [FAILURE_INVALID_PARAMS] = JSONRPC_INVALID_PARAMS,
-      [FAILURE_NOT_FOUND] = JSONRPC_METHOD_NOT_FOUND,
-      [FAILURE_SERVER] = JSONRPC_SERVER_ERROR,
-      [FAILURE_DENIED] = JSONRPC_ACCESS_DENIED,
-      [FAILURE_INTERNAL] = JSONRPC_INTERNAL_ERROR,
-      [FAILURE_NOT_SAFE] = JSONRPC_1_1_NOT_BY_GET,
-  };
-  return codes[failure];
-}
-
-/* A value's JSON text as the text of a JSON string. */
-static void write_quoted_json(struct buffer *out, const struct op_value *value, struct buffer *scratch)
-{
-  buffer_clear(scratch);
-  rpc_value_write(scratch, value);
-  if (scratch->failed)
-    out->failed = true;
-  else
-    json_write_string(out, buffer_text(scratch));
-}
-
-static void write_quoted_scalar(struct buffer *out, const struct op_value *scalar)
-{
-  buffer_append_char(out, '"');
-  rpc_scalar_write(out, scalar);
-  buffer_append_char(out, '"');
-}
+/* ---- results ---- */
 
 static void write_value_text(struct buffer *out, const struct outcome *outcome,
                              const struct rpc_answer *answer)
@@ -46,7 +16,9 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
   case OP_INTEGER:
   case OP_FLOAT:
   case OP_DOUBLE:
-    write_quoted_scalar(out, value);
+    buffer_append_char(out, '"');
+    rpc_scalar_write(out, value);
+    buffer_append_char(out, '"');
     return;
   case OP_CHAR:
   case OP_TEXT:
@@ -64,7 +36,13 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
   default:
     break;
   }
-  write_quoted_json(out, value, answer->scratch);
+  /* A value's JSON text as the text of a JSON string. */
+  buffer_clear(answer->scratch);
+  rpc_value_write(answer->scratch, value);
+  if (answer->scratch->failed)
+    out->failed = true;
+  else
+    json_write_string(out, buffer_text(answer->scratch));
 }
 
 static void write_from(struct buffer *out, const struct rpc_answer *answer)
@@ -85,13 +63,6 @@ static char *put_text(char *at, struct text t)
 {
   memcpy(at, t.data, t.len);
   return at + t.len;
-}
-
-/* The most common result, written in one piece. The name of its type needs no escape. */
-static bool is_whole_number(const struct outcome *outcome, const struct rpc_answer *answer)
-{
-  return outcome->kind == OUTCOME_VALUE && outcome->has_value && outcome->value.kind == OP_INTEGER &&
-         outcome->ref == 0 && !answer->compat_pal;
 }
 
 static void write_whole_number(struct buffer *out, const struct outcome *outcome,
@@ -134,7 +105,9 @@ void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, con
 
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  if (is_whole_number(outcome, answer)) {
+  /* The most common result, written in one piece. The name of its type needs no escape. */
+  if (outcome->kind == OUTCOME_VALUE && outcome->has_value && outcome->value.kind == OP_INTEGER &&
+      outcome->ref == 0 && !answer->compat_pal) {
     write_whole_number(out, outcome, answer->number);
     return;
   }
@@ -158,6 +131,22 @@ void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome
     rpc_value_write(out, &outcome->value);
   else
     BUFFER_LITERAL(out, "null");
+}
+
+/* ---- errors ---- */
+
+int rpc_failure_code(enum outcome_failure failure)
+{
+  static const int codes[] = {
+      [FAILURE_INVALID_REQUEST] = JSONRPC_INVALID_REQUEST,
+      [FAILURE_INVALID_PARAMS] = JSONRPC_INVALID_PARAMS,
+      [FAILURE_NOT_FOUND] = JSONRPC_METHOD_NOT_FOUND,
+      [FAILURE_SERVER] = JSONRPC_SERVER_ERROR,
+      [FAILURE_DENIED] = JSONRPC_ACCESS_DENIED,
+      [FAILURE_INTERNAL] = JSONRPC_INTERNAL_ERROR,
+      [FAILURE_NOT_SAFE] = JSONRPC_1_1_NOT_BY_GET,
+  };
+  return codes[failure];
 }
 
 static void write_text_or_null(struct buffer *out, struct text t)
@@ -211,13 +200,6 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
   buffer_append_char(out, ']');
 }
 
-/* Of an error that another error's data are the cause of. */
-static void write_given_cause(struct buffer *out, struct text cause)
-{
-  buffer_append_text(out, cause);
-  buffer_append_char(out, '}');
-}
-
 static void write_suggestions(struct buffer *out, const struct outcome *outcome)
 {
   if (outcome->suggestion_count == 0)
@@ -267,7 +249,9 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {
-    write_given_cause(out, answer->cause);
+    /* Of an error that another error's data are the cause of. */
+    buffer_append_text(out, answer->cause);
+    buffer_append_char(out, '}');
     return;
   }
   size_t open = 1;
@@ -280,17 +264,4 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   BUFFER_LITERAL(out, "null");
   for (; open > 0; open--)
     buffer_append_char(out, '}');
-}
-
-struct text rpc_body_head(const struct rpc_answer *answer)
-{
-  if (answer->compat_pal)
-    return TEXT("{\"void\":false,\"isVoid\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"
-                "\"value\":\"");
-  return TEXT("{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"");
-}
-
-struct text rpc_body_tail(void)
-{
-  return TEXT("\",\"status\":\"OK\"}}");
 }

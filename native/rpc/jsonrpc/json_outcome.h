@@ -29,16 +29,12 @@ int rpc_failure_code(enum outcome_failure failure);
 
 /* An OUTCOME_VOID or OUTCOME_VALUE. */
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
-/* Of an OUTCOME_VALUE the value alone: {"type", "null", "ref", "value"}, as results and the arguments of callbacks have
- * it. */
+/* Of an OUTCOME_VALUE the value alone: {"type", "null", "ref", "value"}, as results and the arguments of
+ * callbacks have it. */
 void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
 /* The same of an operation by_value, as plain JSON: {"ref": N} for an object, null for void too. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
 /* The data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
-
-/* The JSON before and after the text of an OUTCOME_BODY, which is escaped in between. */
-struct text rpc_body_head(const struct rpc_answer *answer);
-struct text rpc_body_tail(void);
 
 #endif

@@ -2,13 +2,50 @@
 
 #include "base/number.h"
 #include "op/type.h"
-#include "rpc/jsonrpc/coerce.h"
-#include "rpc/jsonrpc/near_params.h"
-#include "rpc/jsonrpc/procedures.h"
-#include "rpc/values/piece_read.h"
-#include "rpc/values/value_length.h"
+#include "rpc/methods/procedures.h"
+#include "rpc/suggest/nearest.h"
 #include "rpc/values/value_read.h"
-#include "json/object_members.h"
+#include "rpc/values/value_write.h"
+#include "json/reader.h"
+
+/* ---- names that were meant ---- */
+
+/* The nearest name; data NULL: none, or the member itself is there. */
+static struct text find_near_param(struct json_value params, struct text missing)
+{
+  struct nearest nearest;
+  struct json_cursor cursor = json_enter(params);
+  struct text raw_key;
+  struct json_value value;
+  nearest_begin(&nearest, missing, missing);
+  while (json_next_member(&cursor, &raw_key, &value)) {
+    if (json_key_is(raw_key, missing))
+      return TEXT_ABSENT;
+    if (json_find_key(raw_key, rpc_param_names, RPC_OPERATION_PARAMS) < 0)
+      nearest_offer(&nearest, raw_key, nearest_distance(raw_key, missing, nearest.limit));
+  }
+  return nearest.count > 0 ? nearest.names[0] : TEXT_ABSENT;
+}
+
+bool rpc_has_near_param(struct json_value params, enum rpc_param missing)
+{
+  return find_near_param(params, rpc_param_names[missing]).data != NULL;
+}
+
+void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
+                    struct outcome *outcome)
+{
+  struct text near = find_near_param(params, rpc_param_names[missing]);
+  if (near.data == NULL)
+    return;
+  struct text message =
+      arena_printf(arena, "%.*s (\"%.*s\": did you mean \"%s\"?)", TEXT_ARGS(outcome->message),
+                   TEXT_ARGS(near), rpc_param_names[missing].data);
+  if (message.data != NULL)
+    outcome->message = message;
+}
+
+/* ---- what the readers share ---- */
 
 enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
 
@@ -27,6 +64,12 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
+}
+
+static enum jp_status fail_memory(struct params_reader *reader)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
 }
 
 /* Names a member that may have been meant for the one that is missing. The Java implementation does not. */
@@ -54,10 +97,8 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
   if (reader->members.value[param].kind != JSON_KIND_STRING)
     return fail_kind(reader, param, "a string");
   *t = json_read_string(reader->members.value[param], reader->arena);
-  if (t->data == NULL) {
-    outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
-    return JP_NO_MEMORY;
-  }
+  if (t->data == NULL)
+    return fail_memory(reader);
   if (t->len > (param == RPC_PARAM_TYPE ? OP_TYPE_TEXT_MAX : OP_NAME_MAX)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, OP_NAME_MAX);
@@ -71,8 +112,8 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
-/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A misspelt type
- * is not left out: the caller meant another class. */
+/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A
+ * misspelt type is not left out: the caller meant another class. */
 static enum jp_status read_type_or_instance(struct params_reader *reader)
 {
   bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&
@@ -81,13 +122,20 @@ static enum jp_status read_type_or_instance(struct params_reader *reader)
   return is_implied ? JP_OK : read_type(reader);
 }
 
+static struct rpc_value_reader begin_values(const struct params_reader *reader)
+{
+  struct rpc_value_reader values;
+  rpc_value_reader_init(&values, reader->rules->digits_max, reader->rules->values_max, reader->arena,
+                        reader->outcome);
+  values.compat_pal = reader->is_compat;
+  values.callbacks = reader->rules->callbacks;
+  values.shared = reader->rules->shared;
+  return values;
+}
+
 static enum jp_status read_receiver(struct params_reader *reader, struct json_value json)
 {
-  struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
-                        reader->outcome);
-  decoder.callbacks = reader->rules->callbacks;
-  decoder.shared = reader->rules->shared;
+  struct rpc_value_reader decoder = begin_values(reader);
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
 
@@ -113,12 +161,7 @@ static enum jp_status read_args(struct params_reader *reader)
     return JP_OK;
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
-  struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
-                        reader->outcome);
-  decoder.compat_pal = reader->is_compat;
-  decoder.callbacks = reader->rules->callbacks;
-  decoder.shared = reader->rules->shared;
+  struct rpc_value_reader decoder = begin_values(reader);
   return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -135,6 +178,8 @@ static enum jp_status read_encoding(struct params_reader *reader)
   reader->operation->base64_bytes = reader->is_compat;
   return JP_OK;
 }
+
+/* ---- the six methods ---- */
 
 static enum jp_status read_new(struct params_reader *reader)
 {
@@ -180,12 +225,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
 {
   if (!reader->members.has[RPC_PARAM_VALUE])
     return fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in 'put' request");
-  struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->rules->values_max, reader->arena,
-                        reader->outcome);
-  decoder.compat_pal = reader->is_compat;
-  decoder.callbacks = reader->rules->callbacks;
-  decoder.shared = reader->rules->shared;
+  struct rpc_value_reader decoder = begin_values(reader);
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
@@ -290,6 +330,160 @@ static enum jp_status read_control(struct params_reader *reader)
   return JP_INVALID;
 }
 
+/* ---- fetch_classes_info ---- */
+
+enum meta_member { META_NAME, META_TYPE, META_VALUE, META_MEMBERS };
+
+static const struct text meta_member_names[META_MEMBERS] = {
+    [META_NAME] = TEXT("name"),
+    [META_TYPE] = TEXT("type"),
+    [META_VALUE] = TEXT("value"),
+};
+
+enum meta_argument { META_COMPRESS_ENCODE, META_MERGE_ANCESTRY, META_EXCLUDE_PREFIXES, META_INCLUDE_CLASSES };
+
+static const struct meta_rule {
+  struct text name;
+  bool is_list;
+} meta_rules[] = {
+    [META_COMPRESS_ENCODE] = {TEXT("compress_encode"), false},
+    [META_MERGE_ANCESTRY] = {TEXT("merge_ancestry"), false},
+    [META_EXCLUDE_PREFIXES] = {TEXT("exclude_prefixes"), true},
+    [META_INCLUDE_CLASSES] = {TEXT("include_classes"), true},
+};
+
+enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
+
+static const struct text boolean_types[] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")};
+static const struct text list_types[] = {TEXT("java.lang.String[]"), TEXT("String[]"),
+                                         TEXT("[Ljava.lang.String;")};
+
+static enum jp_status fail_meta_argument(struct params_reader *reader, const struct meta_rule *rule,
+                                         const char *what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' %s", rule->name.data,
+               what);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_meta_index(struct params_reader *reader, size_t index, const char *what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "argument %zu %s", index, what);
+  return JP_INVALID;
+}
+
+static bool is_meta_type(struct json_value json, const struct meta_rule *rule)
+{
+  if (json.kind != JSON_KIND_STRING)
+    return false;
+  const struct text *types = rule->is_list ? list_types : boolean_types;
+  struct text raw = text_slice(json.span, 1, json.span.len - 1);
+  for (size_t i = 0; i < 3; i++) {
+    if (json_key_is(raw, types[i]))
+      return true;
+  }
+  return false;
+}
+
+static enum jp_status coerce_meta_value(const struct params_reader *reader, enum rpc_wants wants,
+                                        struct json_value *json)
+{
+  return reader->coerces ? rpc_value_coerce(*json, wants, reader->arena, json) : JP_OK;
+}
+
+static enum jp_status read_meta_list(struct params_reader *reader, const struct meta_rule *rule,
+                                     struct json_value json, struct text **list, size_t *count)
+{
+  if (json.kind == JSON_KIND_NULL)
+    return JP_OK;
+  if (coerce_meta_value(reader, RPC_WANTS_LIST, &json) != JP_OK)
+    return fail_memory(reader);
+  if (json.kind != JSON_KIND_ARRAY)
+    return fail_meta_argument(reader, rule, "must be an array of strings or null");
+  size_t length = json_count(json);
+  struct text *items = arena_alloc(reader->arena, length * sizeof *items);
+  if (items == NULL)
+    return fail_memory(reader);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value element;
+  for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
+    if (coerce_meta_value(reader, RPC_WANTS_TEXT, &element) != JP_OK)
+      return fail_memory(reader);
+    if (element.kind != JSON_KIND_STRING)
+      return fail_meta_argument(reader, rule, "must be an array of strings or null");
+    items[i] = json_read_string(element, reader->arena);
+    if (items[i].data == NULL)
+      return fail_memory(reader);
+  }
+  *list = items;
+  *count = length;
+  return JP_OK;
+}
+
+static enum jp_status read_meta_value(struct params_reader *reader, enum meta_argument argument,
+                                      struct json_value json)
+{
+  struct operation *operation = reader->operation;
+  if (argument == META_EXCLUDE_PREFIXES)
+    return read_meta_list(reader, &meta_rules[argument], json, &operation->meta.exclude_prefixes,
+                          &operation->meta.exclude_count);
+  if (argument == META_INCLUDE_CLASSES)
+    return read_meta_list(reader, &meta_rules[argument], json, &operation->meta.include_classes,
+                          &operation->meta.include_count);
+  if (coerce_meta_value(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
+    return fail_memory(reader);
+  if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
+    return fail_meta_argument(reader, &meta_rules[argument], "must be true or false");
+  bool *flag =
+      argument == META_COMPRESS_ENCODE ? &operation->meta.compress_encode : &operation->meta.merge_ancestry;
+  *flag = json.kind == JSON_KIND_TRUE;
+  return JP_OK;
+}
+
+static int find_meta_rule(struct text raw)
+{
+  for (int i = 0; i < META_RULES; i++) {
+    if (json_key_is(raw, meta_rules[i].name))
+      return i;
+  }
+  return -1;
+}
+
+static enum jp_status read_meta_argument(struct params_reader *reader, struct json_value json, size_t index,
+                                         bool seen[META_RULES])
+{
+  if (json.kind != JSON_KIND_OBJECT)
+    return fail_meta_index(reader, index, "must be an object with 'name', 'type' and 'value'");
+  struct json_members members;
+  json_members_collect(json, meta_member_names, META_MEMBERS, &members);
+  if (members.repeated >= 0) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "argument %zu: '%s' is given twice", index, meta_member_names[members.repeated].data);
+    return JP_INVALID;
+  }
+  if (!members.has[META_NAME])
+    return fail_meta_index(reader, index, "has no 'name'");
+  struct json_value name = members.value[META_NAME];
+  int found =
+      name.kind == JSON_KIND_STRING ? find_meta_rule(text_slice(name.span, 1, name.span.len - 1)) : -1;
+  if (found < 0) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "argument %zu: 'name' must be compress_encode, merge_ancestry, exclude_prefixes or "
+                 "include_classes, not %.*s",
+                 index, TEXT_ARGS(arena_shorten(reader->arena, name.span, OUTCOME_NAME_SHOWN)));
+    return JP_INVALID;
+  }
+  if (seen[found])
+    return fail_meta_argument(reader, &meta_rules[found], "is given twice");
+  seen[found] = true;
+  if (members.has[META_TYPE] && !is_meta_type(members.value[META_TYPE], &meta_rules[found]))
+    return fail_meta_argument(reader, &meta_rules[found],
+                              meta_rules[found].is_list ? "has type java.lang.String[]" : "has type boolean");
+  if (!members.has[META_VALUE])
+    return fail_meta_argument(reader, &meta_rules[found], "has no 'value'");
+  return read_meta_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
+}
+
 static enum jp_status read_meta(struct params_reader *reader)
 {
   struct text name = TEXT_ABSENT;
@@ -307,8 +501,15 @@ static enum jp_status read_meta(struct params_reader *reader)
     return JP_OK;
   if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
-  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->coerces, reader->arena,
-                              reader->operation, reader->outcome);
+  bool seen[META_RULES] = {false};
+  struct json_cursor cursor = json_enter(reader->members.value[RPC_PARAM_ARGS]);
+  struct json_value element;
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    status = read_meta_argument(reader, element, i, seen);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
 }
 
 /* A query of HTTP GET cannot carry an object, so that the arguments of fetch_classes_info may be parameters
@@ -318,7 +519,23 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
   enum jp_status status = read_meta(reader);
   if (status != JP_OK || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
     return status;
-  return rpc_meta_params_decode(request->params, reader->arena, reader->operation, reader->outcome);
+  /* Members that are no arguments of it are passed over. */
+  bool seen[META_RULES] = {false};
+  struct json_cursor cursor = json_enter(request->params);
+  struct text raw_key;
+  struct json_value value;
+  while (json_next_member(&cursor, &raw_key, &value)) {
+    int found = find_meta_rule(raw_key);
+    if (found < 0 || value.kind == JSON_KIND_NULL)
+      continue;
+    if (seen[found])
+      return fail_meta_argument(reader, &meta_rules[found], "is given twice");
+    seen[found] = true;
+    status = read_meta_value(reader, (enum meta_argument)found, value);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
 }
 
 /* ---- jpeer.* ---- */
@@ -393,17 +610,6 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_PUT] = read_put,     [OP_CONTROL] = read_control,   [OP_META] = read_meta,
     [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe,
 };
-
-/* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not found.
- * In 1.1 every unknown name is a procedure that was not found. */
-static void fail_method(const struct jsonrpc_request *request, struct arena *arena, struct outcome *outcome)
-{
-  struct text name = request->method;
-  bool is_procedure =
-      request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
-  outcome_fail(outcome, arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
-               "Invalid method: %.*s", TEXT_ARGS(arena_shorten(arena, name, OUTCOME_NAME_SHOWN)));
-}
 
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)
 {
@@ -489,7 +695,14 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION ||
       (procedure->is_own && reader->is_compat)) {
     *reader->operation = (struct operation){.kind = OP_CONTROL};
-    fail_method(request, reader->arena, reader->outcome);
+    /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not
+     * found. In 1.1 every unknown name is a procedure that was not found. */
+    struct text name = request->method;
+    bool is_procedure =
+        request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
+    outcome_fail(reader->outcome, reader->arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST,
+                 NULL, "Invalid method: %.*s",
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   *reader->operation = (struct operation){

@@ -3,13 +3,14 @@
 /*
  * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
  * callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
- * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/jsonrpc/coerce.h). Any thread; the
+ * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/methods/procedures.h). Any thread; the
  * operation lives in the message and in the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
 #include "op/operation.h"
 #include "op/outcome.h"
+#include "rpc/methods/procedures.h"
 
 struct rpc_callback_taker; /* rpc/values/value_read.h */
 
@@ -31,12 +32,15 @@ enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
                                         const struct rpc_params_rules *rules, struct arena *arena,
                                         struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
-/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. coerces: values are
- * brought near to what is wanted (rpc/jsonrpc/coerce.h). */
-enum jp_status rpc_meta_args_decode(struct json_value args, bool coerces, struct arena *arena,
-                                    struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
-/* The same arguments as members of params, in JSON-RPC 1.1; other members are passed over. */
-enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *arena,
-                                      struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+/*
+ * Of params, an object: the member that may have been meant for one that is missing (docs/protocol.md,
+ * "Errors"). Only failures and requests without a type come here.
+ */
+/* True where params, an object, has no such member and an unknown one that is near. */
+bool rpc_has_near_param(struct json_value params, enum rpc_param missing);
+
+/* Then adds ` ("arg": did you mean "args"?)` to the message of an error. */
+void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
+                    struct outcome *outcome);
 
 #endif

@@ -1,15 +1,172 @@
 #include "rpc/meta/meta.h"
 
+#include "base/base64.h"
 #include "base/process_limits.h"
 #include "classfile/class_file.h"
 #include "rpc/meta/document_cache.h"
-#include "rpc/meta/meta_ahead.h"
-#include "rpc/meta/meta_gzip.h"
 #include "rpc/meta/meta_json.h"
-#include "rpc/meta/meta_look.h"
 #include "rpc/meta/meta_shapes.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+
+#define ZLIB_CONST /* zlib then promises not to write to what it reads */
+#include <zlib.h>
+
+/* ---- bytes as the base64 (RFC 4648) of their gzip (RFC 1952), piece by piece ---- */
+
+struct meta_gzip {
+  z_stream stream;
+  uint8_t kept[2]; /* bytes that wait for the rest of a base64 group of three */
+  size_t kept_count;
+};
+
+/* Metadata repeats itself so much that the quick level is small enough (docs/metadata.md has the figures). */
+enum { LEVEL = 3, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, PIECE = 3 * 5 * 1024 };
+
+static enum jp_status begin_gzip(struct meta_gzip *gzip)
+{
+  *gzip = (struct meta_gzip){0};
+  return deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK
+             ? JP_OK
+             : JP_NO_MEMORY;
+}
+
+/* Takes the next bytes and appends what is ready. last: no more bytes come, and everything is appended. */
+static enum jp_status write_gzip(struct meta_gzip *gzip, struct text bytes, bool last, struct buffer *out)
+{
+  uint8_t piece[PIECE];
+  int code = Z_OK;
+  gzip->stream.next_in = (const Bytef *)bytes.data;
+  gzip->stream.avail_in = (uInt)bytes.len;
+  do {
+    memcpy(piece, gzip->kept, gzip->kept_count);
+    gzip->stream.next_out = piece + gzip->kept_count;
+    gzip->stream.avail_out = (uInt)(sizeof piece - gzip->kept_count);
+    code = deflate(&gzip->stream, last ? Z_FINISH : Z_NO_FLUSH);
+    if (code == Z_STREAM_ERROR)
+      return JP_INTERNAL;
+    size_t ready = sizeof piece - gzip->stream.avail_out;
+    gzip->kept_count = code == Z_STREAM_END ? 0 : ready % 3;
+    memcpy(gzip->kept, piece + ready - gzip->kept_count, gzip->kept_count);
+    base64_encode(out, piece, ready - gzip->kept_count);
+  } while (last ? code != Z_STREAM_END : gzip->stream.avail_out == 0);
+  return out->failed ? JP_NO_MEMORY : JP_OK;
+}
+
+/* ---- the JSON of a large answer, written on a thread of its own, a few pieces ahead of the thread that
+ * compresses them ---- */
+
+enum { PIECES = 4, PIECE_BYTES = 128 * 1024 };
+
+struct meta_ahead {
+  pthread_t thread;
+  struct meta_json *json;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* guarded by the lock; the piece that is being written by the thread alone */
+  struct buffer pieces[PIECES]; /* a ring */
+  size_t written;               /* pieces so far; the next one goes to written % PIECES */
+  size_t taken;
+  enum jp_status status; /* JP_CLOSED: the last piece is written */
+  bool is_stopped;
+};
+
+/* False: the reader has stopped. */
+static bool await_room(struct meta_ahead *ahead)
+{
+  pthread_mutex_lock(&ahead->lock);
+  while (ahead->written - ahead->taken == PIECES && !ahead->is_stopped)
+    pthread_cond_wait(&ahead->changed, &ahead->lock);
+  bool goes_on = !ahead->is_stopped;
+  pthread_mutex_unlock(&ahead->lock);
+  return goes_on;
+}
+
+static void *write_pieces(void *context)
+{
+  struct meta_ahead *ahead = context;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && await_room(ahead)) {
+    struct buffer *piece = &ahead->pieces[ahead->written % PIECES];
+    buffer_clear(piece);
+    while (status == JP_OK && piece->len < PIECE_BYTES)
+      status = meta_json_next(ahead->json, piece);
+    pthread_mutex_lock(&ahead->lock);
+    ahead->written++;
+    ahead->status = status;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+  }
+  return NULL;
+}
+
+static void destroy_ahead(struct meta_ahead *ahead)
+{
+  for (size_t i = 0; i < PIECES; i++)
+    buffer_fini(&ahead->pieces[i]);
+  pthread_mutex_destroy(&ahead->lock);
+  pthread_cond_destroy(&ahead->changed);
+  free(ahead);
+}
+
+/* The thread uses json, which is borrowed, and all that it refers to, until stop_ahead. NULL: no thread could
+ * be started. */
+static struct meta_ahead *start_ahead(struct meta_json *json)
+{
+  struct meta_ahead *ahead = calloc(1, sizeof *ahead);
+  sigset_t all;
+  sigset_t before;
+  if (ahead == NULL)
+    return NULL;
+  ahead->json = json;
+  pthread_mutex_init(&ahead->lock, NULL);
+  pthread_cond_init(&ahead->changed, NULL);
+  for (size_t i = 0; i < PIECES; i++)
+    buffer_init(&ahead->pieces[i]);
+  sigfillset(&all); /* the peer handles signals on a thread of its own */
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int fault = pthread_create(&ahead->thread, NULL, write_pieces, ahead);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (fault == 0)
+    return ahead;
+  destroy_ahead(ahead);
+  return NULL;
+}
+
+/* Ends the thread, which finishes its piece. NULL is fine. */
+static void stop_ahead(struct meta_ahead *ahead)
+{
+  if (ahead == NULL)
+    return;
+  pthread_mutex_lock(&ahead->lock);
+  ahead->is_stopped = true;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+  pthread_join(ahead->thread, NULL);
+  destroy_ahead(ahead);
+}
+
+/* Replaces what *piece holds by the next piece, for which it waits. *is_last: no other follows. JP_NO_MEMORY. */
+static enum jp_status take_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
+{
+  pthread_mutex_lock(&ahead->lock);
+  while (ahead->written == ahead->taken)
+    pthread_cond_wait(&ahead->changed, &ahead->lock);
+  struct buffer *next = &ahead->pieces[ahead->taken % PIECES];
+  struct buffer taken = *next;
+  *next = *piece;
+  *piece = taken;
+  ahead->taken++;
+  bool has_failed = ahead->status != JP_OK && ahead->status != JP_CLOSED;
+  *is_last = ahead->status == JP_CLOSED && ahead->written == ahead->taken;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+  return has_failed || piece->failed ? JP_NO_MEMORY : JP_OK;
+}
+
+/* ---- answers ---- */
 
 /* Bytes of text that are collected before they are compressed. */
 enum { TEXT_PIECE = 32 * 1024 };
@@ -105,13 +262,13 @@ static enum jp_status write_compressed(struct new_answer *answer, struct buffer 
   enum jp_status status = JP_OK;
   while (status == JP_OK && out->len < until && !answer->done) {
     if (answer->ahead != NULL) {
-      status = meta_ahead_next(answer->ahead, &answer->text, &answer->done);
+      status = take_piece(answer->ahead, &answer->text, &answer->done);
     } else {
       buffer_clear(&answer->text);
       status = write_text(answer, &answer->text, TEXT_PIECE);
     }
     if (status == JP_OK)
-      status = meta_gzip_write(&answer->gzip, buffer_text(&answer->text), answer->done, out);
+      status = write_gzip(&answer->gzip, buffer_text(&answer->text), answer->done, out);
   }
   return status;
 }
@@ -145,12 +302,12 @@ static enum jp_status read_new(void *state, struct buffer *out, size_t max)
 static void close_new(void *state)
 {
   struct new_answer *answer = state;
-  meta_ahead_stop(answer->ahead);
+  stop_ahead(answer->ahead);
   meta_json_fini(&answer->json);
   meta_query_fini(&answer->query);
   meta_reach_fini(&answer->reach);
   if (answer->compress)
-    meta_gzip_fini(&answer->gzip);
+    deflateEnd(&answer->gzip.stream);
   buffer_fini(&answer->text);
   buffer_fini(&answer->record);
   buffer_fini(&answer->key);
@@ -171,18 +328,6 @@ static void append_key_texts(struct buffer *key, const struct text *texts, size_
     append_key_number(key, texts[i].len);
     buffer_append_text(key, texts[i]);
   }
-}
-
-/* Names all that a compressed answer depends on; the catalog never changes. */
-static void make_key(struct buffer *key, const struct policy *policy, enum policy_channel channel,
-                     const struct meta_reach *reach, const struct operation *operation)
-{
-  append_key_number(key, policy_generation(policy));
-  append_key_number(key, reach->stamp);
-  append_key_number(key, (uint64_t)channel << 1 | operation->meta.merge_ancestry);
-  append_key_texts(key, operation->meta.exclude_prefixes, operation->meta.exclude_count);
-  append_key_texts(key, operation->meta.include_classes,
-                   operation->meta.include_classes == NULL ? 0 : operation->meta.include_count);
 }
 
 static bool open_kept(struct rpc_meta *meta, struct text key, struct outcome_body *body)
@@ -221,12 +366,12 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   answer->is_recorded = answer->compress && !key->failed && key->len <= DOCUMENT_CACHE_KEY_MAX;
   answer->key = *key;
   buffer_init(key);
-  if (answer->compress && meta_gzip_init(&answer->gzip) != JP_OK) {
+  if (answer->compress && begin_gzip(&answer->gzip) != JP_OK) {
     close_new(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
   if (answer->compress && meta->writes_ahead && answer->query.included == NULL)
-    answer->ahead = meta_ahead_start(&answer->json);
+    answer->ahead = start_ahead(&answer->json);
   *body = (struct outcome_body){answer, read_new, close_new};
   return JP_OK;
 }
@@ -239,8 +384,8 @@ static bool may_have_subclasses(const struct catalog_tables *tables, struct text
          (tables->classes[found].access & (ACCESS_FINAL | ACCESS_INTERFACE)) == 0;
 }
 
-/* The classes that the answer needs: those that the operation names, and all where one of these may have subclasses, or
- * where it names none. */
+/* The classes that the answer needs: those that the operation names, and all where one of these may have
+ * subclasses, or where it names none. */
 static enum jp_status open_classes(struct catalog *catalog, const struct operation *operation,
                                    struct catalog_excerpt **excerpt, struct jp_error *error)
 {
@@ -273,8 +418,15 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
   buffer_init(&key);
-  if (operation->meta.compress_encode)
-    make_key(&key, policy, channel, &reach, operation);
+  if (operation->meta.compress_encode) {
+    /* Names all that a compressed answer depends on; the catalog never changes. */
+    append_key_number(&key, policy_generation(policy));
+    append_key_number(&key, reach.stamp);
+    append_key_number(&key, (uint64_t)channel << 1 | operation->meta.merge_ancestry);
+    append_key_texts(&key, operation->meta.exclude_prefixes, operation->meta.exclude_count);
+    append_key_texts(&key, operation->meta.include_classes,
+                     operation->meta.include_classes == NULL ? 0 : operation->meta.include_count);
+  }
   bool is_kept = operation->meta.compress_encode && !key.failed && open_kept(meta, buffer_text(&key), body);
   if (!is_kept)
     status = open_new(meta, policy, channel, excerpt, &reach, operation, &key, body, error);

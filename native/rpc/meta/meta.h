@@ -14,10 +14,18 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "policy/policy.h"
-#include "rpc/meta/meta_reach.h"
 
 struct catalog;
 struct rpc_meta;
+
+/* What is asked about class loaders; no class is loaded for it. */
+struct meta_loaders {
+  void *context;
+  bool (*main_finds)(void *context,
+                     struct text class_name); /* the context class loader of main has its file */
+  bool (*is_loaded)(void *context,
+                    struct text class_name); /* one loader, and no other, has loaded one of the name */
+};
 
 /* The catalog is borrowed and must outlive it. Caller frees with rpc_meta_destroy, after every body. */
 enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
@@ -25,18 +33,18 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
 void rpc_meta_destroy(struct rpc_meta *meta);
 
 /*
- * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the catalog and
- * fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the policy is held until
- * body->close. The loaders are asked before this returns, and not later.
+ * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the
+ * catalog and fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the
+ * policy is held until body->close. The loaders are asked before this returns, and not later.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Writes what there is to see of an object or of a class, an OP_DESCRIBE, as the JSON object that every codec answers with:
- * its members are those that the caller may use. *text is in the arena. meta NULL: the peer serves no metadata, and
- * parameters have no names. JP_NO_MEMORY, JP_LIMIT.
+ * Writes what there is to see of an object or of a class, an OP_DESCRIBE, as the JSON object that every codec
+ * answers with: its members are those that the caller may use. *text is in the arena. meta NULL: the peer
+ * serves no metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
                                  enum policy_channel channel, const struct op_look *look, struct arena *arena,

@@ -2,6 +2,7 @@
 
 #include "classfile/class_file.h"
 #include "classfile/signature.h"
+#include "rpc/meta/meta_shapes.h"
 #include "json/writer.h"
 
 #include <stdio.h>
@@ -90,17 +91,6 @@ static void write_interfaces(struct meta_json *json, struct buffer *out)
   buffer_append_char(out, ']');
 }
 
-/* Those of its superclasses, and those that interfaces extend, too; subtypes first. */
-static void write_all_interfaces(struct meta_json *json, struct buffer *out)
-{
-  const uint32_t *lineage = json->members.lineage.items;
-  bool any = false;
-  BUFFER_LITERAL(out, ",\"interfaces\":[");
-  for (size_t i = json->members.chain_length; i < json->members.lineage.count; i++)
-    write_listed(out, &any, name_of(json, lineage[i]));
-  buffer_append_char(out, ']');
-}
-
 static void write_subclasses(struct meta_json *json, struct buffer *out)
 {
   const struct catalog_tables *tables = tables_of(json);
@@ -166,14 +156,6 @@ static void write_type(struct meta_json *json, struct text signature, struct tex
   json_write_string(out, buffer_text(&json->type));
 }
 
-static void write_parameter_type(struct meta_json *json, struct method_types *types, struct buffer *out)
-{
-  buffer_clear(&json->type);
-  if (method_types_next(types, &json->type).data == NULL || json->type.failed)
-    out->failed = true;
-  json_write_string(out, buffer_text(&json->type));
-}
-
 static void write_parameter_name(struct buffer *out, struct text name, unsigned index)
 {
   char made_up[16];
@@ -203,7 +185,10 @@ static void write_parameters(struct meta_json *json, const struct catalog_method
     write_parameter_name(out, catalog_text(tables, parameter.name), i);
     write_modifiers(out, parameter.access, MODIFIERS_OF_PARAMETER);
     BUFFER_LITERAL(out, ",\"type\":");
-    write_parameter_type(json, &types, out);
+    buffer_clear(&json->type);
+    if (method_types_next(&types, &json->type).data == NULL || json->type.failed)
+      out->failed = true;
+    json_write_string(out, buffer_text(&json->type));
     buffer_append_char(out, '}');
   }
   buffer_append_char(out, ']');
@@ -362,13 +347,14 @@ enum jp_status meta_json_next(struct meta_json *json, struct buffer *out)
   return out->failed ? JP_NO_MEMORY : status;
 }
 
-enum jp_status meta_json_collect_members(struct meta_json *json, uint32_t class_index)
+/* Finds the members of one class. The query has merge_ancestry. */
+static enum jp_status collect_members(struct meta_json *json, uint32_t class_index)
 {
   json->class_index = class_index;
   return meta_members_collect(&json->members, json->query, class_index);
 }
 
-bool meta_json_shows_method(const struct meta_json *json, struct text name)
+static bool shows_method(const struct meta_json *json, struct text name)
 {
   const struct meta_member *members = json->members.methods.items;
   const struct catalog_tables *tables = tables_of(json);
@@ -379,13 +365,114 @@ bool meta_json_shows_method(const struct meta_json *json, struct text name)
   return false;
 }
 
-enum jp_status meta_json_write_members(struct meta_json *json, struct buffer *out)
+/* Appends the superclasses, all interfaces and these members as the rest of an object, whose first members
+ * are written already. */
+static enum jp_status write_members(struct meta_json *json, struct buffer *out)
 {
   enum jp_status status = JP_OK;
   write_superclasses(json, out);
-  write_all_interfaces(json, out);
+  /* Those of its superclasses, and those that interfaces extend, too; subtypes first. */
+  const uint32_t *lineage = json->members.lineage.items;
+  bool any = false;
+  BUFFER_LITERAL(out, ",\"interfaces\":[");
+  for (size_t i = json->members.chain_length; i < json->members.lineage.count; i++)
+    write_listed(out, &any, name_of(json, lineage[i]));
+  buffer_append_char(out, ']');
   begin_members(json, out);
   while (status == JP_OK && json->phase != META_CLASS)
     status = meta_json_next(json, out);
   return status;
+}
+
+/* ---- what there is to see of an object, or of a class ---- */
+
+static void write_function(const struct op_look *look, const struct meta_json *json, struct buffer *out)
+{
+  if (look->function_name.data == NULL || !shows_method(json, look->function_name))
+    return;
+  BUFFER_LITERAL(out, ",\"functional\":{\"name\":");
+  json_write_string(out, look->function_name);
+  BUFFER_LITERAL(out, ",\"arity\":");
+  json_write_integer(out, (int64_t)look->function_arity);
+  buffer_append_char(out, '}');
+}
+
+static bool is_member_class(const struct catalog_class *class, size_t outer_length)
+{
+  return !class->hidden && (class->access & ACCESS_PUBLIC) != 0 && class->simple_name_at == outer_length + 1;
+}
+
+/* Those that the catalog has: the JVM would load them to tell. Their names follow that of the class. */
+static void write_nested(const struct op_look *look, const struct catalog_tables *known,
+                         const struct policy *policy, enum policy_channel channel, struct buffer *out)
+{
+  struct text outer = look->class_name;
+  uint32_t at = known == NULL || !look->shapes[0].is_permanent ? CATALOG_NONE : catalog_find(known, outer);
+  bool any = false;
+  if (at == CATALOG_NONE)
+    return;
+  BUFFER_LITERAL(out, ",\"nested\":[");
+  for (at++; at < known->class_count; at++) {
+    struct text name = catalog_text(known, known->classes[at].name);
+    if (!text_starts_with(name, outer) || name.data[outer.len] != '$')
+      break;
+    if (!is_member_class(&known->classes[at], outer.len) || !policy_shows_class(policy, channel, name))
+      continue;
+    buffer_append_text(out, any ? TEXT(",") : TEXT(""));
+    json_write_string(out, name);
+    any = true;
+  }
+  buffer_append_char(out, ']');
+}
+
+static enum jp_status write_looked_class(const struct op_look *look, const struct catalog_tables *tables,
+                                         const struct catalog_tables *known, const struct policy *policy,
+                                         enum policy_channel channel, struct buffer *out)
+{
+  const struct operation everything = {.kind = OP_META, .meta = {.merge_ancestry = true}};
+  struct meta_query query;
+  struct meta_json json;
+  enum jp_status status = meta_query_init(&query, tables, policy, channel, &everything);
+  if (status != JP_OK)
+    return status;
+  query.only_public_ancestry = true;
+  query.judged_name = look->judged_name;
+  query.marks_varargs = look->tells_class;
+  meta_json_init(&json, &query);
+  status = collect_members(&json, catalog_find(tables, look->class_name));
+  if (status == JP_OK && look->tells_class) {
+    char words[MODIFIERS_TEXT_MAX];
+    modifiers_format(look->shapes[0].access, MODIFIERS_OF_CLASS, words);
+    BUFFER_LITERAL(out, ",\"modifiers\":");
+    json_write_string(out, text_of(words));
+    write_function(look, &json, out);
+    write_nested(look, known, policy, channel, out);
+  }
+  if (status == JP_OK)
+    status = write_members(&json, out);
+  meta_json_fini(&json);
+  meta_query_fini(&query);
+  return status;
+}
+
+enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
+                               const struct policy *policy, enum policy_channel channel, struct buffer *out)
+{
+  struct meta_shapes shapes;
+  enum jp_status status = meta_shapes_make(&shapes, look, known);
+  if (status == JP_OK) {
+    BUFFER_LITERAL(out, "{\"class\":");
+    json_write_string(out, look->class_name);
+    if (look->text.data != NULL) {
+      BUFFER_LITERAL(out, ",\"text\":");
+      json_write_string(out, look->text);
+    }
+    if (look->has_length) {
+      BUFFER_LITERAL(out, ",\"length\":");
+      json_write_integer(out, (int64_t)look->length);
+    }
+    status = write_looked_class(look, &shapes.tables, known, policy, channel, out);
+  }
+  meta_shapes_fini(&shapes);
+  return status == JP_OK && out->failed ? JP_NO_MEMORY : status;
 }

@@ -2,9 +2,10 @@
 #define JPEER_RPC_META_META_JSON_H
 /*
  * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). The
- * one file of this folder that knows how a member is written. One owner. Only for meta.c and meta_look.c.
+ * one file of this folder that knows how a member is written. One owner. Only for meta.c.
  */
 #include "base/buffer.h"
+#include "op/look.h"
 #include "rpc/meta/meta_query.h"
 
 enum meta_phase { META_BEGIN, META_CLASS, META_CONSTRUCTORS, META_METHODS, META_FIELDS, META_DONE };
@@ -24,16 +25,20 @@ struct meta_json {
 void meta_json_init(struct meta_json *json, struct meta_query *query);
 void meta_json_fini(struct meta_json *json);
 
-/* Finds the members of one class. The query has merge_ancestry. JP_NO_MEMORY. */
-enum jp_status meta_json_collect_members(struct meta_json *json, uint32_t class_index) JP_MUST_CHECK;
-/* True where a method of the name is one of them, and the caller may use it. */
-bool meta_json_shows_method(const struct meta_json *json, struct text name);
-/* Appends the superclasses, all interfaces and these members as the rest of an object, whose first members are written
- * already. JP_NO_MEMORY. */
-enum jp_status meta_json_write_members(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
-
 /* Appends the next piece: a class's head, one member, or the end of a list. JP_CLOSED: the answer is
  * complete, and nothing was appended. JP_NO_MEMORY. */
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
+
+/*
+ * Writes what there is to see of an object, or of a class, as JSON (docs/protocol.md, "Looking"). Its class
+ * may be one that no catalog has, so that the tables of a small catalog are made of what the JVM tells; the
+ * members then have the form, and are those, of fetch_classes_info.
+ *
+ * known: the tables of the catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
+ * JP_LIMIT: it has more members than a catalog takes.
+ */
+enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
+                               const struct policy *policy, enum policy_channel channel,
+                               struct buffer *out) JP_MUST_CHECK;
 
 #endif

@@ -2,15 +2,101 @@
 #define JPEER_RPC_META_META_QUERY_H
 /*
  * One fetch_classes_info: its arguments, the classes that it asks for, and the members of a class that its
- * caller may use. One owner, one thread at a time. For the meta_*.c files and rpc/members.
+ * caller may use. One owner, one thread at a time. For rpc/meta, rpc/methods, rpc/suggest and rpc/describe.
  */
 #include "base/arena.h"
+#include "base/array.h"
+#include "base/status.h"
 #include "classfile/catalog.h"
 #include "op/operation.h"
 #include "policy/policy.h"
-#include "rpc/meta/meta_members.h"
-#include "rpc/meta/meta_prefixes.h"
-#include "rpc/meta/meta_reach.h"
+
+struct meta_loaders;
+struct meta_query;
+
+/* ---- prefixes ---- */
+
+/* A set of prefixes, as many as fit into a message; a binary search finds whether a name begins with one of
+ * them. Constant once made. */
+struct meta_prefixes {
+  struct text *items; /* sorted; none begins with another */
+  size_t count;
+};
+
+/* Copies the texts into the arena, except those that begin with another one. JP_NO_MEMORY. */
+enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
+                                  struct arena *arena) JP_MUST_CHECK;
+
+bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name);
+
+/* ---- the classes that can be named now ---- */
+
+/*
+ * Which classes of the catalog can be named now. The application's class loader finds most of them; those of
+ * jars within jars need a loader that the program has made, and are not listed before it is there
+ * (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
+ */
+struct meta_reach {
+  uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */
+  uint64_t stamp;   /* differs where the classes do */
+};
+
+/* loaders NULL: all can be named. JP_NO_MEMORY. */
+enum jp_status meta_reach_find(struct meta_reach *reach, const struct catalog_tables *tables,
+                               const struct meta_loaders *loaders) JP_MUST_CHECK;
+void meta_reach_fini(struct meta_reach *reach);
+
+/* reach NULL: all can be named. */
+static inline bool meta_reach_has(const struct meta_reach *reach, uint32_t class_index)
+{
+  return reach == NULL || reach->classes == NULL || reach->classes[class_index] != 0;
+}
+
+/* ---- the members of a class ---- */
+
+/* Each is marked with whether the caller may use it: the declared ones and, with merge_ancestry, the
+ * inherited ones. */
+struct meta_signature;
+
+struct meta_member {
+  uint32_t index; /* in the catalog's methods or fields */
+  uint32_t declaring;
+  bool allowed;
+  bool overridden; /* it overrides or hides a member that the class would inherit else */
+};
+
+/* Used for one class after the other, so that its memory is reused. */
+struct meta_members {
+  /* struct meta_member, nearest class first, each class in the order of its file; denied members are in,
+   * too */
+  struct array constructors;
+  struct array methods;
+  struct array fields;
+  size_t allowed_count;
+
+  /* for inherited members */
+  struct array lineage; /* uint32_t: the class, its superclasses, then interfaces, subtypes first */
+  size_t chain_length;  /* the class and its superclasses in lineage */
+  uint32_t *visited;    /* by class index: the number of the last walk that visited the class */
+  uint32_t walk;
+  struct meta_signature **seen; /* hash table of the members that are in, or hidden; in the arena */
+  size_t seen_size;             /* a power of two */
+  struct arena arena;
+};
+
+void meta_members_init(struct meta_members *members);
+void meta_members_fini(struct meta_members *members);
+
+/* Replaces the members by those of this class. JP_NO_MEMORY. */
+enum jp_status meta_members_collect(struct meta_members *members, const struct meta_query *query,
+                                    uint32_t class_index) JP_MUST_CHECK;
+
+static inline bool meta_members_are_denied(const struct meta_members *members)
+{
+  return members->allowed_count == 0;
+}
+
+/* ---- the query ---- */
 
 struct meta_query {
   const struct catalog_tables *tables;
@@ -42,12 +128,5 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
 /* True where this class may be listed among the subclasses of another: the query would describe it, or would
  * do so without include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
-
-/* True where this member of a class, which inherits it from `declaring` or declares it, is shown: the caller may use
- * it. */
-bool meta_query_allows_method(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
-                              const struct catalog_method *method);
-bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
-                             const struct catalog_field *field);
 
 #endif

@@ -88,16 +88,6 @@ static enum jp_status add_shape(struct making *making, const struct op_shape *sh
   return status == JP_OK ? builder_add_parsed(making->builder, &file, CATALOG_CLASS_PATH, error) : status;
 }
 
-static enum jp_status make_tables(struct making *making, const struct op_look *look,
-                                  struct catalog_tables *tables)
-{
-  struct jp_error error;
-  enum jp_status status = JP_OK;
-  for (size_t i = 0; status == JP_OK && i < look->shape_count; i++)
-    status = add_shape(making, &look->shapes[i], &error);
-  return status == JP_OK ? builder_finish(making->builder, tables, &error) : status;
-}
-
 /* ---- */
 
 enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
@@ -108,7 +98,12 @@ enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look
     return JP_NO_MEMORY;
   struct making making = {.known = known, .builder = shapes->builder};
   arena_init(&making.arena);
-  enum jp_status status = make_tables(&making, look, &shapes->tables);
+  struct jp_error error;
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < look->shape_count; i++)
+    status = add_shape(&making, &look->shapes[i], &error);
+  if (status == JP_OK)
+    status = builder_finish(making.builder, &shapes->tables, &error);
   arena_fini(&making.arena);
   return status;
 }

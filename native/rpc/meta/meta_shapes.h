@@ -2,7 +2,7 @@
 #define JPEER_RPC_META_META_SHAPES_H
 /*
  * A small catalog of what the JVM tells of a class and of those above it, for a class that no catalog has. One owner, one
- * thread at a time. For meta_look.c and rpc/members.
+ * thread at a time. For rpc/meta and rpc/methods.
  */
 #include "classfile/catalog.h"
 #include "op/look.h"

@@ -61,12 +61,6 @@ static struct text class_name(const struct look *look, uint32_t class_index)
   return catalog_text(look->tables, look->tables->classes[class_index].name);
 }
 
-static struct text simple_name(struct text name)
-{
-  size_t dot = text_find_last(name, '.');
-  return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
-}
-
 static void offer_class(struct look *look, uint32_t class_index, unsigned distance, struct nearest *nearest)
 {
   if (nearest_wants(nearest, distance) && meta_query_knows(&look->query, class_index))
@@ -87,15 +81,6 @@ static size_t make_nested_names(const struct look *look, struct text wanted, str
     count += names[count].data != NULL;
   }
   return count;
-}
-
-static void offer_nested(struct look *look, const struct text *names, size_t count, struct nearest *nearest)
-{
-  for (size_t i = 0; i < count; i++) {
-    uint32_t found = catalog_find(look->tables, names[i]);
-    if (found != CATALOG_NONE)
-      offer_class(look, found, 0, nearest);
-  }
 }
 
 /* The names that may be near and that the caller may use, by their distance as far as names alone tell both; few classes
@@ -176,13 +161,19 @@ static void find_classes(struct look *look, struct text wanted, struct nearest *
 {
   enum { NESTED_MAX = 16 };
   struct text names[NESTED_MAX];
-  struct text simple = simple_name(wanted);
+  size_t dot = text_find_last(wanted, '.');
+  struct text simple = dot == SIZE_MAX ? wanted : text_slice(wanted, dot + 1, wanted.len);
   nearest_begin(nearest, wanted, simple);
   if (wanted.len > NEAREST_NAME_MAX)
     return;
   size_t count = make_nested_names(look, wanted, names, NESTED_MAX);
-  if (count > 0 && open_classes(look, names, count))
-    offer_nested(look, names, count, nearest);
+  if (count > 0 && open_classes(look, names, count)) {
+    for (size_t i = 0; i < count; i++) {
+      uint32_t found = catalog_find(look->tables, names[i]);
+      if (found != CATALOG_NONE)
+        offer_class(look, found, 0, nearest);
+    }
+  }
   if (nearest->count > 0 || !open_candidates(look, wanted, simple, nearest->limit))
     return;
   for (uint32_t i = 0; i < look->tables->class_count; i++) {
@@ -318,14 +309,6 @@ static void keep_those_with(struct look *look, const struct operation *operation
   nearest->count = kept;
 }
 
-/* By their own names, constructors are called like methods. */
-static void find_own_members(struct look *look, const struct operation *operation, struct nearest *nearest)
-{
-  find_members(look, operation, nearest);
-  if (operation->kind == OP_CALL && has_constructor(look))
-    offer_member(TEXT("new"), nearest);
-}
-
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome)
 {
@@ -347,7 +330,10 @@ void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struc
     keep_those_with(&look, operation, &nearest);
     rpc_suggest(&nearest, TEXT(""), arena_printf(arena, ".%.*s", TEXT_ARGS(member)), arena, outcome);
   } else {
-    find_own_members(&look, operation, &nearest);
+    /* By their own names, constructors are called like methods. */
+    find_members(&look, operation, &nearest);
+    if (operation->kind == OP_CALL && has_constructor(&look))
+      offer_member(TEXT("new"), &nearest);
     rpc_suggest(&nearest, arena_printf(arena, "%.*s.", TEXT_ARGS(operation->type)), TEXT(""), arena, outcome);
   }
   end_look(&look);

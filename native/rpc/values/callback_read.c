@@ -47,7 +47,8 @@ bool rpc_callback_is_meant(struct json_value ref)
   return found;
 }
 
-int64_t rpc_callback_id_read(struct json_value ref)
+/* The callback that an object of JSON means, when it is the whole value of a member `ref`: 0: none. */
+static int64_t read_id(struct json_value ref)
 {
   struct text key;
   struct json_value id;
@@ -129,22 +130,6 @@ static enum jp_status read_flag(struct rpc_value_reader *reader, const struct js
   return JP_OK;
 }
 
-static enum jp_status read_facts(struct rpc_value_reader *reader, const struct json_members *members,
-                                 struct op_callback *callback)
-{
-  enum jp_status status =
-      read_names(reader, members, CALLBACK_INTERFACES, &callback->interfaces, &callback->interface_count);
-  if (status == JP_OK)
-    status = read_arity(reader, members, callback);
-  if (status == JP_OK)
-    status = read_names(reader, members, CALLBACK_OVERRIDES, &callback->overrides, &callback->override_count);
-  if (status == JP_OK)
-    status = read_flag(reader, members, CALLBACK_ONEWAY, &callback->is_oneway);
-  if (status == JP_OK)
-    status = read_flag(reader, members, CALLBACK_BORROW, &callback->borrows);
-  return status == JP_OK ? read_flag(reader, members, CALLBACK_ORIGIN, &callback->tells_origin) : status;
-}
-
 static enum jp_status check_facts(struct rpc_value_reader *reader, const struct op_callback *callback,
                                   const struct op_value *value)
 {
@@ -155,19 +140,6 @@ static enum jp_status check_facts(struct rpc_value_reader *reader, const struct 
   return JP_OK;
 }
 
-static enum jp_status take(struct rpc_value_reader *reader, int64_t id)
-{
-  struct jp_error error;
-  enum jp_status status = reader->callbacks->take(reader->callbacks->context, id, &error);
-  enum outcome_failure failure = status == JP_INVALID     ? FAILURE_INVALID_PARAMS
-                                 : status == JP_NO_MEMORY ? FAILURE_INTERNAL
-                                                          : FAILURE_SERVER;
-  if (status != JP_OK)
-    outcome_fail(reader->outcome, reader->arena, failure, NULL, "%s: %s", rpc_value_place(reader),
-                 error.text);
-  return status;
-}
-
 enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_value argument,
                                  struct json_value ref, struct op_value *value)
 {
@@ -175,20 +147,97 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
   struct op_callback *callback = arena_alloc(reader->arena, sizeof *callback);
   if (callback == NULL)
     return rpc_value_no_memory(reader);
-  *callback = (struct op_callback){.id = rpc_callback_id_read(ref), .arity = -1};
+  *callback = (struct op_callback){.id = read_id(ref), .arity = -1};
   if (callback->id == 0)
     return fail(reader, "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
   if (reader->callbacks == NULL)
     return fail(reader,
                 "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
-  enum jp_status status = take(reader, callback->id);
-  if (status != JP_OK)
+  struct jp_error error;
+  enum jp_status status = reader->callbacks->take(reader->callbacks->context, callback->id, &error);
+  if (status != JP_OK) {
+    enum outcome_failure failure = status == JP_INVALID     ? FAILURE_INVALID_PARAMS
+                                   : status == JP_NO_MEMORY ? FAILURE_INTERNAL
+                                                            : FAILURE_SERVER;
+    outcome_fail(reader->outcome, reader->arena, failure, NULL, "%s: %s", rpc_value_place(reader),
+                 error.text);
     return status;
+  }
   json_members_collect(argument, member_names, CALLBACK_MEMBERS, &members);
   if (members.repeated >= 0)
     return fail_member(reader, (enum callback_member)members.repeated, "is given twice");
   value->kind = OP_CALLBACK;
   value->callback = callback;
-  status = read_facts(reader, &members, callback);
+  status =
+      read_names(reader, &members, CALLBACK_INTERFACES, &callback->interfaces, &callback->interface_count);
+  if (status == JP_OK)
+    status = read_arity(reader, &members, callback);
+  if (status == JP_OK)
+    status =
+        read_names(reader, &members, CALLBACK_OVERRIDES, &callback->overrides, &callback->override_count);
+  if (status == JP_OK)
+    status = read_flag(reader, &members, CALLBACK_ONEWAY, &callback->is_oneway);
+  if (status == JP_OK)
+    status = read_flag(reader, &members, CALLBACK_BORROW, &callback->borrows);
+  if (status == JP_OK)
+    status = read_flag(reader, &members, CALLBACK_ORIGIN, &callback->tells_origin);
   return status == JP_OK ? check_facts(reader, callback, value) : status;
+}
+
+/* ---- finding without reading ---- */
+
+struct scan {
+  void (*found)(void *context, int64_t id);
+  void *context;
+};
+
+static void scan_argument(const struct scan *scan, struct json_value json);
+
+/* The list of arguments, or the content of "value": there an object is a map, whatever its members are called. */
+static void scan_contents(const struct scan *scan, struct json_value json)
+{
+  struct text key;
+  struct json_value value;
+  if (json.kind != JSON_KIND_ARRAY && json.kind != JSON_KIND_OBJECT)
+    return;
+  struct json_cursor cursor = json_enter(json);
+  if (json.kind == JSON_KIND_ARRAY) {
+    while (json_next_element(&cursor, &value))
+      scan_argument(scan, value);
+  } else {
+    while (json_next_member(&cursor, &key, &value))
+      scan_argument(scan, value);
+  }
+}
+
+static void scan_argument(const struct scan *scan, struct json_value json)
+{
+  enum { TYPE, VALUE, REF, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("type"), TEXT("value"), TEXT("ref")};
+  struct json_members members;
+  if (json.kind != JSON_KIND_OBJECT) {
+    scan_contents(scan, json);
+    return;
+  }
+  json_members_collect(json, names, MEMBERS, &members);
+  int64_t id = members.has[REF] ? read_id(members.value[REF]) : 0;
+  if (id > 0)
+    scan->found(scan->context, id);
+  if (members.has[VALUE])
+    scan_contents(scan, members.value[VALUE]);
+  else if (!members.has[TYPE] && !members.has[REF])
+    scan_contents(scan, json);
+}
+
+void rpc_callbacks_scan(struct json_value params, void (*found)(void *context, int64_t id), void *context)
+{
+  const struct scan scan = {found, context};
+  scan_contents(&scan, params);
+}
+
+void rpc_callbacks_scan_argument(struct json_value argument, void (*found)(void *context, int64_t id),
+                                 void *context)
+{
+  const struct scan scan = {found, context};
+  scan_argument(&scan, argument);
 }

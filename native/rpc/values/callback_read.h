@@ -2,10 +2,10 @@
 #define JPEER_RPC_VALUES_CALLBACK_READ_H
 /*
  * An argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and the others
- * beside `ref` (docs/protocol.md, "Callbacks"). For this folder; any thread.
+ * beside `ref` (docs/protocol.md, "Callbacks"). Any thread.
  */
 #include "rpc/values/value_read.h"
-#include "json/object_members.h"
+#include "json/reader.h"
 
 enum {
   RPC_CALLBACK_NAMES_MAX = 256, /* in each of its lists */
@@ -20,7 +20,15 @@ bool rpc_callback_is_meant(struct json_value ref);
 enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_value argument,
                                  struct json_value ref, struct op_value *value) JP_MUST_CHECK;
 
-/* The callback that an object of JSON means, when it is the whole value of a member `ref`: 0: none. */
-int64_t rpc_callback_id_read(struct json_value ref);
+/*
+ * Finds the callbacks that arguments give without reading them: of a request that failed before. Whatever rpc_value_read
+ * takes for a callback is found, in the order of the text.
+ */
+
+/* Calls found for each in the members of an object or the elements of an array, as `params` and `args` are. */
+void rpc_callbacks_scan(struct json_value params, void (*found)(void *context, int64_t id), void *context);
+/* The same for one argument, or the result of a call. */
+void rpc_callbacks_scan_argument(struct json_value argument, void (*found)(void *context, int64_t id),
+                                 void *context);
 
 #endif

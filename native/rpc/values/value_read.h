@@ -10,6 +10,7 @@
  * reader's arena, and are valid as long as both.
  */
 #include "base/arena.h"
+#include "op/operation.h"
 #include "op/outcome.h"
 #include "op/type.h"
 #include "op/value.h"
@@ -68,8 +69,7 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
                                     struct op_value *value) JP_MUST_CHECK;
 
-/* Reads the elements of an `args` array; *values is in the arena, NULL where there is none. Errors as above.
- */
+/* Reads the elements of an `args` array; *values is in the arena, NULL where there is none. Errors as above. */
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count) JP_MUST_CHECK;
 
@@ -79,15 +79,14 @@ bool rpc_ref_read(struct json_value json, uint32_t *ref);
 /* Reads a number of validated text, without converting a decimal; the value's type stays. */
 void rpc_number_read(struct json_value json, struct op_value *value);
 
-/* Whether a number has more digits than the limit. An exponent does not count: whether that is too large
- * depends on what the number becomes. */
-bool rpc_literal_is_long(const struct rpc_value_reader *reader, struct text literal);
-
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
-/* Takes count from values_left, or fails and names the limit. */
-enum jp_status rpc_value_reserve(struct rpc_value_reader *reader, size_t count) JP_MUST_CHECK;
 enum jp_status rpc_value_no_memory(struct rpc_value_reader *reader);
+
+/* Of a field's name that means a piece of an array ("[3]", "[10:20]"; op/piece.h): sets the piece of an OP_GET or OP_PUT
+ * whose member means one, and leaves other operations as they are. Errors as above. */
+enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena,
+                              struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

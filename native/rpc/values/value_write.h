@@ -15,4 +15,7 @@ void rpc_value_write(struct buffer *out, const struct op_value *value);
 /* An OP_BOOLEAN, OP_INTEGER, OP_FLOAT or OP_DOUBLE as String.valueOf gives it, without quotes. */
 void rpc_scalar_write(struct buffer *out, const struct op_value *scalar);
 
+/* The bytes that rpc_value_write appends, or a few more: numbers count with their longest text. */
+size_t rpc_value_length(const struct op_value *value);
+
 #endif

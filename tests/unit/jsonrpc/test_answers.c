@@ -1,4 +1,4 @@
-#include "jsonrpc/answers.h"
+#include "jsonrpc/jsonrpc.h"
 
 #include "base/buffer.h"
 #include "tests/unit/cases.h"

@@ -1,6 +1,6 @@
 #include "callback_bench.h"
 
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 #include "tests/unit/await.h"
 #include "tests/unit/unit.h"
 

@@ -4,6 +4,5 @@ target_compile_definitions(test_meta PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/t
   CLASSES="${CMAKE_CURRENT_SOURCE_DIR}/meta/classes.txt")
 add_dependencies(test_meta classfile_test_classes)
 jpeer_unit_test(test_document_cache meta/test_document_cache.c jpeer_rpc)
-jpeer_unit_test(test_meta_look meta/test_meta_look.c jpeer_rpc)
-jpeer_unit_test(test_meta_reach meta/test_meta_reach.c jpeer_rpc)
-jpeer_unit_test(test_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
+jpeer_unit_test(test_meta_json meta/test_meta_json.c jpeer_rpc)
+jpeer_unit_test(test_meta_query meta/test_meta_query.c jpeer_rpc)

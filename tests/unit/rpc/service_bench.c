@@ -1,7 +1,7 @@
 #include "service_bench.h"
 
 #include "classfile/catalog.h"
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 
 #include "rpc/peer_state.h"
 #include "tests/unit/unit.h"
@@ -142,8 +142,8 @@ enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *clie
                             size_t reply_max)
 {
   buffer_clear(&bench->out);
-  return rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, message, &bench->out,
-                           reply_max, &bench->stream);
+  return rpc_codec_jsonrpc.serve(bench->service->context, bench->lent.worker, client, message, &bench->out,
+                                 reply_max, &bench->stream);
 }
 
 void check_answer(struct service_bench *bench, struct rpc_client *client, const char *message,

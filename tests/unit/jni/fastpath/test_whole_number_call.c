@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "rpc/fastpath/shape_cache.h"
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 
 #include <stdio.h>
 
@@ -58,8 +58,8 @@ static void ask(struct side *side, struct text message, size_t reply_max)
 {
   struct rpc_stream stream;
   buffer_clear(&side->answer);
-  (void)rpc_jsonrpc_serve(both.service->context, &side->worker, side->client, message, &side->answer,
-                          reply_max, &stream);
+  (void)rpc_codec_jsonrpc.serve(both.service->context, &side->worker, side->client, message, &side->answer,
+                                reply_max, &stream);
 }
 
 /* The shape that fitted last. */

@@ -3,7 +3,7 @@
 #include "base/uuid.h"
 #include "colfer/messages.h"
 #include "rpc/colfer/codec_state.h"
-#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_codec.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 

@@ -1,0 +1,256 @@
+/* The answer of a request from its outcome: a long body in pieces, and what takes the place of an answer that is too long. */
+#include "rpc/compat.h"
+#include "rpc/jsonrpc/json_codec.h"
+#include "json/writer.h"
+
+#include <stdlib.h>
+
+/* ---- bodies ---- */
+
+/* The inside of a JSON string: what the source gives is escaped piece by piece, so that an answer of any size
+ * is never held whole. */
+struct body_stream {
+  struct outcome_body source;
+  struct buffer piece; /* read and not yet passed on; between two calls at most the start of a character */
+  bool ended;
+};
+
+/* The bytes of the piece up to a character that is cut off at its end. */
+static size_t whole_characters(struct text t)
+{
+  size_t back = 0;
+  while (back < 3 && back < t.len && ((unsigned char)t.data[t.len - 1 - back] & 0xC0) == 0x80)
+    back++;
+  if (back == t.len)
+    return t.len;
+  unsigned char lead = (unsigned char)t.data[t.len - 1 - back];
+  size_t needs = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
+  return back < needs ? t.len - 1 - back : t.len;
+}
+
+static enum jp_status read_escaped(void *state, struct buffer *out, size_t max)
+{
+  struct body_stream *stream = state;
+  size_t before = out->len;
+  while (out->len == before && !out->failed) {
+    if (stream->ended)
+      return JP_CLOSED;
+    enum jp_status status = stream->source.read(stream->source.state, &stream->piece, max);
+    if (stream->piece.failed)
+      return JP_NO_MEMORY;
+    if (status != JP_OK && status != JP_CLOSED)
+      return status;
+    stream->ended = status == JP_CLOSED;
+    struct text piece = buffer_text(&stream->piece);
+    size_t whole = stream->ended ? piece.len : whole_characters(piece);
+    json_write_escaped(out, (struct text){piece.data, whole});
+    buffer_consume(&stream->piece, whole);
+  }
+  return out->failed ? JP_NO_MEMORY : JP_OK;
+}
+
+static void close_stream(void *state)
+{
+  struct body_stream *stream = state;
+  stream->source.close(stream->source.state);
+  buffer_fini(&stream->piece);
+  free(stream);
+}
+
+/* Makes *escaped give the text of *source, escaped. Takes source, even on failure (then it is closed).
+ * JP_NO_MEMORY. */
+static enum jp_status escape_body(const struct outcome_body *source, struct outcome_body *escaped)
+{
+  struct body_stream *stream = malloc(sizeof *stream);
+  if (stream == NULL) {
+    source->close(source->state);
+    return JP_NO_MEMORY;
+  }
+  stream->source = *source;
+  stream->ended = false;
+  buffer_init(&stream->piece);
+  *escaped = (struct outcome_body){.state = stream, .read = read_escaped, .close = close_stream};
+  return JP_OK;
+}
+
+/* The JSON before and after the text of an OUTCOME_BODY. */
+static struct text body_head(const struct rpc_answer *answer)
+{
+  if (answer->compat_pal)
+    return TEXT("{\"void\":false,\"isVoid\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"
+                "\"value\":\"");
+  return TEXT("{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"");
+}
+
+static struct text body_tail(void)
+{
+  return TEXT("\",\"status\":\"OK\"}}");
+}
+
+/* ---- the answer of a request ---- */
+
+enum { BODY_STEP = 64 * 1024 };
+
+static bool is_too_long(const struct serving *serving)
+{
+  return serving->reply_max > 0 && serving->out->len - serving->start > serving->reply_max;
+}
+
+static void write_error(struct serving *serving, struct jsonrpc_response *response,
+                        const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  struct outcome told = *outcome;
+  if (answer->compat_pal)
+    rpc_compat_reword(&told);
+  int code = rpc_failure_code(told.failure);
+  struct buffer *data = jsonrpc_error(response, code, jsonrpc_code_message(code));
+  serving->has_failed = true;
+  serving->error_at = data->len;
+  rpc_error_data_write(data, &told, answer);
+}
+
+/* Without the cause that another failed request is: a batch whose answer is full would grow by it again and again. */
+static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
+                          const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  struct rpc_answer short_answer = *answer;
+  short_answer.cause = TEXT_ABSENT;
+  rpc_run_take_back(&serving->run);
+  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL,
+               "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
+               "message-max)",
+               serving->reply_max);
+  write_error(serving, response, &outcome, &short_answer);
+}
+
+static void fail_body(struct serving *serving, struct jsonrpc_response *response,
+                      const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
+  outcome.status = TEXT("ERROR");
+  write_error(serving, response, &outcome, answer);
+}
+
+/* For a transport that needs the whole answer at once. */
+static void write_whole_body(struct serving *serving, struct jsonrpc_response *response,
+                             struct outcome_body *body, const struct rpc_answer *answer)
+{
+  struct buffer *out = jsonrpc_result(response);
+  buffer_append_text(out, body_head(answer));
+  enum jp_status status;
+  do
+    status = body->read(body->state, out, BODY_STEP);
+  while (status == JP_OK && !is_too_long(serving));
+  body->close(body->state);
+  buffer_append_text(out, body_tail());
+  if (is_too_long(serving))
+    fail_too_long(serving, response, answer);
+  else if (status != JP_CLOSED)
+    fail_body(serving, response, answer);
+}
+
+static void write_body(struct serving *serving, struct jsonrpc_response *response,
+                       const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  struct outcome_body escaped;
+  if (escape_body(&outcome->body, &escaped) != JP_OK) {
+    fail_body(serving, response, answer);
+    return;
+  }
+  if (!serving->request->may_stream) {
+    write_whole_body(serving, response, &escaped, answer);
+    return;
+  }
+  buffer_append_text(jsonrpc_result(response), body_head(answer));
+  serving->stream = escaped;
+  jsonrpc_result_stream(response, &serving->stream, body_tail());
+}
+
+void serving_note_result(struct serving *serving, const struct outcome *outcome)
+{
+  struct text id = serving->request->id;
+  if (serving->results == NULL)
+    return;
+  if (!serving->has_failed) {
+    batch_results_note(serving->results, id, outcome, serving->by_value);
+    return;
+  }
+  struct text data = text_slice(buffer_text(serving->out), serving->error_at, serving->out->len);
+  if (!serving->out->failed)
+    batch_results_note_failure(serving->results, id, data, serving->cause);
+}
+
+static void write_result(struct serving *serving, struct jsonrpc_response *response,
+                         const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  if (serving->by_value)
+    rpc_by_value_result_write(jsonrpc_result(response), outcome);
+  else
+    rpc_result_write(jsonrpc_result(response), outcome, answer);
+}
+
+/* A call that has run does not lose its result: where that can be an object of the session, its ref takes the place
+ * of an answer that is too long; all else is as short as an error. */
+static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
+                           struct outcome *outcome, const struct rpc_answer *answer)
+{
+  bool is_document = outcome->has_value && outcome->value.kind == OP_DOCUMENT;
+  if (outcome->kind == OUTCOME_ERROR || is_document || answer->compat_pal) {
+    fail_too_long(serving, response, answer);
+    return;
+  }
+  if (serving_is_unkept(serving) || !rpc_run_become_ref(&serving->run, serving->by_value, outcome))
+    return;
+  if (outcome->kind == OUTCOME_ERROR) {
+    write_error(serving, response, outcome, answer);
+  } else if (outcome->type.len > OUTCOME_MESSAGE_MAX) {
+    fail_too_long(serving, response, answer);
+  } else {
+    write_result(serving, response, outcome, answer);
+  }
+}
+
+/* The outcome becomes what is told in its place, if that has to be shorter. */
+static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
+{
+  const struct rpc_answer answer = {.request_id = serving->request->id,
+                                    .compat_pal = serving->peer->config.compat_pal,
+                                    .from = &serving->run.reached,
+                                    .scratch = &serving->own->scratch,
+                                    .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
+                                    /* in --compat pal an answer tells of more than the number */
+                                    .number = serving->places != NULL && !serving->peer->config.compat_pal
+                                                  ? &serving->places->number
+                                                  : NULL};
+  if (outcome->kind == OUTCOME_ERROR) {
+    write_error(serving, response, outcome, &answer);
+  } else if (serving_is_unkept(serving)) {
+    /* Of a request whose result is told to nobody. */
+    const struct outcome nothing = {.kind = OUTCOME_VOID};
+    if (outcome->kind == OUTCOME_BODY)
+      outcome->body.close(outcome->body.state);
+    rpc_result_write(jsonrpc_result(response), &nothing, &answer);
+  } else if (outcome->kind == OUTCOME_BODY) {
+    write_body(serving, response, outcome, &answer);
+    return;
+  } else {
+    write_result(serving, response, outcome, &answer);
+  }
+  if (is_too_long(serving))
+    shorten_answer(serving, response, outcome, &answer);
+  else if (answer.number != NULL && answer.number->is_known) {
+    serving->places->id_at = jsonrpc_id_offset(response);
+    serving->places->member = serving->run.reached.resolved;
+  }
+}
+
+void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
+                          const struct outcome *outcome)
+{
+  struct outcome told = *outcome;
+  serving->has_failed = false;
+  write_answer(serving, response, &told);
+  serving_note_result(serving, &told);
+}

@@ -1,0 +1,457 @@
+#include "rpc/jsonrpc/json_callbacks.h"
+
+#include "base/number.h"
+#include "jsonrpc/jsonrpc.h"
+#include "rpc/jsonrpc/json_codec.h"
+#include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/values/callback_read.h"
+#include "rpc/values/value_read.h"
+#include "json/integers.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- numbers of calls ---- */
+
+uint64_t rpc_call_number_read(struct text t)
+{
+  const struct text prefix = TEXT("cb-");
+  uint64_t number = 0;
+  if (!text_starts_with(t, prefix) || t.len == prefix.len || t.data[prefix.len] == '0')
+    return 0;
+  for (size_t i = prefix.len; i < t.len; i++) {
+    unsigned digit = (unsigned)(t.data[i] - '0');
+    if (digit > 9 || __builtin_mul_overflow(number, 10u, &number) ||
+        __builtin_add_overflow(number, digit, &number))
+      return 0;
+  }
+  return number;
+}
+
+static uint64_t read_number(struct json_value json)
+{
+  struct arena arena;
+  if (json.kind != JSON_KIND_STRING)
+    return 0;
+  arena_init(&arena);
+  struct text t = json_read_string(json, &arena);
+  uint64_t number = t.data == NULL ? 0 : rpc_call_number_read(t);
+  arena_fini(&arena);
+  return number;
+}
+
+/* ---- what a message is ---- */
+
+/* Whether the options of a request say that it is nested; in which call: 0: a wrong name. */
+static bool read_within(struct json_value request, uint64_t *number)
+{
+  enum { METHOD, OPTIONS, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("method"), TEXT("options")};
+  static const struct text option_names[] = {TEXT("within")};
+  struct json_members members;
+  struct json_members options;
+  if (request.kind != JSON_KIND_OBJECT)
+    return false;
+  json_members_collect(request, names, MEMBERS, &members);
+  if (!members.has[METHOD] || !members.has[OPTIONS] || members.value[OPTIONS].kind != JSON_KIND_OBJECT)
+    return false;
+  json_members_collect(members.value[OPTIONS], option_names, 1, &options);
+  *number = options.has[0] ? read_number(options.value[0]) : 0;
+  return options.has[0];
+}
+
+static bool are_answers(struct json_value array)
+{
+  struct json_cursor cursor = json_enter(array);
+  struct json_value element;
+  struct jsonrpc_answer answer;
+  size_t count = 0;
+  for (; json_next_element(&cursor, &element); count++) {
+    if (!jsonrpc_answer_read(element, &answer))
+      return false;
+  }
+  return count > 0;
+}
+
+/* Something without a method that has the number of a call as its id. */
+static bool is_named(struct json_value message, uint64_t *number)
+{
+  enum { ID, METHOD, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("id"), TEXT("method")};
+  struct json_members members;
+  if (message.kind != JSON_KIND_OBJECT)
+    return false;
+  json_members_collect(message, names, MEMBERS, &members);
+  *number = members.has[ID] && !members.has[METHOD] ? read_number(members.value[ID]) : 0;
+  return *number != 0;
+}
+
+static bool has_named(struct json_value array)
+{
+  struct json_cursor cursor = json_enter(array);
+  struct json_value element;
+  uint64_t number;
+  while (json_next_element(&cursor, &element)) {
+    if (is_named(element, &number))
+      return true;
+  }
+  return false;
+}
+
+static enum rpc_callback_message classify_value(struct json_value message, uint64_t *number)
+{
+  struct jsonrpc_answer answer;
+  if (message.kind == JSON_KIND_ARRAY) {
+    if (are_answers(message))
+      return RPC_MESSAGE_ANSWERS;
+    if (has_named(message))
+      return RPC_MESSAGE_FAULTY;
+    struct json_cursor cursor = json_enter(message);
+    if (!json_next_element(&cursor, &message))
+      return RPC_MESSAGE_ORDINARY;
+  } else if (jsonrpc_answer_read(message, &answer)) {
+    *number = read_number(answer.id);
+    return RPC_MESSAGE_ANSWER;
+  } else if (is_named(message, number)) {
+    return RPC_MESSAGE_FAULTY;
+  }
+  return read_within(message, number) ? RPC_MESSAGE_NESTED : RPC_MESSAGE_ORDINARY;
+}
+
+static bool take_text(struct text *rest, struct text wanted)
+{
+  if (!text_starts_with(*rest, wanted))
+    return false;
+  *rest = text_slice(*rest, wanted.len, rest->len);
+  return true;
+}
+
+static bool take_string(struct text *rest)
+{
+  size_t length = json_unescaped_string_at(*rest);
+  *rest = text_slice(*rest, length, rest->len);
+  return length > 0;
+}
+
+static bool take_scalar(struct text *rest)
+{
+  int64_t unused;
+  size_t length = json_bare_integer_at(*rest, &unused);
+  *rest = text_slice(*rest, length, rest->len);
+  return length > 0 || take_string(rest) || take_text(rest, TEXT("null")) || take_text(rest, TEXT("true")) ||
+         take_text(rest, TEXT("false"));
+}
+
+/* The very bytes that libjpeer-client writes around a scalar, alone or with a type: most answers. They are valid, and
+ * need not be read to see what they are. */
+static bool is_usual_answer(struct text message, uint64_t *number)
+{
+  enum { NUMBER_MAX = 32 };
+  struct text rest = message;
+  if (!take_text(&rest, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"")))
+    return false;
+  const char *end = memchr(rest.data, '"', rest.len < NUMBER_MAX ? rest.len : NUMBER_MAX);
+  *number = end == NULL ? 0 : rpc_call_number_read((struct text){rest.data, (size_t)(end - rest.data)});
+  if (*number == 0)
+    return false;
+  rest = text_slice(rest, (size_t)(end - rest.data), rest.len);
+  if (!take_text(&rest, TEXT("\",\"result\":")))
+    return false;
+  bool is_typed = take_text(&rest, TEXT("{\"type\":"));
+  if (is_typed && (!take_string(&rest) || !take_text(&rest, TEXT(",\"value\":"))))
+    return false;
+  return take_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
+}
+
+/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a request. */
+static enum rpc_callback_message classify_message(struct text message, size_t depth_max, uint64_t *number)
+{
+  const struct json_limits limits = {.max_depth = depth_max};
+  struct json_index index;
+  struct json_fault fault;
+  if (depth_max >= 2 && is_usual_answer(message, number))
+    return RPC_MESSAGE_ANSWER;
+  *number = 0;
+  if (json_validate_indexed(message, limits, TEXT("params"), &index, &fault) == JP_OK)
+    return classify_value(json_root_indexed(message, &index), number);
+  if (json_validate_indexed(message, limits, TEXT("result"), &index, &fault) != JP_OK)
+    return RPC_MESSAGE_FAULTY;
+  enum rpc_callback_message kind = classify_value(json_root_indexed(message, &index), number);
+  return kind == RPC_MESSAGE_ANSWER || kind == RPC_MESSAGE_ANSWERS ? kind : RPC_MESSAGE_FAULTY;
+}
+
+static enum jp_status validate(struct text message, size_t depth_max, struct json_fault *fault)
+{
+  const struct json_limits limits = {.max_depth = depth_max};
+  enum jp_status status = json_validate(message, limits, TEXT("params"), fault);
+  return status == JP_OK ? status : json_validate(message, limits, TEXT("result"), fault);
+}
+
+/* Of a message that cannot be read; 0: it cannot be found. One that is too deep is known up to the fault alone. */
+static uint64_t salvage_number(struct text message, enum jp_status status, const struct json_fault *fault)
+{
+  struct text known = status == JP_LIMIT ? text_slice(message, 0, fault->offset) : message;
+  struct text id = jsonrpc_salvage_id(known, fault->offset, JSONRPC_2_0);
+  return id.data == NULL ? 0 : read_number(json_root(id));
+}
+
+/* Those of a message that is valid JSON. */
+static void find_named(struct json_value message,
+                       void (*found)(void *context, uint64_t number, const char *reason), void *context)
+{
+  uint64_t number;
+  if (message.kind != JSON_KIND_ARRAY) {
+    if (is_named(message, &number))
+      found(context, number, "it must have one of result and error");
+    return;
+  }
+  struct json_cursor cursor = json_enter(message);
+  struct json_value element;
+  while (json_next_element(&cursor, &element)) {
+    if (is_named(element, &number))
+      found(context, number, "something else than answers is in its array");
+  }
+}
+
+static void find_faulty(struct text message, size_t depth_max,
+                        void (*found)(void *context, uint64_t number, const char *reason), void *context)
+{
+  struct json_fault fault;
+  enum jp_status status = validate(message, depth_max, &fault);
+  uint64_t number = status == JP_OK ? 0 : salvage_number(message, status, &fault);
+  if (number != 0)
+    found(context, number, status == JP_LIMIT ? "it is nested too deeply" : fault.reason);
+  if (status == JP_OK)
+    find_named(json_root(message), found, context);
+}
+
+static bool find_next_answer(struct text message, size_t *at, struct text *answer, uint64_t *number)
+{
+  struct json_cursor cursor = json_enter(json_root(message));
+  struct json_value element;
+  struct jsonrpc_answer read;
+  if (*at > 0)
+    cursor.next = message.data + *at;
+  if (!json_next_element(&cursor, &element) || !jsonrpc_answer_read(element, &read))
+    return false;
+  *at = (size_t)(cursor.next - message.data);
+  *answer = element.span;
+  *number = read_number(read.id);
+  return true;
+}
+
+/* ---- answers ---- */
+
+static enum jp_status fail(const struct rpc_callback_reading *reading, struct outcome *outcome,
+                           const char *what)
+{
+  outcome_fail(outcome, reading->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status read_text(const struct rpc_callback_reading *reading, struct json_value json,
+                                const char *otherwise, struct text *t, struct outcome *outcome)
+{
+  if (json.kind != JSON_KIND_STRING)
+    return fail(reading, outcome, otherwise);
+  *t = json_read_string(json, reading->arena);
+  if (t->data != NULL)
+    return JP_OK;
+  outcome_fail(outcome, reading->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* Some clients write null for a member that they leave out. */
+static bool has_value(const struct json_members *members, size_t i)
+{
+  return members->has[i] && members->value[i].kind != JSON_KIND_NULL;
+}
+
+/* The data's own message comes before the error's, which may be the standard text of its code. */
+static enum jp_status read_data(const struct rpc_callback_reading *reading, struct json_value data,
+                                struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  enum { REF, TYPE, MESSAGE, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("ref"), TEXT("throwable_type"), TEXT("message")};
+  struct json_members members;
+  if (data.kind != JSON_KIND_OBJECT)
+    return JP_OK;
+  json_members_collect(data, names, MEMBERS, &members);
+  enum jp_status status = JP_OK;
+  if (has_value(&members, REF) && !rpc_ref_read(members.value[REF], &read->ref))
+    status = fail(reading, outcome, "the error's data.ref is no ref");
+  if (status == JP_OK && has_value(&members, TYPE))
+    status = read_text(reading, members.value[TYPE], "the error's data.throwable_type is no string",
+                       &read->throwable_type, outcome);
+  if (status == JP_OK && members.has[MESSAGE] && members.value[MESSAGE].kind == JSON_KIND_STRING)
+    status = read_text(reading, members.value[MESSAGE], "", &read->message, outcome);
+  return status;
+}
+
+static bool read_code(struct json_value json, int *code)
+{
+  struct number number;
+  if (json.kind != JSON_KIND_NUMBER)
+    return false;
+  number_read(json.span, &number);
+  if (!number.fits || number.suffix != 0 || number.integer < INT32_MIN || number.integer > INT32_MAX)
+    return false;
+  *code = (int)number.integer;
+  return true;
+}
+
+static enum jp_status read_error(const struct rpc_callback_reading *reading, struct json_value error,
+                                 struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  enum { CODE, MESSAGE, DATA, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("code"), TEXT("message"), TEXT("data")};
+  struct json_members members;
+  if (error.kind != JSON_KIND_OBJECT)
+    return fail(reading, outcome, "the answer's error is no object");
+  json_members_collect(error, names, MEMBERS, &members);
+  if (!members.has[CODE] || !read_code(members.value[CODE], &read->code))
+    return fail(reading, outcome, "the error's code is no integer of 32 bits");
+  enum jp_status status = JP_OK;
+  if (members.has[MESSAGE])
+    status = read_text(reading, members.value[MESSAGE], "the error's message is no string", &read->message,
+                       outcome);
+  return status == JP_OK && members.has[DATA] ? read_data(reading, members.value[DATA], read, outcome)
+                                              : status;
+}
+
+static enum jp_status read_result(const struct rpc_callback_reading *reading, struct json_value result,
+                                  struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  struct rpc_value_reader values;
+  rpc_value_reader_init(&values, reading->digits_max, reading->values_max, reading->arena, outcome);
+  values.is_result = true;
+  values.callbacks = reading->callbacks;
+  return rpc_value_read(&values, result, &read->value);
+}
+
+static enum jp_status read_answer(struct text answer, const struct rpc_callback_reading *reading,
+                                  struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  struct jsonrpc_answer parts;
+  *read = (struct jvm_callback_answer){.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT};
+  if (!jsonrpc_answer_read(json_root(answer), &parts))
+    return fail(reading, outcome, "the answer is none");
+  read->is_error = parts.is_error;
+  return parts.is_error ? read_error(reading, parts.value, read, outcome)
+                        : read_result(reading, parts.value, read, outcome);
+}
+
+/* ---- what messages give that nobody reads ---- */
+
+static void scan_message(struct json_value message, void (*found)(void *context, int64_t id), void *context)
+{
+  enum { PARAMS, RESULT, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("params"), TEXT("result")};
+  struct json_members members;
+  if (message.kind != JSON_KIND_OBJECT)
+    return;
+  json_members_collect(message, names, MEMBERS, &members);
+  if (members.has[PARAMS])
+    rpc_callbacks_scan(members.value[PARAMS], found, context);
+  if (members.has[RESULT])
+    rpc_callbacks_scan_argument(members.value[RESULT], found, context);
+}
+
+static void find_given(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
+                       void *context)
+{
+  struct json_fault fault;
+  struct json_value element;
+  if (validate(message, depth_max, &fault) != JP_OK)
+    return;
+  struct json_value root = json_root(message);
+  if (root.kind != JSON_KIND_ARRAY) {
+    scan_message(root, found, context);
+    return;
+  }
+  struct json_cursor cursor = json_enter(root);
+  while (json_next_element(&cursor, &element))
+    scan_message(element, found, context);
+}
+
+/* ---- what the peer sends ---- */
+
+static void write_call_name(struct buffer *out, uint64_t number)
+{
+  BUFFER_LITERAL(out, "\"cb-");
+  json_write_integer(out, (int64_t)number);
+  buffer_append_char(out, '"');
+}
+
+static void write_origin(struct buffer *out, const struct rpc_callback_head *head)
+{
+  switch (head->origin) {
+  case RPC_ORIGIN_UNTOLD:
+    return;
+  case RPC_ORIGIN_REQUEST:
+    BUFFER_LITERAL(out, ",\"origin\":\"request\"");
+    return;
+  case RPC_ORIGIN_CALL:
+    BUFFER_LITERAL(out, ",\"origin\":");
+    write_call_name(out, head->origin_call);
+    return;
+  case RPC_ORIGIN_THREAD:
+    BUFFER_LITERAL(out, ",\"origin\":\"thread\"");
+    return;
+  }
+}
+
+static void write_call(struct buffer *out, const struct rpc_callback_head *head,
+                       const struct outcome *arguments, size_t count, struct buffer *scratch)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",");
+  if (head->number > 0) {
+    BUFFER_LITERAL(out, "\"id\":");
+    write_call_name(out, head->number);
+    buffer_append_char(out, ',');
+  }
+  BUFFER_LITERAL(out, "\"method\":\"callback\",\"params\":{\"callback\":");
+  json_write_integer(out, head->id);
+  write_origin(out, head);
+  BUFFER_LITERAL(out, ",\"interface\":");
+  json_write_string(out, head->method->interface);
+  BUFFER_LITERAL(out, ",\"method\":");
+  json_write_string(out, head->method->name);
+  BUFFER_LITERAL(out, ",\"parameters\":[");
+  for (size_t i = 0; i < head->method->parameter_count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, head->method->parameters[i]);
+  }
+  BUFFER_LITERAL(out, "],\"args\":[");
+  const struct rpc_answer how = {.scratch = scratch};
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    rpc_told_value_write(out, &arguments[i], &how);
+  }
+  BUFFER_LITERAL(out, "]}}");
+}
+
+static void write_released(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[");
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(out, "%s{\"callback\":%" PRId64 ",\"given\":%" PRIu64 "}", i == 0 ? "" : ",", ids[i],
+                  given[i]);
+  BUFFER_LITERAL(out, "]}}");
+}
+
+const struct rpc_callback_form rpc_jsonrpc_callbacks = {
+    .classify = classify_message,
+    .find_faulty = find_faulty,
+    .next_answer = find_next_answer,
+    .read_answer = read_answer,
+    .refuse_nested = rpc_jsonrpc_refuse_nested,
+    .refuse_faulty = rpc_jsonrpc_refuse_faulty,
+    .find_given = find_given,
+    .write_call = write_call,
+    .write_released = write_released,
+};

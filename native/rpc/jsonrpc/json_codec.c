@@ -1,0 +1,520 @@
+/* JSON-RPC as a codec: its state for the peer and for each worker, a message from its bytes to its answer,
+ * and answers that need no worker. */
+#include "rpc/jsonrpc/json_codec.h"
+#include "rpc/callbacks/callbacks.h"
+#include "rpc/channel.h"
+#include "rpc/control.h"
+#include "rpc/describe/describe.h"
+#include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/cached_requests.h"
+#include "rpc/jsonrpc/json_callbacks.h"
+#include "rpc/jsonrpc/json_params.h"
+#include "rpc/methods/java_methods.h"
+#include "rpc/methods/procedures.h"
+#include "json/writer.h"
+
+#include <stdlib.h>
+
+/* ---- state ---- */
+
+static void stop_codec(void *state)
+{
+  struct rpc_jsonrpc_peer *own = state;
+  openrpc_destroy(own->openrpc);
+  java_methods_index_destroy(own->methods);
+  free(own);
+}
+
+static enum jp_status start_codec(struct rpc_peer *peer, void **state, struct jp_error *error)
+{
+  const struct openrpc_config config = {.uuid = peer->config.uuid,
+                                        .name = peer->config.name,
+                                        .version = peer->config.version,
+                                        .addresses = peer->addresses,
+                                        .catalog = peer->config.catalog,
+                                        .compat_pal = peer->config.compat_pal};
+  struct rpc_jsonrpc_peer *own = calloc(1, sizeof *own);
+  if (own == NULL || (own->methods = java_methods_index_create()) == NULL) {
+    free(own);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  enum jp_status status = openrpc_create(&config, &own->openrpc, error);
+  if (status != JP_OK) {
+    stop_codec(own);
+    return status;
+  }
+  *state = own;
+  return JP_OK;
+}
+
+static void *create_worker(void)
+{
+  struct rpc_jsonrpc_worker *own = calloc(1, sizeof *own);
+  if (own != NULL)
+    buffer_init(&own->scratch);
+  return own;
+}
+
+static void destroy_worker(void *state)
+{
+  struct rpc_jsonrpc_worker *own = state;
+  buffer_fini(&own->scratch);
+  free(own->fastpath);
+  free(own);
+}
+
+static enum rpc_served convert_handled(enum jsonrpc_handled handled)
+{
+  static const enum rpc_served served[] = {
+      [JSONRPC_REPLY] = RPC_REPLY,   [JSONRPC_NO_REPLY] = RPC_NO_REPLY, [JSONRPC_STREAM] = RPC_STREAM,
+      [JSONRPC_FAILED] = RPC_FAILED, [JSONRPC_NOT_SAFE] = RPC_NOT_SAFE,
+  };
+  return served[handled];
+}
+
+struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer)
+{
+  return (struct json_limits){.max_depth = peer->config.limits.max_depth};
+}
+
+/* ---- errors that need no outcome ---- */
+
+/* The data of an error with no throwable. */
+static void write_message_data(struct buffer *out, struct text message, struct text id, bool compat_pal)
+{
+  struct outcome outcome = {.kind = OUTCOME_ERROR, .message = message};
+  struct rpc_answer answer = {.request_id = id, .compat_pal = compat_pal};
+  rpc_error_data_write(out, &outcome, &answer);
+}
+
+static void write_error(struct buffer *out, int code, struct text id, struct text message, bool compat_pal)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  buffer_append_text(out, id);
+  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
+  json_write_integer(out, code);
+  BUFFER_LITERAL(out, ",\"message\":");
+  json_write_string(out, text_of(jsonrpc_code_message(code)));
+  BUFFER_LITERAL(out, ",\"data\":");
+  write_message_data(out, message, id, compat_pal);
+  BUFFER_LITERAL(out, "}}");
+}
+
+static bool is_malformed(const struct rpc_peer *peer, struct text message, struct json_fault *fault)
+{
+  return json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), fault) == JP_INVALID;
+}
+
+/* Answers malformed JSON as --compat pal does: with the id that can be made out. fault: the byte. */
+static void reject_malformed(struct text message, size_t fault, struct buffer *out)
+{
+  struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
+  write_error(out, JSONRPC_PARSE_ERROR, id.data == NULL ? TEXT("null") : id,
+              TEXT("Failed to deserialize JSON-RPC message"), true);
+}
+
+/* ---- every request of a message, without a worker ---- */
+
+struct workerless_call {
+  const struct rpc_peer *peer;
+  struct arena arena;
+  int code; /* of a refusal */
+  const char *reason;
+  bool is_answered; /* a ping, or a request beside another one */
+  enum rpc_lane lane;
+  struct rpc_client *client; /* of rpc_codec.serve_beside */
+};
+
+static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
+{
+  const struct workerless_call *call = context;
+  write_message_data(data, detail, id, call->peer->config.compat_pal);
+}
+
+static enum jsonrpc_handled handle_without_worker(
+    struct workerless_call *call, struct text message, struct buffer *out,
+    void (*handle)(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response))
+{
+  arena_init(&call->arena);
+  const struct jsonrpc_service service = {.context = call,
+                                          .arena = &call->arena,
+                                          .handle = handle,
+                                          .write_error_data = write_error_data,
+                                          .limits = rpc_jsonrpc_limits(call->peer),
+                                          .max_batch = call->peer->config.limits.max_batch,
+                                          .takes_options = true};
+  struct jsonrpc_stream stream;
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &stream);
+  arena_fini(&call->arena);
+  return handled;
+}
+
+static void handle_stale(void *context, const struct jsonrpc_request *request,
+                         struct jsonrpc_response *response)
+{
+  const struct workerless_call *call = context;
+  const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
+  struct outcome outcome;
+  outcome_fail_stale(&outcome);
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  rpc_error_data_write(data, &outcome, &answer);
+}
+
+/* ---- a message: its requests one after the other, and its end ---- */
+
+enum { SCRATCH_KEPT = 64 * 1024 };
+
+static void write_invalid_data(void *context, struct buffer *data, struct text detail, struct text id)
+{
+  struct serving *serving = context;
+  size_t start = data->len;
+  serving->found_invalid = true;
+  write_message_data(data, detail, id, serving->peer->config.compat_pal);
+  if (serving->results != NULL && !data->failed)
+    batch_results_note_failure(serving->results, id, text_slice(buffer_text(data), start, data->len), NULL);
+}
+
+void serving_free_memory(struct rpc_worker *worker)
+{
+  struct buffer *scratch = &rpc_jsonrpc_worker(worker)->scratch;
+  arena_reset(&worker->runner.arena);
+  buffer_clear(scratch);
+  buffer_trim(scratch, SCRATCH_KEPT);
+}
+
+/* batch_results_end's release, with the thread */
+static void release_text(void *context, struct op_shared_text *text)
+{
+  jvm_release_text(context, text);
+}
+
+static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
+                                   const struct jsonrpc_stream *rest, struct rpc_stream *stream)
+{
+  unkept_results_drop(&serving->unkept, &serving->run);
+  /* What the message gives is accounted for, also where a request has failed before that was read. */
+  struct rpc_client *client = serving->run.client;
+  struct rpc_given *given = &serving->run.runner->given;
+  bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
+  if (is_unread && client->callbacks != NULL)
+    rpc_callbacks_settle_partly(client->callbacks, given, serving->message);
+  else if (is_unread)
+    rpc_callbacks_count_refused(serving->peer, client, &rpc_codec_jsonrpc, serving->message);
+  else if (given->count > 0)
+    rpc_callbacks_settle(client->callbacks, given);
+  if (serving->results != NULL)
+    batch_results_end(serving->results, release_text, serving->worker->runner.thread);
+  arena_fini(&serving->lasting);
+  if (stream != NULL && handled == JSONRPC_STREAM) {
+    stream->body = serving->stream;
+    stream->tail = rest->tail; /* in the arena, which is reset by the next message */
+    return RPC_STREAM;
+  }
+  struct json_fault fault;
+  if (serving->found_invalid && serving->peer->config.compat_pal && handled != JSONRPC_FAILED &&
+      is_malformed(serving->peer, serving->message, &fault)) {
+    buffer_truncate(serving->out, serving->start);
+    reject_malformed(serving->message, fault.offset, serving->out);
+  }
+  serving_free_memory(serving->worker);
+  return convert_handled(handled);
+}
+
+static enum rpc_served take_general_path(const struct serving_message *message, struct rpc_stream *stream)
+{
+  struct serving serving = serving_begin(message);
+  const struct rpc_peer *peer = message->peer;
+  bool only_safe = message->client->only_safe;
+  if (batch_results_may_be_named(message->text))
+    serving.results = batch_results_create(&serving.lasting, peer->config.limits.message_max);
+  bool may_use_cache = !only_safe && serving.results == NULL;
+  const struct jsonrpc_service service = {.context = &serving,
+                                          .arena = &message->worker->runner.arena,
+                                          .handle = serving_handle_request,
+                                          .write_error_data = write_invalid_data,
+                                          .match_cached = may_use_cache ? serving_match_cached : NULL,
+                                          .run_cached = serving_run_cached,
+                                          .limits = rpc_jsonrpc_limits(peer),
+                                          .max_batch = peer->config.limits.max_batch,
+                                          .may_stream = stream != NULL &&
+                                                        rpc_channels[message->client->channel].may_stream,
+                                          .only_safe = only_safe,
+                                          .takes_options = true};
+  struct jsonrpc_stream rest;
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, message->text, message->out, &rest);
+  return end_message(&serving, handled, &rest, stream);
+}
+
+static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *worker,
+                                             struct rpc_client *client, struct text message,
+                                             struct buffer *out, size_t reply_max, struct rpc_stream *stream)
+{
+  struct rpc_jsonrpc_worker *own = rpc_jsonrpc_worker(worker);
+  rpc_runner_begin_message(&worker->runner);
+  buffer_clear(&own->scratch);
+  const struct serving_message given = {.peer = context,
+                                        .worker = worker,
+                                        .own = own,
+                                        .client = client,
+                                        .text = message,
+                                        .out = out,
+                                        .reply_max = reply_max};
+  enum rpc_served served;
+  if (client->is_stale) {
+    /* Of a message that is meant for another epoch of its client's session. */
+    struct workerless_call call = {.peer = context};
+    return convert_handled(handle_without_worker(&call, message, out, handle_stale));
+  }
+  worker->served = client;
+  if (!serving_serve_cached(&given, &served))
+    served = take_general_path(&given, stream);
+  worker->served = NULL;
+  return served;
+}
+
+/* ---- answers that need no worker ---- */
+
+/* The part behind the last comma may be cut off: it is left out. */
+static struct text find_id(struct text beginning)
+{
+  while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
+    beginning.len--;
+  struct text id = jsonrpc_salvage_id(beginning, beginning.len, JSONRPC_2_0);
+  return id.data == NULL ? TEXT("null") : id;
+}
+
+static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
+                           const char *reason, struct buffer *out)
+{
+  static const int codes[] = {
+      [RPC_REJECT_UNREADABLE] = JSONRPC_PARSE_ERROR,
+      [RPC_REJECT_INVALID] = JSONRPC_INVALID_REQUEST,
+      [RPC_REJECT_OVERLOADED] = JSONRPC_SERVER_ERROR,
+  };
+  const struct rpc_peer *peer = context;
+  write_error(out, codes[rejection], find_id(beginning), text_of(reason), peer->config.compat_pal);
+}
+
+static void handle_refusal(void *context, const struct jsonrpc_request *request,
+                           struct jsonrpc_response *response)
+{
+  const struct workerless_call *call = context;
+  struct buffer *data = jsonrpc_error(response, call->code, jsonrpc_code_message(call->code));
+  write_message_data(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
+}
+
+static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
+                                      struct buffer *out)
+{
+  struct workerless_call call = {.peer = context, .code = JSONRPC_SERVER_ERROR, .reason = reason};
+  return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
+}
+
+static void handle_nested(void *context, const struct jsonrpc_request *request,
+                          struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  struct rpc_request_options options;
+  struct outcome outcome;
+  if (rpc_request_options_read(request, &call->arena, &options, &outcome) == JP_OK)
+    rpc_request_options_fail_within(options.within, &call->arena, &outcome);
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_INVALID_PARAMS, jsonrpc_code_message(JSONRPC_INVALID_PARAMS));
+  write_message_data(data, outcome.message, request->id, call->peer->config.compat_pal);
+}
+
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer};
+  return convert_handled(handle_without_worker(&call, message, out, handle_nested));
+}
+
+/* As it would be answered in its turn, except requests that have an answer beside them. */
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer,
+                                 .code = JSONRPC_INVALID_REQUEST,
+                                 .reason = "the message also has an answer to a callback"};
+  struct json_fault fault;
+  if (!peer->config.compat_pal || !is_malformed(peer, message, &fault))
+    return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
+  reject_malformed(message, fault.offset, out);
+  return RPC_REPLY;
+}
+
+enum { PING_MAX = 4096 }; /* a longer message is not read for it */
+
+/* On ZeroMQ peer-id names a session. A wrong name, and wrong options, are an error whatever the method. A worker
+ * reports it. */
+static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)
+{
+  struct uuid peer_id;
+  struct rpc_request_options options;
+  struct outcome wrong;
+  return (request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id)) ||
+         rpc_request_options_read(request, arena, &options, &wrong) != JP_OK || options.within.data != NULL;
+}
+
+static void handle_ping(void *context, const struct jsonrpc_request *request,
+                        struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  call->is_answered = !has_wrong_extras(request, &call->arena) &&
+                      text_equal(request->method, TEXT("control")) &&
+                      rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
+                      op_control_methods[operation.command].needs_no_runner;
+  if (!call->is_answered)
+    return;
+  const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
+  rpc_control_run(NULL, &operation, &outcome);
+  rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+}
+
+static bool is_single_request(const struct rpc_peer *peer, struct text message)
+{
+  struct json_fault fault;
+  return message.len <= PING_MAX &&
+         json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), &fault) == JP_OK &&
+         json_root(message).kind == JSON_KIND_OBJECT;
+}
+
+static bool serve_without_worker(void *context, struct text message, struct buffer *out,
+                                 enum rpc_served *served)
+{
+  struct workerless_call call = {.peer = context};
+  size_t start = out->len;
+  if (!is_single_request(call.peer, message))
+    return false;
+  enum jsonrpc_handled handled = handle_without_worker(&call, message, out, handle_ping);
+  *served = convert_handled(handled);
+  if (!call.is_answered)
+    buffer_truncate(out, start);
+  return call.is_answered;
+}
+
+/* ---- beside a request of the same client ---- */
+
+/* An epoch, and options, are checked in the request's turn, and so is all that is wrong. */
+static void handle_beside(void *context, const struct jsonrpc_request *request,
+                          struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  const struct rpc_answer answer = {.request_id = request->id};
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  call->is_answered = !request->is_notification && !request->has_options && request->epoch.data == NULL &&
+                      text_equal(request->method, TEXT("control")) &&
+                      rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
+                      operation.command == OP_SHARE_SESSION &&
+                      rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
+                      outcome.kind != OUTCOME_ERROR;
+  if (call->is_answered)
+    rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+}
+
+/* A message that calls Java is not read twice: a method that is written with escapes is looked at, too. */
+static bool may_be_control(struct text message)
+{
+  static const char method[] = "control";
+  return message.len <= PING_MAX && (memmem(message.data, message.len, method, sizeof method - 1) != NULL ||
+                                     memchr(message.data, '\\', message.len) != NULL);
+}
+
+static bool serve_beside(void *context, struct rpc_client *client, struct text message, struct buffer *out)
+{
+  struct workerless_call call = {.peer = context, .client = client};
+  size_t start = out->len;
+  if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
+    return false;
+  (void)handle_without_worker(&call, message, out, handle_beside);
+  if (!call.is_answered)
+    buffer_truncate(out, start);
+  return call.is_answered;
+}
+
+/* ---- the lane of a message ---- */
+
+static enum rpc_lane lane_of_operation(const struct operation *operation)
+{
+  switch (operation->kind) {
+  case OP_CONTROL:
+    return op_control_methods[operation->command].is_brief ? RPC_LANE_CONTROL : RPC_LANE_ALL;
+  case OP_META:
+    return RPC_LANE_META;
+  case OP_DESCRIBE: /* an object's text is code of the application */
+    return operation->has_instance || operation->receiver != NULL ? RPC_LANE_ALL : RPC_LANE_META;
+  default:
+    return RPC_LANE_ALL;
+  }
+}
+
+/* Options can mean code of the application, such as an executor. */
+static void handle_for_lane(void *context, const struct jsonrpc_request *request,
+                            struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  struct operation operation;
+  struct outcome outcome;
+  (void)response;
+  if (procedure == NULL || request->has_options)
+    return;
+  if (procedure->kind == RPC_PROCEDURE_DISCOVER || procedure->kind == RPC_PROCEDURE_DESCRIBE)
+    call->lane = RPC_LANE_META;
+  else if (procedure->op != OP_CONTROL && procedure->op != OP_META && procedure->op != OP_DESCRIBE)
+    return;
+  else if (rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK)
+    call->lane = lane_of_operation(&operation);
+}
+
+static enum rpc_lane find_lane(void *context, struct text message)
+{
+  struct workerless_call call = {.peer = context, .lane = RPC_LANE_ALL};
+  struct buffer unused;
+  if (!is_single_request(call.peer, message))
+    return RPC_LANE_ALL;
+  buffer_init(&unused);
+  (void)handle_without_worker(&call, message, &unused, handle_for_lane);
+  buffer_fini(&unused);
+  return call.lane;
+}
+
+/* ---- HTTP ---- */
+
+static struct text show_document(void *context)
+{
+  return openrpc_own_document(rpc_jsonrpc_peer(context)->openrpc);
+}
+
+static void write_help(void *context, struct buffer *out)
+{
+  const struct rpc_peer *peer = context;
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses,
+                                          peer->config.compat_pal};
+  rpc_help_write(out, &facts);
+}
+
+static const struct rpc_http_facts http = {
+    .obeys_accept = jsonrpc_looks_like_1_1, .document = show_document, .write_help = write_help};
+
+const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
+                                            .start = start_codec,
+                                            .stop = stop_codec,
+                                            .worker_create = create_worker,
+                                            .worker_destroy = destroy_worker,
+                                            .serve = serve_jsonrpc_message,
+                                            .serve_without_worker = serve_without_worker,
+                                            .serve_beside = serve_beside,
+                                            .lane = find_lane,
+                                            .refuse = refuse_message,
+                                            .reject = reject_message,
+                                            .http = &http,
+                                            .callbacks = &rpc_jsonrpc_callbacks};

@@ -1,0 +1,39 @@
+#ifndef JPEER_RPC_JSONRPC_JSON_OPTIONS_H
+#define JPEER_RPC_JSONRPC_JSON_OPTIONS_H
+/*
+ * The options of a request: its top-level member `options` (docs/protocol.md, "Options of a request"). They
+ * are the same for all methods. A new option is a member of the struct and a row of the table in
+ * json_options.c. Any thread; what is read is borrowed from the message and the arena.
+ */
+#include "base/arena.h"
+#include "jsonrpc/jsonrpc.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+
+struct rpc_request_options {
+  bool base64_result;
+  bool element_values;
+  bool element_types;
+  bool tells_throwable;
+  bool longs_as_text;
+  bool has_array_value_max;
+  size_t array_value_max;      /* where has_array_value_max */
+  struct text thread_affinity; /* data NULL: not given */
+  bool is_unkept;              /* "keep": false */
+  uint32_t loader;             /* a ref; 0: not given */
+  struct text within;          /* the callback that the request is nested in; data NULL: not given */
+};
+
+/* Reads the options of a request, which may have none. Anything but JP_OK leaves an OUTCOME_ERROR in
+ * *outcome. */
+enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, struct arena *arena,
+                                        struct rpc_request_options *options,
+                                        struct outcome *outcome) JP_MUST_CHECK;
+
+/* Leaves an OUTCOME_ERROR: the message is nested in no open call of this name; of no name where the data are NULL. */
+void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome);
+
+/* Tells the operation that the request means what the options ask of it. */
+void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation);
+
+#endif

@@ -1,0 +1,407 @@
+/* One request: reads what it asks for, runs it, and finds near names where something was not found. */
+#include "rpc/callbacks/callbacks.h"
+#include "rpc/channel.h"
+#include "rpc/compat.h"
+#include "rpc/describe/describe.h"
+#include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/cached_requests.h"
+#include "rpc/jsonrpc/json_callbacks.h"
+#include "rpc/jsonrpc/json_codec.h"
+#include "rpc/jsonrpc/json_params.h"
+#include "rpc/methods/identifiers.h"
+#include "rpc/methods/java_call.h"
+#include "rpc/methods/procedures.h"
+#include "rpc/suggest/suggest.h"
+#include "rpc/values/value_read.h"
+
+/* ---- near names ---- */
+
+/* Of the peer's own dotted names. */
+static void suggest_procedures(const struct serving *serving, struct outcome *outcome)
+{
+  struct text method = serving->request->method;
+  struct nearest nearest;
+  nearest_begin(&nearest, method, method);
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    struct text name = rpc_procedures[i].name;
+    bool is_served = !rpc_procedures[i].only_1_1 || serving->request->version == JSONRPC_1_1;
+    if (is_served && !rpc_is_bare_name(name))
+      nearest_offer(&nearest, name, nearest_distance(name, method, nearest.limit));
+  }
+  rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
+}
+
+/* Of the members of params that a request may leave out, the one that this request needs. */
+static void hint_param(const struct serving *serving, const struct operation *operation,
+                       struct outcome *outcome)
+{
+  const struct jsonrpc_request *request = serving->request;
+  bool lacks_args = outcome->failure == FAILURE_NOT_FOUND && operation->arg_count == 0 &&
+                    text_equal(outcome->throwable_type, TEXT("java.lang.NoSuchMethodException"));
+  if (serving->by_value || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
+    return;
+  if (outcome->lacks_instance)
+    rpc_hint_param(request->params, RPC_PARAM_INSTANCE, &serving->run.runner->arena, outcome);
+  else if (lacks_args)
+    rpc_hint_param(request->params, RPC_PARAM_ARGS, &serving->run.runner->arena, outcome);
+}
+
+/* The Java implementation suggests nothing. */
+static void suggest_names(const struct serving *serving, const struct operation *operation,
+                          struct outcome *outcome)
+{
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct rpc_suggester suggester = {.catalog = serving->peer->config.catalog,
+                                          .policy = authorizer.policy,
+                                          .channel = rpc_authorizer_channel(&authorizer),
+                                          .arena = &serving->run.runner->arena};
+  if (outcome->kind != OUTCOME_ERROR || serving->peer->config.compat_pal)
+    return;
+  hint_param(serving, operation, outcome);
+  if (outcome->failure != FAILURE_NOT_FOUND || outcome->suggestion_count > 0)
+    return;
+  struct operation named = *operation;
+  if (serving->run.reached.implied_type.data != NULL) {
+    named.type = serving->run.reached.implied_type;
+    operation = &named;
+  }
+  if (serving->by_value && operation->type.len == 0)
+    suggest_procedures(serving, outcome);
+  else if (serving->by_value && operation->kind != OP_DESCRIBE)
+    rpc_suggest_for_own_name(&suggester, operation, outcome);
+  else
+    rpc_suggest_for_operation(&suggester, operation, outcome);
+}
+
+/* ---- what the request asks for ---- */
+
+enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
+
+/* Bytes that the answer to the message may have. */
+static size_t answer_max(const struct serving *serving)
+{
+  return serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+}
+
+static bool is_description(const struct jsonrpc_request *request)
+{
+  if (request->version != JSONRPC_1_1)
+    return false;
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  return procedure != NULL && procedure->kind == RPC_PROCEDURE_DESCRIBE;
+}
+
+static void discover_methods(struct serving *serving, struct jsonrpc_response *response)
+{
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  struct meta_loaders loaders;
+  bool has_loaders = rpc_run_find_loaders(&serving->run, &loaders);
+  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer),
+                                    has_loaders ? &loaders : NULL};
+  bool is_unkept = serving_is_unkept(serving);
+  struct buffer *out = is_unkept ? &serving->own->scratch : jsonrpc_result(response);
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
+                                           answer_max(serving), &serving->run.runner->arena, out, &outcome);
+  rpc_run_end(&serving->run); /* no answer names an object */
+  if (status != JP_OK || is_unkept) {
+    serving_write_answer(serving, response, &outcome);
+    return;
+  }
+  serving->has_failed = false;
+  serving_note_result(serving, &outcome);
+}
+
+/* rpc_callback_taker.take, with a struct serving */
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  const struct serving *serving = context;
+  struct rpc_callbacks *callbacks;
+  enum jp_status status =
+      rpc_callbacks_of(serving->peer, serving->run.client, &rpc_codec_jsonrpc, &callbacks, error);
+  return status == JP_OK ? rpc_callbacks_note(callbacks, id, &serving->run.runner->given, error) : status;
+}
+
+/* NULL: the client can only be answered. */
+static const struct rpc_callback_taker *choose_taker(const struct serving *serving,
+                                                     const struct rpc_callback_taker *taker)
+{
+  return serving->run.client->push == NULL ? NULL : taker;
+}
+
+/* rpc_shared_texts.find, with the results of a batch */
+static struct op_shared_text *find_shared(void *context, struct json_value ref)
+{
+  return batch_fill_find_shared(context, ref);
+}
+
+static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
+                                       struct outcome *outcome)
+{
+  struct arena *arena = &serving->run.runner->arena;
+  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_shared_texts shared = {serving->results, find_shared};
+  const struct rpc_params_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
+                                         .values_max = serving->peer->config.limits.values_max,
+                                         .callbacks = choose_taker(serving, &taker),
+                                         .shared = serving->results == NULL ? NULL : &shared};
+  if (!serving->peer->config.compat_pal)
+    return rpc_params_decode(serving->request, &rules, arena, operation, outcome);
+  enum jp_status status = rpc_params_decode_compat(serving->request, &rules, arena, operation, outcome);
+  struct text class_name;
+  if (!rpc_compat_withholds(operation, &class_name))
+    return status;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+}
+
+/* java_class_lookup.find, with a struct serving */
+static bool look_up_class(void *context, const struct operation *asked, struct op_look *look,
+                          struct outcome *outcome)
+{
+  struct serving *serving = context;
+  return rpc_run_look_up(&serving->run, asked, look, outcome);
+}
+
+/* With --compat pal a class that the catalog does not have is looked for only by a loader that the request names. */
+static enum jp_status decode_member(struct serving *serving, struct operation *operation,
+                                    struct outcome *outcome)
+{
+  const struct rpc_peer_config *config = &serving->peer->config;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct java_class_lookup lookup = {serving, look_up_class};
+  uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
+  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_shared_texts shared = {serving->results, find_shared};
+  const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
+                                          .values_max = config->limits.values_max,
+                                          .callbacks = choose_taker(serving, &taker),
+                                          .shared = serving->results == NULL ? NULL : &shared,
+                                          .compat_pal = config->compat_pal,
+                                          .loader = loader,
+                                          .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
+  return java_method_decode(serving->request, config->catalog, rpc_jsonrpc_peer(serving->peer)->methods,
+                            &authorizer, &rules, &serving->run.runner->arena, operation, outcome);
+}
+
+/* One of the peer's own procedures by a bare name, or a Java member by its own. */
+static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
+                                       struct outcome *outcome)
+{
+  struct text method = serving->request->method;
+  if (rpc_is_bare_name(method))
+    return decode_procedure(serving, operation, outcome);
+  serving->by_value = true;
+  return rpc_is_own_name(method) ? decode_procedure(serving, operation, outcome)
+                                 : decode_member(serving, operation, outcome);
+}
+
+static void run_operation(struct serving *serving, const struct operation *operation,
+                          struct jsonrpc_response *response)
+{
+  struct outcome outcome;
+  rpc_run_operation(&serving->run, operation, &outcome);
+  suggest_names(serving, operation, &outcome);
+  if (serving_is_unkept(serving) && outcome.kind != OUTCOME_ERROR)
+    unkept_results_note(&serving->unkept, &serving->run);
+  serving_write_answer(serving, response, &outcome);
+  rpc_run_end(&serving->run);
+}
+
+/* Nobody would ever see what it takes. */
+static bool refuse_unkept_fetch(struct serving *serving, const struct operation *operation,
+                                struct outcome *outcome)
+{
+  if (operation->kind != OP_FETCH || !serving_is_unkept(serving))
+    return false;
+  outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
+               "jpeer.fetch takes no 'keep': false, because what it takes would be lost");
+  return true;
+}
+
+static void decode_and_run(struct serving *serving, struct jsonrpc_response *response)
+{
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
+  if (!serving->was_read || refuse_unkept_fetch(serving, &operation, &outcome)) {
+    suggest_names(serving, &operation, &outcome);
+    serving_write_answer(serving, response, &outcome);
+    rpc_run_end(&serving->run); /* decoding may have looked for a class */
+    return;
+  }
+  operation.tells_loaders = true;
+  if (operation.kind == OP_FETCH) {
+    /* What an answer of the message's own size limit leaves for the elements. */
+    size_t max = answer_max(serving);
+    size_t written = serving->out->len - serving->start;
+    size_t frame = ANSWER_FRAME + serving->request->id.len;
+    operation.fetch.room_max = max > frame ? max - frame : 0;
+    operation.fetch.room = operation.fetch.room_max > written ? operation.fetch.room_max - written : 0;
+  }
+  if (serving->request->has_options) {
+    rpc_request_options_apply(&serving->options, &operation);
+    /* However many the request asks for: where a few lists hold each other again and again, their elements
+     * would be counted without end. One takes two bytes of the answer, with its comma. */
+    size_t max = answer_max(serving) / 2;
+    if (operation.array_value_max > max)
+      operation.array_value_max = max;
+  } else {
+    serving_cache_request(serving, &operation);
+  }
+  run_operation(serving, &operation, response);
+}
+
+/* The transport has brought a message that is nested in an open call to the thread of that call. */
+static bool check_within(const struct serving *serving, struct outcome *outcome)
+{
+  struct text within = serving->options.within;
+  if (within.data == NULL ||
+      (serving->worker->within != 0 && rpc_call_number_read(within) == serving->worker->within))
+    return true;
+  rpc_request_options_fail_within(within, &serving->run.runner->arena, outcome);
+  return false;
+}
+
+/* A request that was served by the fast path before is asked again: another client may send the same bytes. */
+static bool is_in_epoch(const struct serving *serving)
+{
+  const struct rpc_run *run = &serving->run;
+  return serving->request->epoch.data == NULL || serving->peer->config.compat_pal ||
+         rpc_client_is_in_epoch(serving->peer, run->client, run->names_session ? &run->guest_id : NULL,
+                                serving->request->epoch);
+}
+
+/* A wrong member beside method and params is an error even if the method has no use for it, so that the client
+ * learns of it at once. */
+static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
+{
+  struct arena *arena = &serving->run.runner->arena;
+  if (!is_good_session_name) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
+    return false;
+  }
+  if (!is_in_epoch(serving)) {
+    outcome_fail_stale(outcome);
+    return false;
+  }
+  return !serving->request->has_options ||
+         (rpc_request_options_read(serving->request, arena, &serving->options, outcome) == JP_OK &&
+          check_within(serving, outcome));
+}
+
+/* The arguments of Java members are read by rpc/values, which knows long texts by their names. */
+static bool takes_shared_texts(struct text method)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(method);
+  if (procedure == NULL)
+    return !rpc_is_own_name(method) && !rpc_is_bare_name(method);
+  return procedure->kind == RPC_PROCEDURE_OPERATION && (procedure->op == OP_NEW || procedure->op == OP_CALL ||
+                                                        procedure->op == OP_GET || procedure->op == OP_PUT);
+}
+
+static enum jp_status fill_one(struct serving *serving, enum batch_fill_form form, struct json_value *json,
+                               struct outcome *outcome)
+{
+  const struct batch_fill fill = {.results = serving->results,
+                                  .limits = rpc_jsonrpc_limits(serving->peer),
+                                  .max_size = serving->peer->config.limits.message_max,
+                                  .form = form,
+                                  .shares_texts = form != BATCH_FILL_OPTIONS &&
+                                                  takes_shared_texts(serving->request->method),
+                                  .arena = &serving->run.runner->arena,
+                                  .outcome = outcome};
+  return batch_fill_in(&fill, json, &serving->cause);
+}
+
+/* Puts results of earlier requests of the batch in place of their names. With --compat pal only options have some. */
+static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_request *request,
+                                      struct outcome *outcome)
+{
+  enum batch_fill_form form = rpc_is_bare_name(request->method) ? BATCH_FILL_PROCEDURE : BATCH_FILL_VALUES;
+  enum jp_status status = JP_OK;
+  if (request->has_params && !serving->peer->config.compat_pal)
+    status = fill_one(serving, form, &request->params, outcome);
+  if (status == JP_OK && request->has_options)
+    status = fill_one(serving, BATCH_FILL_OPTIONS, &request->options, outcome);
+  return status;
+}
+
+static void handle_filled(struct serving *serving, bool is_good_session_name,
+                          struct jsonrpc_response *response)
+{
+  struct outcome wrong;
+  if (!read_extras(serving, is_good_session_name, &wrong))
+    serving_write_answer(serving, response, &wrong);
+  else if (serving->failed != NULL)
+    serving_write_answer(serving, response, serving->failed);
+  else if (serving->operation != NULL)
+    run_operation(serving, serving->operation, response);
+  else if (is_description(serving->request)) {
+    const struct rpc_service_facts facts = {serving->peer->config.uuid, text_of(serving->peer->config.name),
+                                            serving->peer->addresses, serving->peer->config.compat_pal};
+    rpc_description_write(jsonrpc_result(response), &facts);
+  } else if (text_equal(serving->request->method, TEXT("rpc.discover")))
+    discover_methods(serving, response);
+  else
+    decode_and_run(serving, response);
+}
+
+static void fill_and_handle(struct serving *serving, bool is_good_session_name,
+                            struct jsonrpc_response *response)
+{
+  const struct jsonrpc_request *request = serving->request;
+  struct jsonrpc_request filled = *request;
+  struct outcome outcome;
+  if (fill_in_results(serving, &filled, &outcome) != JP_OK) {
+    serving_write_answer(serving, response, &outcome);
+    return;
+  }
+  serving->request = &filled;
+  handle_filled(serving, is_good_session_name, response);
+  serving->request = request;
+}
+
+/* The dotted name that a request's method is the identifier of; data NULL: it is none. */
+static struct text read_identifier(const struct serving *serving, struct text method)
+{
+  if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||
+      memchr(method.data, '_', method.len) == NULL || rpc_procedure_find(method) != NULL)
+    return TEXT_ABSENT;
+  struct text name = identifier_read(method, &serving->run.runner->arena);
+  return name.data != NULL && !rpc_is_bare_name(name) ? name : TEXT_ABSENT;
+}
+
+static void handle_named(struct serving *serving, const struct jsonrpc_request *request,
+                         struct jsonrpc_response *response)
+{
+  struct uuid session;
+  bool names_session =
+      request->peer_id.data != NULL && rpc_channels[serving->run.client->channel].names_session_in_message;
+  bool is_good = !names_session || uuid_parse(request->peer_id, &session);
+  serving->request = request;
+  serving->by_value = false;
+  serving->was_read = serving->operation != NULL;
+  serving->has_failed = false;
+  serving->cause = NULL;
+  rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
+  if (serving->results != NULL)
+    fill_and_handle(serving, is_good, response);
+  else
+    handle_filled(serving, is_good, response);
+  serving->has_unread = serving->has_unread || (serving->has_failed && !serving->was_read);
+}
+
+void serving_handle_request(void *context, const struct jsonrpc_request *request,
+                            struct jsonrpc_response *response)
+{
+  struct serving *serving = context;
+  struct text name = read_identifier(serving, request->method);
+  if (name.data == NULL) {
+    handle_named(serving, request, response);
+    return;
+  }
+  struct jsonrpc_request named = *request;
+  named.method = name;
+  handle_named(serving, &named, response);
+}

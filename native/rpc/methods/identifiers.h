@@ -1,0 +1,25 @@
+#ifndef JPEER_RPC_METHODS_IDENTIFIERS_H
+#define JPEER_RPC_METHODS_IDENTIFIERS_H
+/*
+ * Dotted names as identifiers, for languages and generators in which a method's name is one (docs/descriptions.md,
+ * "Names as identifiers"). Nothing is lost: the name can be read back without a document.
+ *
+ *   .  is _        _  is _1        -  is _2        $  is _3
+ *
+ * A letter of ASCII is itself, and so is a digit, except as the first character and behind a dot. Every other UTF-16
+ * unit is _0xxxx, with its number in lower-case hexadecimal. No two names have the same identifier, and each name has
+ * one alone. (The scheme is that of JNI for the names of native functions, with other punctuation.)
+ *
+ * Pure text, any thread.
+ */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/text.h"
+
+/* Appends the identifier of a name, which is WTF-8. */
+void identifier_write(struct text name, struct buffer *out);
+
+/* The name that the identifier stands for, in the arena; data NULL: it is none's identifier, or memory is short. */
+struct text identifier_read(struct text identifier, struct arena *arena);
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef JPEER_RPC_METHODS_JAVA_CALL_H
+#define JPEER_RPC_METHODS_JAVA_CALL_H
+/*
+ * Decodes a request whose method is a Java member's own name ("com.example.Calculator.add") into an operation
+ * (docs/descriptions.md, "Calling what is described"). Any thread; the operation points into the message and
+ * the arena.
+ */
+#include "jsonrpc/jsonrpc.h"
+#include "op/look.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+#include "rpc/authorize.h"
+
+struct catalog;
+struct java_methods_index;
+
+/* Where a class is looked for that the catalog does not have. */
+struct java_class_lookup {
+  void *context;
+  /* Finds the class that the operation names and what look->only_member tells of it, which stay valid until
+   * the request ends. False leaves an OUTCOME_ERROR. */
+  bool (*find)(void *context, const struct operation *asked, struct op_look *look, struct outcome *outcome);
+};
+
+struct java_method_rules {
+  size_t digits_max;                          /* of one number */
+  size_t values_max;                          /* of rpc_value_reader_init */
+  bool compat_pal;                            /* an instance is a ref alone */
+  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
+  const struct rpc_shared_texts *shared;      /* the same */
+  uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */
+  const struct java_class_lookup *lookup;     /* NULL: the catalog alone is */
+};
+
+/*
+ * Makes an OP_CALL or OP_NEW by_value. The policy is asked before the catalog, so that who may not use a
+ * class does not learn whether it exists. Anything but JP_OK leaves an OUTCOME_ERROR: FAILURE_NOT_FOUND
+ * ("Invalid method: ...") where no member has the name, FAILURE_DENIED, FAILURE_INVALID_PARAMS, or what the lookup
+ * failed with. Without a catalog (NULL) only the lookup finds members.
+ */
+enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
+                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
+                                  const struct java_method_rules *rules, struct arena *arena,
+                                  struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+
+/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types
+ * for elements that have none, at every level. False where memory is short. */
+bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value) JP_MUST_CHECK;
+
+#endif

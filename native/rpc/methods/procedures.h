@@ -1,0 +1,140 @@
+#ifndef JPEER_RPC_METHODS_PROCEDURES_H
+#define JPEER_RPC_METHODS_PROCEDURES_H
+/*
+ * The table of procedures: every name that a request may call, with its parameters in order. Serving, calls
+ * by position and by name, HTTP GET, and the descriptions of the service (system.describe, rpc.discover) all
+ * use this one table, so that they cannot differ.
+ *
+ * The table is constant data. The functions may be called from any thread; what they make lives in the arena.
+ */
+#include "base/arena.h"
+#include "base/text.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+#include "json/reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The parameters that procedures have, one a name: a reader finds each in its own place. */
+enum rpc_param {
+  RPC_PARAM_TYPE,
+  RPC_PARAM_METHOD,
+  RPC_PARAM_FIELD,
+  RPC_PARAM_INSTANCE,
+  RPC_PARAM_ARGS,
+  RPC_PARAM_VALUE,
+  RPC_PARAM_ENCODING,
+  RPC_OPERATION_PARAMS, /* those before are the ones that the six methods have */
+  RPC_PARAM_MAX = RPC_OPERATION_PARAMS,
+  RPC_PARAM_FROM,
+  RPC_OWN_PARAMS, /* those before are the ones that an operation may have */
+  RPC_PARAM_CLASSES = RPC_OWN_PARAMS,
+  RPC_PARAM_OPENRPC,
+  RPC_PARAM_NAMES,
+  RPC_PARAMS
+};
+
+/* The names by enum rpc_param. */
+extern const struct text rpc_param_names[RPC_PARAMS];
+
+/* What a parameter wants (JSON-RPC 1.1, 10.2.1, has these words for them). */
+enum rpc_wants {
+  RPC_WANTS_ANY,     /* "any" */
+  RPC_WANTS_TEXT,    /* "str" */
+  RPC_WANTS_NUMBER,  /* "num" */
+  RPC_WANTS_BOOLEAN, /* "bit" */
+  RPC_WANTS_LIST,    /* "arr" */
+  RPC_WANTS_OBJECT   /* "obj" */
+};
+
+/* The word of JSON-RPC 1.1, 10.2.1. */
+struct text rpc_wants_word(enum rpc_wants wants);
+
+struct rpc_procedure_param {
+  enum rpc_param param;
+  enum rpc_wants wants;
+  bool required;
+  bool or_instance;    /* required where there is no instance; not with --compat pal, which always wants it */
+  bool by_name_only;   /* has no position; comes after those that have one; 1.1's descriptions leave it out */
+  const char *summary; /* one sentence without a full stop */
+};
+
+enum { RPC_PROCEDURE_PARAMS_MAX = 6 };
+
+/* Safe and idempotent, so that HTTP GET may call it (JSON-RPC 1.1, 6.3.2). */
+enum rpc_safety {
+  RPC_SAFE_NEVER,
+  RPC_SAFE_ALWAYS,
+  RPC_SAFE_BY_CONTROL /* where the control method that its parameter `method` names is safe */
+};
+
+/* Which of the readers and writers serves it. */
+enum rpc_procedure_kind {
+  RPC_PROCEDURE_OPERATION, /* a struct operation, decoded by rpc/jsonrpc/json_params.h */
+  RPC_PROCEDURE_DESCRIBE,  /* system.describe */
+  RPC_PROCEDURE_DISCOVER   /* rpc.discover */
+};
+
+struct rpc_procedure {
+  struct text name;
+  enum rpc_procedure_kind kind;
+  enum op_kind op; /* RPC_PROCEDURE_OPERATION */
+  enum rpc_safety safety;
+  bool only_1_1; /* JSON-RPC 2.0 has no such method */
+  bool is_own; /* its name begins with "jpeer.", its result is plain JSON, and --compat pal has none of it */
+  bool unlisted; /* system.describe is not in its own list (JSON-RPC 1.1, 10) */
+  const char *summary;
+  struct rpc_procedure_param params[RPC_PROCEDURE_PARAMS_MAX]; /* in order: their index is their position */
+  size_t param_count;
+  enum rpc_wants returns;
+};
+
+extern const struct rpc_procedure rpc_procedures[];
+extern const size_t rpc_procedure_count;
+
+/* True for a name like those of the six methods; a dotted name is a member's own, or the peer's. */
+static inline bool rpc_is_bare_name(struct text method)
+{
+  return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
+}
+
+/* True for a name that the peer keeps for procedures of its own. */
+static inline bool rpc_is_own_name(struct text method)
+{
+  return text_starts_with(method, TEXT("jpeer."));
+}
+
+/* NULL: no procedure has this name. Names are case-sensitive. */
+const struct rpc_procedure *rpc_procedure_find(struct text name);
+
+/* True where system.describe says "idempotent": every call of it is safe. */
+static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *procedure)
+{
+  return procedure->safety == RPC_SAFE_ALWAYS;
+}
+
+/*
+ * Parameters as JSON-RPC 1.1 takes them (docs/jsonrpc-1.1.md, "Calls"): by position, by name or both, null as
+ * not supplied, extra ones dropped, values brought near to what the parameter wants. JSON-RPC 2.0 is strict
+ * and comes through none of this.
+ */
+
+/*
+ * Text becomes a number or a boolean, a number or a boolean becomes text, true and false become 1 and 0 and
+ * back, one value becomes an array of one. What fits already, and what cannot be made to fit, stays as it is.
+ * JP_NO_MEMORY.
+ */
+enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,
+                                struct json_value *near) JP_MUST_CHECK;
+
+/*
+ * Puts the params of a request (an array or an object) into the places of enum rpc_param. A parameter that is
+ * given twice, by name or by position, is an error. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome.
+ */
+enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
+                                 struct arena *arena, struct json_members *members,
+                                 struct outcome *outcome) JP_MUST_CHECK;
+
+#endif
