@@ -1,4 +1,4 @@
-#include "known_bench.h"
+#include "tests/unit/rpc/fastpath/known_bench.h"
 
 #include "base/uuid.h"
 #include "rpc/colfer/codec_state.h"
