@@ -219,7 +219,7 @@ static bool wait_here(struct running *running, bool *has_ended)
 /* Does what there is to do. True: the thread has to park in Java; *has_ended: the call is over. */
 static bool make_step(struct running *running, bool *has_ended)
 {
-  struct jvm_callback_call *hooked = running->call->hooked;
+  struct rpc_callback_call *hooked = running->call->hooked;
   switch (running->hooks->look(hooked, &running->failure)) {
   case JVM_CALLBACK_NOTHING:
     return wait_here(running, has_ended);

@@ -11,7 +11,7 @@ struct open_call {
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
-  struct jvm_callback_call *hooked; /* of the hooks */
+  struct rpc_callback_call *hooked; /* of the hooks */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
   jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */

@@ -28,7 +28,7 @@ struct rpc_execution {
   bool compat_pal;
   size_t answer_max;               /* of struct jvm_request */
   struct jvm_result *result;       /* likewise */
-  struct jvm_callbacks *callbacks; /* likewise */
+  struct rpc_callbacks *callbacks; /* likewise */
   struct rpc_call_watch *watch;    /* is told of the member; NULL: nobody looks */
   struct rpc_meta *meta;           /* for an OP_DESCRIBE; NULL: the peer serves no metadata */
   struct arena *arena;

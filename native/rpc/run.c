@@ -197,7 +197,7 @@ static struct rpc_execution make_execution(struct rpc_run *run, struct rpc_sessi
                                 .compat_pal = config->compat_pal,
                                 .answer_max = config->compat_pal ? 0 : run->answer_max,
                                 .result = &run->result,
-                                .callbacks = rpc_callbacks_for_jni(run->client->callbacks),
+                                .callbacks = run->client->callbacks,
                                 .watch = runner->watch,
                                 .meta = runner->peer->meta,
                                 .authorizer = rpc_run_authorizer(run)};

@@ -18,7 +18,7 @@ void callback_fail(struct jvm_callback_failure *failure, const char *format, ...
   va_end(args);
 }
 
-void callback_tell_ending(const struct jvm_callback_call *call, enum callback_ending ending,
+void callback_tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
                           struct jvm_callback_failure *failure)
 {
   switch (ending) {
@@ -61,7 +61,7 @@ static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
   return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
 }
 
-static void enter_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+static void enter_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
 {
   call->next = callbacks->calls;
   if (call->next != NULL)
@@ -72,7 +72,7 @@ static void enter_calls(struct rpc_callbacks *callbacks, struct jvm_callback_cal
 }
 
 static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
-                                 uint64_t number, struct jvm_callback_call *call,
+                                 uint64_t number, struct rpc_callback_call *call,
                                  struct jvm_callback_failure *failure)
 {
   const struct rpc_callback_limits *limits = &callbacks->peer->config.limits.callbacks;
@@ -99,12 +99,12 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
 }
 
 /* The first call of a thread of the peer's own, which another one takes the place of while it waits. */
-static bool takes_thread(const struct jvm_callback_call *call)
+static bool takes_thread(const struct rpc_callback_call *call)
 {
   return call->waiter == NULL && call->number != 0 && call->thread->depth == 0;
 }
 
-static enum jp_status enter_waiting(struct rpc_peer *peer, struct jvm_callback_call *call,
+static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_call *call,
                                     struct jvm_callback_failure *failure)
 {
   size_t max = peer->config.limits.callbacks.threads_max;
@@ -122,7 +122,7 @@ static enum jp_status enter_waiting(struct rpc_peer *peer, struct jvm_callback_c
   return JP_LIMIT;
 }
 
-static void leave_waiting(struct rpc_peer *peer, const struct jvm_callback_call *call)
+static void leave_waiting(struct rpc_peer *peer, const struct rpc_callback_call *call)
 {
   if (call->has_thread)
     atomic_fetch_sub(&peer->callback_threads, 1);
@@ -142,23 +142,23 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
   return JP_LIMIT;
 }
 
-void callback_call_set_deadline(struct jvm_callback_call *call)
+void callback_call_set_deadline(struct rpc_callback_call *call)
 {
   int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
   call->deadline_ms = timeout == 0 ? INT64_MAX : clock_now_ms() + timeout;
 }
 
-static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
+static struct rpc_callback_call *make_call(struct rpc_callbacks *callbacks,
                                            const struct jvm_callback_given *given,
                                            const struct jvm_callback_method *method,
                                            struct jvm_waiter *waiter, struct callback_thread *thread)
 {
   bool is_event = given->is_oneway && method->is_void;
   /* Each event makes one, and glibc's calloc takes nothing from the cache of its thread. */
-  struct jvm_callback_call *call = malloc(sizeof *call);
+  struct rpc_callback_call *call = malloc(sizeof *call);
   if (call == NULL)
     return NULL;
-  *call = (struct jvm_callback_call){.callbacks = callbacks,
+  *call = (struct rpc_callback_call){.callbacks = callbacks,
                                      .id = given->id,
                                      .number = is_event ? 0 : 1, /* begin_call replaces the 1 */
                                      .borrows = given->borrows,
@@ -179,7 +179,7 @@ static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
   return call;
 }
 
-static void free_call(struct jvm_callback_call *call)
+static void free_call(struct rpc_callback_call *call)
 {
   if (call->thread == &call->own_thread)
     pthread_mutex_destroy(&call->own_thread.lock);
@@ -192,13 +192,13 @@ static void free_call(struct jvm_callback_call *call)
 }
 
 /* True where no other thread looks for the one of this call: it has no answer, and is inside no other call. */
-static bool is_alone(const struct jvm_callback_call *call)
+static bool is_alone(const struct rpc_callback_call *call)
 {
   return call->number == 0 && call->thread == &call->own_thread;
 }
 
 /* The thread waits in its innermost call. */
-static void enter_thread(struct jvm_callback_call *call)
+static void enter_thread(struct rpc_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   thread->depth++;
@@ -210,7 +210,7 @@ static void enter_thread(struct jvm_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-static void leave_thread(struct jvm_callback_call *call)
+static void leave_thread(struct rpc_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   thread->depth--;
@@ -223,14 +223,14 @@ static void leave_thread(struct jvm_callback_call *call)
 
 enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                                   uint64_t number, const struct jvm_callback_method *method,
-                                  struct jvm_waiter *waiter, struct jvm_callback_call **call,
+                                  struct jvm_waiter *waiter, struct rpc_callback_call **call,
                                   struct jvm_callback_failure *failure)
 {
   struct callback_thread *thread = callback_thread_now();
   enum jp_status status = check_depth(callbacks, thread, failure);
   if (status != JP_OK)
     return status;
-  struct jvm_callback_call *made = make_call(callbacks, given, method, waiter, thread);
+  struct rpc_callback_call *made = make_call(callbacks, given, method, waiter, thread);
   if (made == NULL) {
     callback_fail(failure, "out of memory");
     return JP_NO_MEMORY;
@@ -252,7 +252,7 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
 /* ---- waiting ---- */
 
 /* Under the lock: what came before the answer is served before it, and what came after it is not. */
-static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
+static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
 {
   if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
     return JVM_CALLBACK_ENDED;
@@ -263,12 +263,12 @@ static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
   return call->wants_room && call->may_send && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
-static bool has_timed_out(const struct jvm_callback_call *call)
+static bool has_timed_out(const struct rpc_callback_call *call)
 {
   return call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
 }
 
-enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
+enum jvm_callback_sight callback_call_look(struct rpc_callback_call *call,
                                            struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -294,17 +294,17 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
 /* rpc_waits.wait's is_over, with a call */
 static bool is_wait_over(void *state)
 {
-  struct jvm_callback_call *call = state;
+  struct rpc_callback_call *call = state;
   return atomic_load(&call->worker->was_interrupted) || atomic_load(&call->has_news);
 }
 
-void callback_call_wait(struct jvm_callback_call *call)
+void callback_call_wait(struct rpc_callback_call *call)
 {
   const struct rpc_waits *waits = call->worker->waits;
   waits->wait(waits->thread, is_wait_over, call, call->deadline_ms);
 }
 
-int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call)
+int64_t callback_call_nanoseconds_left(struct rpc_callback_call *call)
 {
   if (call->deadline_ms == INT64_MAX)
     return INT64_MAX;
@@ -312,15 +312,15 @@ int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call)
   return left <= 0 ? 0 : left > INT64_MAX / 1000000 ? INT64_MAX : left * 1000000;
 }
 
-struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number)
+struct rpc_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number)
 {
-  struct jvm_callback_call *call = number == 0 ? NULL : callbacks->calls;
+  struct rpc_callback_call *call = number == 0 ? NULL : callbacks->calls;
   while (call != NULL && call->number != number)
     call = call->next;
   return call;
 }
 
-struct jvm_waiter *callback_call_wake(struct jvm_callback_call *call)
+struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call)
 {
   atomic_store(&call->has_news, true);
   if (call->waiter != NULL)
@@ -343,13 +343,13 @@ void callback_waiter_wake(struct jvm_waiter *waiter)
 /* jvm_thread_run's, with a call whose nested worker is lent */
 static void take_tellings_back(void *argument)
 {
-  struct jvm_callback_call *call = argument;
+  struct rpc_callback_call *call = argument;
   jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
                         &call->stored, 0);
 }
 
 /* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
-static void end_tellings(struct jvm_callback_call *call)
+static void end_tellings(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
   if (call->stored.count == 0 || (call->is_sent && !call->borrows) ||
@@ -365,7 +365,7 @@ struct call_rest {
   bool has_session; /* the last call of a closed client lets go of the session */
 };
 
-static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
 {
   pthread_mutex_lock(&callbacks->lock);
   *call->link = call->next;
@@ -390,7 +390,7 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct jvm_
 }
 
 /* What the answer gives is accounted for, also where nobody has read it to its end. */
-static void end_given(struct jvm_callback_call *call)
+static void end_given(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   if (call->was_read || !call->has_answer)
@@ -399,7 +399,7 @@ static void end_given(struct jvm_callback_call *call)
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
 }
 
-void callback_call_close(struct jvm_callback_call *call)
+void callback_call_close(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   end_tellings(call); /* the session is its own until it has left */

@@ -4,7 +4,7 @@
  * Open calls: from the method that Java has called to the answer, and the nested requests in between. The hooks of
  * jni/callbacks.h, and what a transport hands over.
  *
- * A struct jvm_callback_call lives on the heap, in the list of its callbacks from open to close, under the number N of
+ * A struct rpc_callback_call lives on the heap, in the list of its callbacks from open to close, under the number N of
  * "cb-N". Its own thread alone uses its members, except those that the lock of the callbacks guards.
  */
 #include "rpc/callbacks/callbacks.h"

@@ -3,16 +3,10 @@
 #include "rpc/callbacks/callback_calls.h"
 #include "rpc/callbacks/callbacks_state.h"
 
-static struct rpc_callbacks *callbacks_of(struct jvm_callbacks *callbacks)
-{
-  return (struct rpc_callbacks *)(void *)callbacks;
-}
-
 /* ---- giving ---- */
 
-static uint64_t find_proxy(struct jvm_callbacks *given, int64_t id)
+static uint64_t find_proxy(struct rpc_callbacks *callbacks, int64_t id)
 {
-  struct rpc_callbacks *callbacks = callbacks_of(given);
   pthread_mutex_lock(&callbacks->lock);
   const struct callback_record *record = callback_records_find(&callbacks->records, id);
   uint64_t number = record == NULL ? 0 : record->proxy;
@@ -21,9 +15,8 @@ static uint64_t find_proxy(struct jvm_callbacks *given, int64_t id)
 }
 
 /* Where delete_session has removed the record meanwhile, the proxy is one whose calls throw. */
-static uint64_t note_proxy(struct jvm_callbacks *given, int64_t id, uint64_t number, uint64_t before)
+static uint64_t note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before)
 {
-  struct rpc_callbacks *callbacks = callbacks_of(given);
   pthread_mutex_lock(&callbacks->lock);
   struct callback_record *record = callback_records_find(&callbacks->records, id);
   uint64_t quicker = record == NULL || record->proxy == before ? 0 : record->proxy;
@@ -35,9 +28,8 @@ static uint64_t note_proxy(struct jvm_callbacks *given, int64_t id, uint64_t num
   return quicker;
 }
 
-static void release_proxy(struct jvm_callbacks *given, int64_t id, uint64_t number)
+static void release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
 {
-  struct rpc_callbacks *callbacks = callbacks_of(given);
   pthread_mutex_lock(&callbacks->lock);
   struct callback_record *record = callback_records_find(&callbacks->records, id);
   if (record != NULL && record->proxy == number) {
@@ -57,15 +49,7 @@ static bool can_wait(void)
   return worker != NULL && worker->waits != NULL;
 }
 
-static enum jp_status open_call(struct jvm_callbacks *owner, const struct jvm_callback_given *given,
-                                uint64_t number, const struct jvm_callback_method *method,
-                                struct jvm_waiter *waiter, struct jvm_callback_call **call,
-                                struct jvm_callback_failure *failure)
-{
-  return callback_call_open(callbacks_of(owner), given, number, method, waiter, call, failure);
-}
-
-static void serve_nested(struct jvm_callback_call *call)
+static void serve_nested(struct rpc_callback_call *call)
 {
   struct callback_message *message = callback_inbox_take(call->thread);
   if (message != NULL)
@@ -73,7 +57,7 @@ static void serve_nested(struct jvm_callback_call *call)
 }
 
 /* The client that answers wrongly once may do so always: Java is told each time, the log once. */
-void callback_log_misfit(struct jvm_callback_call *call, struct text reason)
+void callback_log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   char session[RPC_SESSION_NAME_MAX];
@@ -156,7 +140,7 @@ static const struct jvm_callback_hooks hooks = {
     .made = note_proxy,
     .released = release_proxy,
     .waits = can_wait,
-    .open = open_call,
+    .open = callback_call_open,
     .enter = callback_call_enter,
     .leave = callback_call_leave,
     .send = callback_call_send,

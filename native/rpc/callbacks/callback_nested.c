@@ -17,7 +17,7 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread, struct cal
   return waiter;
 }
 
-bool callback_inbox_has_turn(const struct jvm_callback_call *call)
+bool callback_inbox_has_turn(const struct rpc_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   if (atomic_load(&thread->count) == 0)
@@ -174,7 +174,7 @@ static void refuse_unserved(struct callback_message *message, const char *reason
   buffer_fini(&out);
 }
 
-void callback_nested_serve(struct jvm_callback_call *call, struct callback_message *message)
+void callback_nested_serve(struct rpc_callback_call *call, struct callback_message *message)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
   struct nested_serving serving = {.message = message};

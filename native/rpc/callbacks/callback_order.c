@@ -27,7 +27,7 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
                              const struct callback_thread *own)
 {
   int64_t last_ms = 0;
-  for (const struct jvm_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
+  for (const struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
     bool is_awaited = call->has_answer && call->answer_number <= answers && call->thread != own;
     if (is_awaited && call->answered_ms + WAITED_MAX_MS > last_ms)
       last_ms = call->answered_ms + WAITED_MAX_MS;

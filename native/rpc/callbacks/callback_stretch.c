@@ -2,7 +2,7 @@
 #include "rpc/callbacks/callbacks_state.h"
 #include "rpc/values/value_read.h"
 
-enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_request *request)
+enum jp_status callback_call_enter(struct rpc_callback_call *call, struct jvm_request *request)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   struct rpc_peer *peer = callbacks->peer;
@@ -24,11 +24,11 @@ enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_re
                                   .guard = &call->guard,
                                   .stored = &call->stored,
                                   .compat_pal = peer->config.compat_pal,
-                                  .callbacks = rpc_callbacks_for_jni(callbacks)};
+                                  .callbacks = callbacks};
   return JP_OK;
 }
 
-void callback_call_leave(struct jvm_callback_call *call)
+void callback_call_leave(struct rpc_callback_call *call)
 {
   callback_thread_set(call->previous_thread);
   nested_workers_return(call->callbacks->peer->nested_workers, call->nested);
@@ -38,7 +38,7 @@ void callback_call_leave(struct jvm_callback_call *call)
 /* ---- sending ---- */
 
 /* From now on an answer may come, before the message has left. */
-static void expect_answer(struct jvm_callback_call *call, bool expects)
+static void expect_answer(struct rpc_callback_call *call, bool expects)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   pthread_mutex_lock(&callbacks->lock);
@@ -48,7 +48,7 @@ static void expect_answer(struct jvm_callback_call *call, bool expects)
   pthread_mutex_unlock(&callbacks->lock);
 }
 
-static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struct buffer *message,
+static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struct buffer *message,
                                            struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -82,16 +82,16 @@ static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struc
 }
 
 /* Its client has been asked, and has not answered: what runs on the thread meanwhile is nested in it. */
-static bool is_waiting(const struct jvm_callback_call *call)
+static bool is_waiting(const struct rpc_callback_call *call)
 {
   return call->is_sent && call->nested == NULL;
 }
 
 /* What the client's thread waits for that this call comes from. */
-static void find_origin(const struct jvm_callback_call *call, struct rpc_callback_head *head)
+static void find_origin(const struct rpc_callback_call *call, struct rpc_callback_head *head)
 {
   const struct rpc_callbacks *callbacks = call->callbacks;
-  const struct jvm_callback_call *outer = call->outer;
+  const struct rpc_callback_call *outer = call->outer;
   while (outer != NULL && (outer->callbacks != callbacks || !is_waiting(outer)))
     outer = outer->outer;
   if (outer != NULL) {
@@ -106,7 +106,7 @@ static void find_origin(const struct jvm_callback_call *call, struct rpc_callbac
 }
 
 /* The first time. What finds no room is kept for later. */
-static enum jvm_callback_sent write_and_push(struct jvm_callback_call *call, const struct outcome *arguments,
+static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {
   struct buffer *out = &call->nested->out;
@@ -129,7 +129,7 @@ static enum jvm_callback_sent write_and_push(struct jvm_callback_call *call, con
   return sent;
 }
 
-enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const struct outcome *arguments,
+enum jvm_callback_sent callback_call_send(struct rpc_callback_call *call, const struct outcome *arguments,
                                           size_t count, struct jvm_callback_failure *failure)
 {
   return call->message.data == NULL ? write_and_push(call, arguments, count, failure)
@@ -141,11 +141,11 @@ enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const 
 /* rpc_callback_taker.take, with a call */
 static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
 {
-  struct jvm_callback_call *call = context;
+  struct rpc_callback_call *call = context;
   return rpc_callbacks_note(call->callbacks, id, &call->given, error);
 }
 
-enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
+enum jp_status callback_call_take_answer(struct rpc_callback_call *call, const struct jvm_request *request,
                                          struct jvm_callback_answer *answer, struct outcome *outcome)
 {
   struct rpc_callbacks *callbacks = call->callbacks;

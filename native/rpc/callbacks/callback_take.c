@@ -38,7 +38,7 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 }
 
 /* Under the lock: what comes later waits for this answer (callback_order.c). */
-static void note_answer(struct rpc_callbacks *callbacks, struct jvm_callback_call *call, size_t length)
+static void note_answer(struct rpc_callbacks *callbacks, struct rpc_callback_call *call, size_t length)
 {
   note_kept(callbacks, length);
   call->answer_number = ++callbacks->answers;
@@ -63,15 +63,15 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 }
 
 /* Under the lock: for its answer. */
-static bool is_waiting(const struct jvm_callback_call *call)
+static bool is_waiting(const struct rpc_callback_call *call)
 {
   return call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON;
 }
 
 /* Under the lock. NULL: no call of this number waits for its answer. */
-static struct jvm_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
+static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
 {
-  struct jvm_callback_call *call = callbacks_find_call(callbacks, number);
+  struct rpc_callback_call *call = callbacks_find_call(callbacks, number);
   return call != NULL && is_waiting(call) ? call : NULL;
 }
 
@@ -84,7 +84,7 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
   pthread_mutex_lock(&callbacks->lock);
-  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
     call->has_answer = has_place(callbacks, length) && take_bytes(&call->answer, answer, message);
@@ -128,7 +128,7 @@ static void end_call(void *context, uint64_t number, const char *reason)
   struct rpc_callbacks *callbacks = context;
   struct jvm_waiter *waiter = NULL;
   pthread_mutex_lock(&callbacks->lock);
-  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     buffer_append_text(&call->answer, text_of(reason));
     call->ending = CALLBACK_ANSWER_FAULTY;
@@ -142,7 +142,7 @@ static void end_call(void *context, uint64_t number, const char *reason)
 static bool has_waiting(struct rpc_callbacks *callbacks)
 {
   pthread_mutex_lock(&callbacks->lock);
-  const struct jvm_callback_call *call = callbacks->calls;
+  const struct rpc_callback_call *call = callbacks->calls;
   while (call != NULL && !is_waiting(call))
     call = call->next;
   pthread_mutex_unlock(&callbacks->lock);
@@ -182,7 +182,7 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
   pthread_mutex_lock(&callbacks->lock);
-  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = message->len;
     struct callback_message *made =
@@ -260,14 +260,14 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
 enum { WOKEN_AT_ONCE = 64 };
 
 /* Wakes calls that choose returns true for, once each; choose is called under the lock, and notes that it was. */
-static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct jvm_callback_call *call))
+static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rpc_callback_call *call))
 {
   struct jvm_waiter *waiters[WOKEN_AT_ONCE];
   size_t count;
   do {
     count = 0;
     pthread_mutex_lock(&callbacks->lock);
-    for (struct jvm_callback_call *call = callbacks->calls; call != NULL && count < WOKEN_AT_ONCE;
+    for (struct rpc_callback_call *call = callbacks->calls; call != NULL && count < WOKEN_AT_ONCE;
          call = call->next) {
       struct jvm_waiter *waiter = choose(call) ? callback_call_wake(call) : NULL;
       if (waiter != NULL)
@@ -279,7 +279,7 @@ static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct jv
   } while (count == WOKEN_AT_ONCE);
 }
 
-static bool choose_ended(struct jvm_callback_call *call)
+static bool choose_ended(struct rpc_callback_call *call)
 {
   bool is_due = call->ending != CALLBACK_GOES_ON && !call->was_woken;
   call->was_woken = call->was_woken || is_due;
@@ -291,7 +291,7 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks)
   wake_calls(callbacks, choose_ended);
 }
 
-static bool choose_sender(struct jvm_callback_call *call)
+static bool choose_sender(struct rpc_callback_call *call)
 {
   bool is_due = call->wants_room && !call->may_send;
   call->may_send = call->may_send || is_due;
@@ -321,7 +321,7 @@ static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size
   pthread_mutex_lock(&callbacks->lock);
   if (callbacks->calls_open > 0)
     threads = calloc(callbacks->calls_open, sizeof *threads);
-  for (struct jvm_callback_call *call = callbacks->calls; call != NULL && threads != NULL;
+  for (struct rpc_callback_call *call = callbacks->calls; call != NULL && threads != NULL;
        call = call->next) {
     struct waiting_thread *thread = &threads[(*count)++];
     thread->waiter = call->waiter == NULL ? NULL : jvm_waiter_hold(call->waiter);

@@ -129,7 +129,7 @@ void callbacks_release(struct rpc_callbacks *callbacks)
 /* Under the lock. What was ended before stays as it was. */
 static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending ending)
 {
-  for (struct jvm_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
+  for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
     if (call->ending == CALLBACK_GOES_ON)
       call->ending = ending;
   }

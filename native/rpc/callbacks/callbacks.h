@@ -2,7 +2,7 @@
 #define JPEER_RPC_CALLBACKS_CALLBACKS_H
 /*
  * The callbacks of one client: which objects of the client Java has, and which of their methods are being called
- * (docs/architecture.md, "Callbacks"). The struct jvm_callbacks of jni/callbacks.h is this one.
+ * (docs/architecture.md, "Callbacks").
  *
  * Made with the first argument {"ref":{"callback":ID}} that is read; a client without has none. Counted: the client
  * holds it until it is closed, each living proxy and each open call do. It holds the transport's duplex and, while the
@@ -57,12 +57,6 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
  * not waited for. On the thread that serves the message, without a lock.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks);
-
-/* What jni calls. */
-static inline struct jvm_callbacks *rpc_callbacks_for_jni(struct rpc_callbacks *callbacks)
-{
-  return (struct jvm_callbacks *)(void *)callbacks;
-}
 
 /* --- given: how often each ID was read --- */
 

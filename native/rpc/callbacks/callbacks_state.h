@@ -44,7 +44,7 @@ struct rpc_callbacks {
   bool is_client_open;
   uint64_t epoch; /* counts delete_session */
   struct callback_records records;
-  struct jvm_callback_call *calls; /* the newest first */
+  struct rpc_callback_call *calls; /* the newest first */
   size_t calls_open;
   uint64_t last_number; /* of a call that expects an answer; 0: there was none */
   size_t kept;          /* nested requests that wait, and answers that nobody has read */
@@ -80,7 +80,7 @@ struct callback_thread {
   struct callback_message *first;
   struct callback_message **last;
   _Atomic size_t count;                  /* of the inbox; changed under the lock */
-  struct jvm_callback_call *innermost;   /* in which it waits, if it does */
+  struct rpc_callback_call *innermost;   /* in which it waits, if it does */
   size_t depth;                          /* calls that are open; the thread's own */
   const struct callback_message *served; /* the innermost nested request in hand; likewise. NULL: none */
 };
@@ -96,11 +96,11 @@ enum callback_ending {
   CALLBACK_ANSWER_FAULTY /* it cannot be read as one */
 };
 
-struct jvm_callback_call {
+struct rpc_callback_call {
   struct rpc_callbacks *callbacks; /* held */
   struct callback_thread *thread;
   struct callback_thread own_thread; /* of an outermost call */
-  struct jvm_callback_call *outer;   /* on the same thread; NULL: it is the outermost */
+  struct rpc_callback_call *outer;   /* on the same thread; NULL: it is the outermost */
   uint64_t number;                   /* 0: it is a notification */
   int64_t id;
   uint64_t epoch;
@@ -112,8 +112,8 @@ struct jvm_callback_call {
   int64_t deadline_ms;                      /* INT64_MAX: none, or an event that has found room so far */
 
   /* Under the callbacks' lock: */
-  struct jvm_callback_call *next;
-  struct jvm_callback_call **link;
+  struct rpc_callback_call *next;
+  struct rpc_callback_call **link;
   enum callback_ending ending;
   bool was_woken; /* of its ending */
   bool expects;   /* an answer: its message was sent */
@@ -158,34 +158,34 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks);
 
 /* Why a call throws. callback_calls.c. */
 void callback_fail(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
-void callback_tell_ending(const struct jvm_callback_call *call, enum callback_ending ending,
+void callback_tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
                           struct jvm_callback_failure *failure);
 
 /* The hooks of these names: callback_calls.c, */
 enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                                   uint64_t number, const struct jvm_callback_method *method,
-                                  struct jvm_waiter *waiter, struct jvm_callback_call **call,
+                                  struct jvm_waiter *waiter, struct rpc_callback_call **call,
                                   struct jvm_callback_failure *failure);
-enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
+enum jvm_callback_sight callback_call_look(struct rpc_callback_call *call,
                                            struct jvm_callback_failure *failure);
-void callback_call_wait(struct jvm_callback_call *call);
-int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call);
-void callback_call_close(struct jvm_callback_call *call);
+void callback_call_wait(struct rpc_callback_call *call);
+int64_t callback_call_nanoseconds_left(struct rpc_callback_call *call);
+void callback_call_close(struct rpc_callback_call *call);
 /* and callback_stretch.c. */
-enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_request *request);
-void callback_call_leave(struct jvm_callback_call *call);
-enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const struct outcome *arguments,
+enum jp_status callback_call_enter(struct rpc_callback_call *call, struct jvm_request *request);
+void callback_call_leave(struct rpc_callback_call *call);
+enum jvm_callback_sent callback_call_send(struct rpc_callback_call *call, const struct outcome *arguments,
                                           size_t count, struct jvm_callback_failure *failure);
-enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
+enum jp_status callback_call_take_answer(struct rpc_callback_call *call, const struct jvm_request *request,
                                          struct jvm_callback_answer *answer, struct outcome *outcome);
 
 /* callback_calls.c. From now on the client has callback-timeout. */
-void callback_call_set_deadline(struct jvm_callback_call *call);
+void callback_call_set_deadline(struct rpc_callback_call *call);
 /* Under the lock: the open call of this number; NULL: there is none. */
-struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number);
+struct rpc_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number);
 /* Under the lock: wakes a thread of the crew. A thread that parks in Java is the caller's to wake after the unlock: its
  * waiter is returned, and held; NULL: there is none. */
-struct jvm_waiter *callback_call_wake(struct jvm_callback_call *call) JP_MUST_CHECK;
+struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Without it: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
 /* Without it: wakes every call that has ended and was not woken. */
@@ -199,15 +199,15 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread,
 struct callback_message *callback_inbox_take(struct callback_thread *thread);
 /* Under the callbacks' lock: the call's thread is to serve its inbox next, because that has a message, and the
  * call no answer that came before it. A message behind the answer is of an outer call, and that serves it. */
-bool callback_inbox_has_turn(const struct jvm_callback_call *call);
+bool callback_inbox_has_turn(const struct rpc_callback_call *call);
 void callback_message_free(struct callback_message *message);
 /* The messages of a call that has ended: they are answered with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);
 /* Serves and frees one message, on the thread of the call. */
-void callback_nested_serve(struct jvm_callback_call *call, struct callback_message *message);
+void callback_nested_serve(struct rpc_callback_call *call, struct callback_message *message);
 
 /* callback_hooks.c. A line in the log, for the first answer of a connection that does not fit. */
-void callback_log_misfit(struct jvm_callback_call *call, struct text reason);
+void callback_log_misfit(struct rpc_callback_call *call, struct text reason);
 /* True where the thread of this worker is exiting. The worker may have ended meanwhile: it is looked for. */
 bool callback_worker_is_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
 
