@@ -1,6 +1,6 @@
 #include "rpc/control.h"
 
-#include "rpc/callbacks/callbacks.h"
+#include "rpc/callbacks/callback_incoming.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
 

@@ -40,7 +40,7 @@ struct rpc_worker {
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
   _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
-  struct rpc_worker *next;       /* rpc_callback_worker_begin */
+  struct rpc_worker *next;       /* of all crews: worker.c */
   struct rpc_worker **link;
 };
 
@@ -67,6 +67,13 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
                                 struct jp_error *error);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
+
+/* worker.c: the crew member's worker whose thread this is; NULL: another thread. */
+struct rpc_worker *rpc_worker_now(void);
+/* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
+void rpc_worker_interrupt(struct jvm_thread *thread);
+/* worker.c: true where the thread of this worker is exiting. The worker may have ended: it is looked for. */
+bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
 
 /* worker.c: makes a worker, which is all zero, one for the thread. JP_NO_MEMORY. rpc_worker_fini is called on that thread. */
 enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
