@@ -11,7 +11,7 @@
 #include "colfer/wire.h"
 #include "jni/whole_number_call.h"
 #include "rpc/channel.h"
-#include "rpc/colfer/codec_state.h"
+#include "rpc/colfer/binary_codec.h"
 #include "rpc/fastpath/whole_number_path.h"
 #include "rpc/peer_state.h"
 #include "rpc/values/value_read.h"
