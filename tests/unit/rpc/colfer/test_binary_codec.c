@@ -5,6 +5,7 @@
 #include "rpc/colfer/binary_codec.h"
 #include "rpc/jsonrpc/codec_state.h"
 #include "service_bench.h"
+#include "tests/support/colfer_print.h"
 #include "tests/unit/unit.h"
 
 /* The message 1 of a sender that does not name itself; what follows are members of its part. */
