@@ -3,7 +3,7 @@
 /* From an outcome to the bytes of a binary answer (docs/binary.md). Any thread. */
 #include "base/uuid.h"
 #include "rpc/colfer/binary_request.h"
-#include "rpc/execute.h"
+#include "rpc/run.h"
 
 /* The ids of a worker's answers: a random UUID whose last twelve digits count. */
 struct rpc_colfer_ids {
