@@ -98,8 +98,8 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
     return find_guest(run, session, outcome);
   struct jp_error error;
   enum jp_status status = JP_OK;
-  struct rpc_session
-      *found; /* a client without a key, whose session another thread may be making, finds none */
+  /* A client without a key, whose session another thread may be making, finds none. */
+  struct rpc_session *found;
   if (client->session == NULL && make)
     status = rpc_client_hold_session(peer, client, &error);
   else if (client->session == NULL && (found = rpc_session_find(peer->sessions, &client->key)) != NULL)
