@@ -235,14 +235,6 @@ static size_t read_number_at(struct text t, bool fixed, uint32_t *number)
 
 /* ---- the head ---- */
 
-/* A session is named in the usual way, or none is. */
-static inline const char *take_uuid(const char *p, const char *end, struct text *uuid)
-{
-  *uuid = TEXT_ABSENT;
-  p = take_bytes(p, end, FIELD_PEER_UUID, uuid);
-  return uuid->data == NULL || uuid->len == sizeof(struct uuid) ? p : NULL;
-}
-
 static inline const char *take_ascii(const char *p, const char *end, unsigned index, struct text *value)
 {
   *value = TEXT("");
@@ -253,7 +245,10 @@ static inline const char *take_ascii(const char *p, const char *end, unsigned in
 static const char *take_head(const char *p, const char *end, struct exec_head *head)
 {
   struct text thread_name;
-  p = take_uuid(p, end, &head->peer_uuid);
+  head->peer_uuid = TEXT_ABSENT;
+  p = take_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
+  if (head->peer_uuid.data != NULL && head->peer_uuid.len != sizeof(struct uuid))
+    return NULL; /* a session is named in the usual way, or none is */
   p = p == NULL ? NULL : take_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
   p = p == NULL ? NULL : take_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
   p = p == NULL ? NULL : take_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
@@ -282,11 +277,6 @@ enum { FIELD_REF_OF_CALL = 2, FIELD_REF_OF_FIELD = 1 };
 /* ---- the body: fitting ---- */
 
 /* Each of these takes a part from p on, and returns where the message goes on, or NULL. */
-
-static inline const char *take_literal(const char *p, const char *end, const char *wanted, size_t length)
-{
-  return length <= (size_t)(end - p) && text_equal_bytes(p, wanted, length) ? p + length : NULL;
-}
 
 /* Reads a whole number as JSON has it. Others are left to the general path: those of more digits than always fit, and
  * -0, which is another double than 0. */
@@ -344,8 +334,9 @@ static bool fits_body(struct exec_body *body, const struct exec_head *head)
   if (body->message_type == 0 || head->message_type != body->message_type)
     return false;
   for (const struct exec_hole *hole = body->holes; hole < body->holes + body->hole_count; hole++) {
-    p = take_literal(p, end, literal, hole->length);
-    p = p == NULL ? NULL : take_hole(body, hole, p, end);
+    if (hole->length > (size_t)(end - p) || !text_equal_bytes(p, literal, hole->length))
+      return false;
+    p = take_hole(body, hole, p + hole->length, end);
     if (p == NULL)
       return false;
     literal += hole->length;
@@ -564,14 +555,6 @@ static size_t find_reply_length_max(const struct reply_template *template, size_
   return template->length + UUID_TEXT_LENGTH + 2 * (1 + id_length) + 1 + NUMBER_TEXT_MAX;
 }
 
-/* There is room for whole steps, and so many bytes to read. */
-static char *copy_piece(char *at, const char *bytes, size_t length)
-{
-  for (size_t i = 0; i < length; i += REPLY_STEP)
-    memcpy(at + i, bytes + i, REPLY_STEP);
-  return at + length;
-}
-
 /* The last step of a text may lie over the one before it. */
 static char *write_text(char *at, struct text t)
 {
@@ -586,13 +569,6 @@ static char *write_text(char *at, struct text t)
   return at + t.len;
 }
 
-static char *write_number(char *at, int64_t number)
-{
-  size_t length = number_format_integer(number, at + 1);
-  *at = (char)length;
-  return at + 1 + length;
-}
-
 /* Appends a reply; number is not used where the template has none. request_id has at most SHORT_MAX bytes. A failed
  * allocation leaves out->failed. */
 static void write_reply(const struct reply_template *template, const char own_id[UUID_TEXT_LENGTH],
@@ -603,8 +579,12 @@ static void write_reply(const struct reply_template *template, const char own_id
     return;
   char *at = room;
   const char *bytes = template->bytes;
+  size_t length;
   for (const struct reply_piece *piece = template->pieces;; piece++) {
-    at = copy_piece(at, bytes, piece->length);
+    for (size_t i = 0; i < piece->length;
+         i += REPLY_STEP) /* there is room for whole steps, and so many bytes to read */
+      memcpy(at + i, bytes + i, REPLY_STEP);
+    at += piece->length;
     bytes += piece->length;
     switch (piece->hole) {
     case REPLY_OWN_ID:
@@ -615,7 +595,9 @@ static void write_reply(const struct reply_template *template, const char own_id
       at = write_text(at, request_id);
       break;
     case REPLY_NUMBER:
-      at = write_number(at, number);
+      length = number_format_integer(number, at + 1);
+      *at = (char)length;
+      at += 1 + length;
       break;
     case REPLY_END:
       out->len += (size_t)(at - room);
@@ -767,13 +749,6 @@ static bool copy_name(struct known_message *message, size_t at, struct text *nam
   return true;
 }
 
-static bool keep_reached(struct known_message *message, const struct rpc_reached_member *reached)
-{
-  message->reached = *reached;
-  return copy_name(message, 0, &message->reached.class_name) &&
-         copy_name(message, reached->class_name.len, &message->reached.member);
-}
-
 /* A template is good that comes to the reply it was made of. */
 static bool reproduces_reply(const struct reply_template *reply, const struct colfer_message *decoded,
                              struct text request_id, int64_t number, struct buffer *out, size_t start)
@@ -801,15 +776,6 @@ static bool keep_reply(struct known_message *message, struct text request_id, co
                           made->reply);
 }
 
-static bool fill_message(struct known_message *message, const struct exec_head *head,
-                         const struct jvm_whole_number_call *java, const struct known_call *call,
-                         const struct known_outcome *made)
-{
-  message->call = *java;
-  return keep_body(&message->body, head, made->request->exec_message, made->operation) &&
-         keep_reached(message, made->reached) && keep_reply(message, head->message_id, call, made);
-}
-
 /* Where the message is to be kept; NULL: it is kept already, or passed over. */
 static struct known_message *choose_place(struct known_messages *known,
                                           const struct jvm_whole_number_call *java)
@@ -829,7 +795,12 @@ static void keep_message(struct known_messages *known, const struct exec_head *h
   struct known_message *place = choose_place(known, java);
   if (place == NULL)
     return;
-  if (!fill_message(place, head, java, call, made)) {
+  place->call = *java;
+  place->reached = *made->reached;
+  if (!keep_body(&place->body, head, made->request->exec_message, made->operation) ||
+      !copy_name(place, 0, &place->reached.class_name) ||
+      !copy_name(place, place->reached.class_name.len, &place->reached.member) ||
+      !keep_reply(place, head->message_id, call, made)) {
     place->body.message_type = 0;
   } else if (place != known->fitting) {
     known->last = known->oldest;

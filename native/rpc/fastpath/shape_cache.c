@@ -83,12 +83,6 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   return true;
 }
 
-static bool is_like(const struct element *a, const struct element *b)
-{
-  return text_equal(a->before, b->before) && text_equal(a->after, b->after) &&
-         (*a->scalar.data == '"') == (*b->scalar.data == '"');
-}
-
 /* Finds what the elements of a list have in common that was read as items; it borrows from the list's text.
  * *scalars becomes the text from the first scalar to the last. False: they are not alike, or there are none. */
 static bool find_list(struct json_value list, const struct op_value *items, struct shape_list *found,
@@ -104,7 +98,8 @@ static bool find_list(struct json_value list, const struct op_value *items, stru
   last = first;
   for (size_t i = 1; json_next_element(&cursor, &json); i++) {
     struct element next;
-    if (!cut_element(json, &items[i], &next) || !is_like(&first, &next))
+    if (!cut_element(json, &items[i], &next) || !text_equal(first.before, next.before) ||
+        !text_equal(first.after, next.after) || (*first.scalar.data == '"') != (*next.scalar.data == '"'))
       return false;
     struct text between = slice_between(end_of(last.scalar), next.scalar.data);
     if (i == 1)
@@ -145,14 +140,6 @@ static bool take_scalar(struct text *rest, bool is_string, struct op_value *valu
   return true;
 }
 
-static bool take_between(struct text *rest, struct text between)
-{
-  if (between.len == 0 || !text_starts_with(*rest, between))
-    return false;
-  *rest = text_slice(*rest, between.len, rest->len);
-  return true;
-}
-
 static bool make_room(struct arena *arena, struct op_value *list, size_t room)
 {
   struct op_value *grown = arena_alloc(arena, room * sizeof *grown);
@@ -172,6 +159,7 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
   size_t most = rest->len / 2 + 1; /* an element, and a comma */
   if (room > most)
     room = most;
+  bool has_next;
   list->list.count = 0;
   if (!make_room(arena, list, room))
     return false;
@@ -182,7 +170,10 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
     *item = shape->element;
     if (list->list.count > SHAPE_LIST_ITEMS_MAX || !take_scalar(rest, shape->is_string, item))
       return false;
-  } while (take_between(rest, shape->between));
+    has_next = shape->between.len > 0 && text_starts_with(*rest, shape->between);
+    if (has_next)
+      *rest = text_slice(*rest, shape->between.len, rest->len);
+  } while (has_next);
   shape->last_count = list->list.count;
   return true;
 }
@@ -265,15 +256,6 @@ static __attribute__((noinline)) bool take_other(struct shape *shape, const stru
   return true;
 }
 
-/* Takes what is in the hole from the beginning of rest. False where it is wrong there: the general path says
- * what is wrong. */
-static bool take_hole(struct shape *shape, const struct shape_hole *hole, struct text *rest,
-                      struct arena *arena)
-{
-  bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
-  return (may_be_integer && take_integer(shape, hole, rest)) || take_other(shape, hole, rest, arena);
-}
-
 /* Takes the shape from the beginning of rest. Where it does not fit, its holes hold garbage until another
  * text fills them. */
 static bool take_shape(struct shape *shape, struct text *rest, struct arena *arena)
@@ -283,7 +265,11 @@ static bool take_shape(struct shape *shape, struct text *rest, struct arena *are
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];
-    if (!take_text(rest, shape->text + at, hole->at - at) || !take_hole(shape, hole, rest, arena))
+    if (!take_text(rest, shape->text + at, hole->at - at))
+      return false;
+    /* What is wrong in a hole the general path says. */
+    bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
+    if (!(may_be_integer && take_integer(shape, hole, rest)) && !take_other(shape, hole, rest, arena))
       return false;
     at = hole->at;
   }
@@ -446,17 +432,6 @@ static bool add_arguments(struct keeping *keeping, struct text arguments)
   return true;
 }
 
-static bool add_holes(struct keeping *keeping, const struct rpc_value_places *places)
-{
-  const struct rpc_cached_request *request = &keeping->shape->request;
-  if (request->id.data != NULL && fits_hole(json_root(request->id)) &&
-      !add_hole(keeping, HOLE_ID, 0, request->id))
-    return false;
-  if (request->operation.has_instance && !add_hole(keeping, HOLE_INSTANCE, 0, places->instance))
-    return false;
-  return add_arguments(keeping, places->arguments);
-}
-
 static bool copy_message(struct keeping *keeping)
 {
   struct shape *shape = keeping->shape;
@@ -543,7 +518,11 @@ static bool fill_shape(struct shape *shape, const struct rpc_read_request *read)
   if (read->operation->arg_count > 0)
     memcpy(shape->args, read->operation->args, read->operation->arg_count * sizeof *shape->args);
   read->find_places(read->message, read->operation, &places);
-  return add_holes(&keeping, &places) && copy_message(&keeping) && copy_betweens(shape) &&
+  if (read->id.data != NULL && fits_hole(json_root(read->id)) && !add_hole(&keeping, HOLE_ID, 0, read->id))
+    return false;
+  if (read->operation->has_instance && !add_hole(&keeping, HOLE_INSTANCE, 0, places.instance))
+    return false;
+  return add_arguments(&keeping, places.arguments) && copy_message(&keeping) && copy_betweens(shape) &&
          rebase_texts(shape);
 }
 

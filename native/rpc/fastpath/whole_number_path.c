@@ -28,13 +28,6 @@ static bool fill_template(struct answer_template *template, const struct rpc_wri
                    &template->after_number_length);
 }
 
-/* There is room for whole steps. */
-static void copy_steps(char *at, const char *bytes, size_t length)
-{
-  for (size_t i = 0; i < length; i += ANSWER_STEP)
-    memcpy(at + i, bytes + i, ANSWER_STEP);
-}
-
 /* Appends an answer; number is not used where the template has none. A failed allocation leaves out->failed. */
 static void write_answer(const struct answer_template *template, struct text id, int64_t number,
                          struct buffer *out)
@@ -48,7 +41,8 @@ static void write_answer(const struct answer_template *template, struct text id,
   at += template->before_id_length;
   memcpy(at, id.data, id.len);
   at += id.len;
-  copy_steps(at, template->after_id, template->after_id_length);
+  for (size_t i = 0; i < template->after_id_length; i += ANSWER_STEP) /* there is room for whole steps */
+    memcpy(at + i, template->after_id + i, ANSWER_STEP);
   at += template->after_id_length;
   if (template->has_number)
     at += number_format_integer(number, at);
@@ -69,18 +63,6 @@ void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thr
   path->call.member = NULL;
   if (fill_template(&path->answer, written))
     path->call = call;
-}
-
-/* True where the request is of another session than its client's. */
-static bool names_session(const struct rpc_cached_request *request, const struct rpc_client *client)
-{
-  return request->peer_id.data != NULL && rpc_channels[client->channel].names_session_in_message;
-}
-
-static bool is_in_epoch(const struct rpc_cached_request *request, const struct rpc_cached_call *call)
-{
-  return request->epoch.data == NULL ||
-         rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch);
 }
 
 static bool has_room(const struct answer_template *template, size_t id_length, size_t reply_max)
@@ -135,9 +117,14 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
 bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
                              const struct rpc_cached_call *call)
 {
-  if (path->call.member == NULL || call->client->session == NULL || names_session(request, call->client) ||
-      !is_in_epoch(request, call) || !has_room(&path->answer, request->id.len, call->reply_max) ||
-      !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, call->client) ||
+  const struct rpc_client *client = call->client;
+  bool names_session =
+      request->peer_id.data != NULL && rpc_channels[client->channel].names_session_in_message;
+  if (path->call.member == NULL || client->session == NULL || names_session ||
+      (request->epoch.data != NULL &&
+       !rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch)) ||
+      !has_room(&path->answer, request->id.len, call->reply_max) ||
+      !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, client) ||
       jvm_request_begin(call->runner->thread) != JP_OK)
     return false;
   bool served = run_call(path, request, call);
