@@ -107,16 +107,6 @@ static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
   return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
 }
 
-static void enter_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
-{
-  call->next = callbacks->calls;
-  if (call->next != NULL)
-    call->next->link = &call->next;
-  call->link = &callbacks->calls;
-  callbacks->calls = call;
-  callbacks->calls_open++;
-}
-
 static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                                  uint64_t number, struct rpc_callback_call *call,
                                  struct jvm_callback_failure *failure)
@@ -131,7 +121,12 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
     call->epoch = record->epoch;
     if (call->number != 0)
       call->number = ++callbacks->last_number;
-    enter_calls(callbacks, call);
+    call->next = callbacks->calls;
+    if (call->next != NULL)
+      call->next->link = &call->next;
+    call->link = &callbacks->calls;
+    callbacks->calls = call;
+    callbacks->calls_open++;
     pthread_mutex_unlock(&callbacks->lock);
     return JP_OK;
   }

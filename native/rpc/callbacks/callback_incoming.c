@@ -419,21 +419,16 @@ static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct
 
 /* ---- messages ---- */
 
-static bool has_called(struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&callbacks->lock);
-  bool has = callbacks->last_number > 0;
-  pthread_mutex_unlock(&callbacks->lock);
-  return has;
-}
-
 enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
                                   struct buffer *answer)
 {
   (void)context;
   uint64_t number;
   struct text text = buffer_text(message);
-  if (!has_called(callbacks))
+  pthread_mutex_lock(&callbacks->lock);
+  bool has_called = callbacks->last_number > 0;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (!has_called)
     return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
   case RPC_MESSAGE_ANSWER:

@@ -125,16 +125,6 @@ static struct callback_record *make_record(struct callback_records *records, int
   return record;
 }
 
-static void remove_record(struct callback_records *records, struct callback_record *record)
-{
-  struct callback_record **link = bucket_of(records, record->id);
-  while (*link != record)
-    link = &(*link)->next;
-  *link = record->next;
-  records->count--;
-  free(record);
-}
-
 /* ---- releases ---- */
 
 static bool grow_releases(struct callback_releases *releases)
@@ -175,7 +165,12 @@ void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_re
     return;
   if (record->given > 0)
     add_release(callbacks, record->id, record->given);
-  remove_record(&callbacks->records, record);
+  struct callback_record **link = bucket_of(&callbacks->records, record->id);
+  while (*link != record)
+    link = &(*link)->next;
+  *link = record->next;
+  callbacks->records.count--;
+  free(record);
 }
 
 /* Under the lock: removes all records, which are released where the client is to hear of that. */
@@ -200,15 +195,6 @@ struct taken_releases {
   size_t count;
 };
 
-/* Under the lock. */
-static void take_last(struct callback_releases *releases, struct taken_releases *taken)
-{
-  taken->count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
-  releases->count -= taken->count;
-  memcpy(taken->ids, releases->ids + releases->count, taken->count * sizeof *taken->ids);
-  memcpy(taken->given, releases->given + releases->count, taken->count * sizeof *taken->given);
-}
-
 static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const struct taken_releases *taken)
 {
   struct buffer out;
@@ -223,17 +209,6 @@ static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const stru
   return pushed;
 }
 
-/* Under the lock. False: they wait for room. */
-static bool note_pushed(struct rpc_callbacks *callbacks, const struct taken_releases *taken,
-                        enum rpc_pushed pushed)
-{
-  if (pushed != RPC_PUSH_NO_ROOM)
-    return true;
-  for (size_t i = 0; i < taken->count; i++)
-    add_release(callbacks, taken->ids[i], taken->given[i]);
-  return callbacks->releases.has_room;
-}
-
 void callbacks_send_releases(struct rpc_callbacks *callbacks)
 {
   struct callback_releases *releases = &callbacks->releases;
@@ -246,12 +221,19 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks)
   }
   releases->is_sending = true;
   while (goes_on && releases->count > 0) {
-    take_last(releases, &taken);
+    taken.count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
+    releases->count -= taken.count;
+    memcpy(taken.ids, releases->ids + releases->count, taken.count * sizeof *taken.ids);
+    memcpy(taken.given, releases->given + releases->count, taken.count * sizeof *taken.given);
     releases->has_room = false;
     pthread_mutex_unlock(&callbacks->lock);
     enum rpc_pushed pushed = push_releases(callbacks, &taken);
     pthread_mutex_lock(&callbacks->lock);
-    goes_on = note_pushed(callbacks, &taken, pushed);
+    if (pushed != RPC_PUSH_NO_ROOM)
+      continue;
+    for (size_t i = 0; i < taken.count; i++)
+      add_release(callbacks, taken.ids[i], taken.given[i]);
+    goes_on = releases->has_room; /* otherwise they wait for room */
   }
   releases->is_sending = false;
   pthread_mutex_unlock(&callbacks->lock);
@@ -376,17 +358,6 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 
 /* ---- delete_session ---- */
 
-static void end_session(struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&callbacks->lock);
-  callbacks->epoch++;
-  end_calls(callbacks, CALLBACK_SESSION_DELETED);
-  clear_records(callbacks, true);
-  pthread_mutex_unlock(&callbacks->lock);
-  callbacks_wake_ended(callbacks);
-  callbacks_send_releases(callbacks);
-}
-
 /* The next client of the session that this clearing has not seen, held; NULL: there is none. */
 static struct rpc_callbacks *find_uncleared(struct rpc_callbacks_list *list,
                                             const struct rpc_session *session, uint64_t clearing)
@@ -411,7 +382,13 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
   uint64_t clearing = ++list->clearings;
   pthread_mutex_unlock(&list->lock);
   while ((callbacks = find_uncleared(list, session, clearing)) != NULL) {
-    end_session(callbacks);
+    pthread_mutex_lock(&callbacks->lock);
+    callbacks->epoch++;
+    end_calls(callbacks, CALLBACK_SESSION_DELETED);
+    clear_records(callbacks, true);
+    pthread_mutex_unlock(&callbacks->lock);
+    callbacks_wake_ended(callbacks);
+    callbacks_send_releases(callbacks);
     callbacks_release(callbacks);
   }
 }
