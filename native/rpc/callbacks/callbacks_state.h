@@ -112,7 +112,7 @@ enum callback_ending {
 
 struct callback_message; /* a nested request: callback_incoming.c */
 
-/* One method of a client's object that Java has called (callback_calls.c). On the heap, and in the list of its
+/* One method of a client's object that Java has called (callback_call.c). On the heap, and in the list of its
  * callbacks, from open to close, under the number N of "cb-N". Its own thread alone uses its members, except those that
  * the lock of the callbacks guards. */
 struct rpc_callback_call {
@@ -182,7 +182,7 @@ uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id);
 uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
-/* ---- callback_calls.c ---- */
+/* ---- callback_call.c ---- */
 
 /* The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one before. */
 struct callback_thread *callback_thread_now(void);

@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALLS_H
-#define JPEER_RPC_CALLBACKS_CALLBACK_CALLS_H
+#ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
+#define JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
 /* Open calls: from the method that Java has called to the answer. What jni and a transport call. */
 #include "rpc/callbacks/callbacks.h"
 

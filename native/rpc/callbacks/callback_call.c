@@ -2,7 +2,7 @@
  * A call of a client's object: its beginning, its arguments and its message, the wait, its answer, and its end. The hooks
  * of jni/callbacks.h. What comes from the client for a call is in callback_incoming.c.
  */
-#include "rpc/callbacks/callback_calls.h"
+#include "rpc/callbacks/callback_call.h"
 
 #include "base/clock.h"
 #include "base/log.h"
