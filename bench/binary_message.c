@@ -1,6 +1,7 @@
 #include "binary_message.h"
 
 #include "colfer/messages.h"
+#include "tests/support/colfer_print.h"
 
 enum { PUBLIC = 1, STATIC = 8 }; /* modifiers; JVMS 4.6 */
 

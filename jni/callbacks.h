@@ -22,11 +22,11 @@
 /* --- who gave it --- */
 
 /*
- * The callbacks of one client, as jni passes them to the hooks: rpc's. A request that may give callbacks has them in
+ * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may give callbacks has them in
  * struct jvm_request.callbacks; NULL there: the client cannot be called, and an OP_CALLBACK is -32602. Counted by rpc:
  * a proxy holds them from `made` to `released`.
  */
-struct jvm_callbacks;
+struct rpc_callbacks;
 
 /* A method of a proxy. Valid as long as the call. */
 struct jvm_callback_method {
@@ -75,7 +75,7 @@ bool jvm_waiter_is_exiting(const struct jvm_waiter *waiter);
 
 /* --- a call --- */
 
-struct jvm_callback_call; /* rpc's */
+struct rpc_callback_call; /* rpc defines it, too */
 
 /* Why a call ended without an answer, or could not begin: jpeer.peer.CallbackException. */
 struct jvm_callback_failure {
@@ -112,16 +112,16 @@ struct jvm_callback_hooks {
   /* --- giving: on the thread of the request that gives it --- */
 
   /* The number of the proxy that was made last for the ID; 0: there is none. It may have been collected since. */
-  uint64_t (*find)(struct jvm_callbacks *callbacks, int64_t id);
+  uint64_t (*find)(struct rpc_callbacks *callbacks, int64_t id);
   /*
    * A proxy was made for the ID in the place of the one with the number `before` (0: none): as `find` has said. 0: it
    * is the ID's now, and holds the callbacks until `released`. Else the number of one that was quicker: the caller
    * uses that one, and forgets its own without `released`.
    */
-  uint64_t (*made)(struct jvm_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
+  uint64_t (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
   /* Java holds the proxy no longer. Once for each that `made` has taken. Any Java thread, the Cleaner's among them:
    * returns soon, and waits for no client. */
-  void (*released)(struct jvm_callbacks *callbacks, int64_t id, uint64_t number);
+  void (*released)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
   /*
    * --- a call: on the thread that calls, in this order: open; enter, arguments made, leave; send; then look, and wait
@@ -133,38 +133,38 @@ struct jvm_callback_hooks {
   bool (*waits)(void);
   /* Begins a call. waiter: of a thread that parks in Java; NULL: of one that waits by `wait`. Not JP_OK: the connection
    * has ended, callbacks-max or callback-depth is reached, the stack is short: *failure says so. */
-  enum jp_status (*open)(struct jvm_callbacks *callbacks, const struct jvm_callback_given *given,
+  enum jp_status (*open)(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                          uint64_t number, const struct jvm_callback_method *method, struct jvm_waiter *waiter,
-                         struct jvm_callback_call **call, struct jvm_callback_failure *failure);
+                         struct rpc_callback_call **call, struct jvm_callback_failure *failure);
   /*
    * Lends a nested worker for a stretch of C on this thread: *request becomes what the conversions need, with a thread
    * that is not bound yet, the client's own objects, and a guard of the policy that is in force. What the arguments
    * tell is noted for the call (stored), whatever worker was lent. JP_NO_MEMORY: nothing is lent.
    */
-  enum jp_status (*enter)(struct jvm_callback_call *call, struct jvm_request *request);
-  void (*leave)(struct jvm_callback_call *call);
+  enum jp_status (*enter)(struct rpc_callback_call *call, struct jvm_request *request);
+  void (*leave)(struct rpc_callback_call *call);
   /* Writes and sends the message, once: arguments (as result_fill makes them; NULL from the second time on) are not
    * needed afterwards. Within enter and leave where it is given arguments. JVM_CALLBACK_SENT of a oneway method is its
    * end: close follows. */
-  enum jvm_callback_sent (*send)(struct jvm_callback_call *call, const struct outcome *arguments,
+  enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
   /* What the call is to do next; never blocks. Nested requests come before the answer, as they were sent. The time that
    * callback-timeout allows is over: JVM_CALLBACK_ENDED. */
-  enum jvm_callback_sight (*look)(struct jvm_callback_call *call, struct jvm_callback_failure *failure);
+  enum jvm_callback_sight (*look)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
   /* For a thread without a waiter: returns when a look may say something new, or when it was woken (`interrupted`). */
-  void (*wait)(struct jvm_callback_call *call);
+  void (*wait)(struct rpc_callback_call *call);
   /* How long it may park; INT64_MAX: for ever. */
-  int64_t (*nanoseconds_left)(struct jvm_callback_call *call);
+  int64_t (*nanoseconds_left)(struct rpc_callback_call *call);
   /* Serves one nested request, and sends its answer. Without enter; the thread is bound by jvm_thread_run. */
-  void (*serve)(struct jvm_callback_call *call);
+  void (*serve)(struct rpc_callback_call *call);
   /* Decodes the answer into the request's arena, within enter and leave. Not JP_OK: an OUTCOME_ERROR that becomes the
    * text of a CallbackException. */
-  enum jp_status (*take_answer)(struct jvm_callback_call *call, const struct jvm_request *request,
+  enum jp_status (*take_answer)(struct rpc_callback_call *call, const struct jvm_request *request,
                                 struct jvm_callback_answer *answer, struct outcome *outcome);
   /* The answer's value does not become what the method returns: a line in the log, once a connection. */
-  void (*log_misfit)(struct jvm_callback_call *call, struct text reason);
+  void (*log_misfit)(struct rpc_callback_call *call, struct text reason);
   /* Ends the call, which is freed. What was told with `borrow` is taken back: on a thread bound by jvm_thread_run. */
-  void (*close)(struct jvm_callback_call *call);
+  void (*close)(struct rpc_callback_call *call);
 
   /* Somebody has interrupted the thread of this jvm_thread, which may be waiting in `wait`: that returns. Any Java
    * thread; the other may have ended just now: it is only compared. */

@@ -28,7 +28,7 @@ enum { /* JVMS 4.5, 4.6 */
 
 struct resolved_member; /* kept in the thread's cache */
 struct call_frame;      /* the objects that a request has opened */
-struct jvm_callbacks;   /* of jni/callbacks.h */
+struct rpc_callbacks;   /* of jni/callbacks.h */
 struct jvm_lineage;     /* of jni/types/selection.h: the method that an object is asked to run */
 
 /* Another class that declares the called member. */
@@ -178,7 +178,7 @@ struct jvm_request {
       answer_max; /* bytes that the answer may have: of a result that is surely longer nothing is read; 0: any */
   /* Of one that may have to be told as a ref later (jvm_result_become_ref); NULL: it is told as it is. */
   struct jvm_result *result;
-  struct jvm_callbacks *callbacks; /* the client's (jni/callbacks.h); NULL: an OP_CALLBACK is refused */
+  struct rpc_callbacks *callbacks; /* the client's (jni/callbacks.h); NULL: an OP_CALLBACK is refused */
 };
 
 /* Opens a frame of local references, and undoes what an earlier call has done to the thread (an interrupt, a

@@ -22,7 +22,7 @@ static void write_nothing(struct jsonrpc_response *response)
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
-/* Java's part, as rpc_execute has it. */
+/* Java's part, as native/rpc/run.c has it. */
 static void run_member(const struct cut_call *call, const struct operation *operation,
                        struct rpc_reached_member *from, struct outcome *outcome)
 {

@@ -36,7 +36,7 @@ struct open_call {
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
-  struct jvm_callback_call *hooked; /* of the hooks */
+  struct rpc_callback_call *hooked; /* of the hooks */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
   jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */
@@ -549,7 +549,7 @@ static bool wait_here(struct running *running, bool *has_ended)
 /* Does what there is to do. True: the thread has to park in Java; *has_ended: the call is over. */
 static bool make_step(struct running *running, bool *has_ended)
 {
-  struct jvm_callback_call *hooked = running->call->hooked;
+  struct rpc_callback_call *hooked = running->call->hooked;
   switch (running->hooks->look(hooked, &running->failure)) {
   case JVM_CALLBACK_NOTHING:
     return wait_here(running, has_ended);

@@ -13,7 +13,7 @@ struct giving {
   struct conversion *conversion;
   JNIEnv *env;
   const struct jvm_callback_hooks *hooks;
-  struct jvm_callbacks *callbacks;
+  struct rpc_callbacks *callbacks;
   const struct op_value *value;
   struct jvm_class **interfaces; /* held by the frame of references that is open */
   size_t count;

@@ -138,7 +138,7 @@ static enum jp_status make_handler(struct jvm_thread *thread, struct callback_pr
   return status;
 }
 
-enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbacks *callbacks,
+enum jp_status callback_proxy_make(struct jvm_thread *thread, struct rpc_callbacks *callbacks,
                                    const struct jvm_callback_given *given, struct callback_kind *kind,
                                    jobject kind_object, size_t classes_max, struct callback_proxy **made,
                                    jobject *handler, struct jp_error *error)

@@ -11,7 +11,7 @@
 
 struct callback_proxy {
   uint64_t number; /* from 1; never given again */
-  struct jvm_callbacks *callbacks;
+  struct rpc_callbacks *callbacks;
   struct jvm_callback_given given;
   struct callback_kind *kind;     /* held */
   _Atomic uint64_t allowed_stamp; /* of the guard that has allowed its methods; 0: none has */
@@ -28,7 +28,7 @@ struct callback_proxy {
  * local reference to its handler. JP_INVALID: there can be no such proxy, and the text says why. JP_LIMIT: its class would
  * be one more than classes_max (0: any number). JP_JAVA: an exception is pending. JP_NO_MEMORY.
  */
-enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbacks *callbacks,
+enum jp_status callback_proxy_make(struct jvm_thread *thread, struct rpc_callbacks *callbacks,
                                    const struct jvm_callback_given *given, struct callback_kind *kind,
                                    jobject kind_object, size_t classes_max, struct callback_proxy **made,
                                    jobject *handler, struct jp_error *error) JP_MUST_CHECK;

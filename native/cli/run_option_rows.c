@@ -465,7 +465,7 @@ const struct option run_option_rows[] = {
      .help = "elements of lists and maps in one request, those of arrays of primitives not counted",
      .read = option_read_count,
      AT(values_max),
-     .min = 65536, /* shorter lists are served by shapes that do not count (rpc/fastpath/shape_list.h) */
+     .min = 65536, /* shorter lists are served by shapes that do not count (rpc/fastpath/shape_cache.h) */
      .max = MANY},
     {.names = {"--array-value-max"},
      .variable = "JPEER_ARRAY_VALUE_MAX",

@@ -5,7 +5,7 @@
  * those of the peer's messages). It knows no Java, no socket and no meaning of a message.
  *
  * A struct is a series of fields in the order of their indexes, then the byte 0x7f; a field with its zero value is
- * left out. Whatever a table describes can be read, written and shown without code of its own.
+ * left out. Whatever a table describes can be read and written without code of its own.
  *
  * Pure functions; any thread.
  */
@@ -82,9 +82,5 @@ enum jp_status colfer_decode(const struct colfer_type *type, struct text bytes, 
 
 /* Appends the struct. A failed allocation leaves out->failed. The caller keeps the limits above. */
 void colfer_encode(const struct colfer_type *type, const void *value, struct buffer *out);
-
-/* Appends the struct for people, on one line: {message_type: 3, exec_message: {...}}. Fields with their zero value
- * are left out, binary ones are hexadecimal, long ones are cut. */
-void colfer_print(const struct colfer_type *type, const void *value, struct buffer *out);
 
 #endif

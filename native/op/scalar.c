@@ -20,19 +20,15 @@ const char *op_scalar_reason(enum op_scalar_fit fit)
 
 /* ---- from digits ---- */
 
-/* Only -0 has a minus and the value 0. */
-static struct text literal_of_integer(const struct number *number)
-{
-  return number->integer == 0 && number->literal.data[0] == '-' ? number->literal : TEXT_ABSENT;
-}
-
 void op_scalar_set_number(struct op_value *value, const struct number *number)
 {
   const enum op_value_kind fraction = number->suffix == 'f' ? OP_FLOAT : OP_DOUBLE;
   value->suffix = number->suffix;
   if (number->fits) {
     value->kind = OP_INTEGER;
-    value->literal = literal_of_integer(number);
+    /* Only -0 has a minus and the value 0. */
+    bool is_negative_zero = number->integer == 0 && number->literal.data[0] == '-';
+    value->literal = is_negative_zero ? number->literal : TEXT_ABSENT;
     value->integer = number->integer;
   } else {
     value->kind = number->integral ? OP_BIG_INTEGER : fraction;
@@ -91,28 +87,23 @@ static void store_integer_as_decimal(const struct op_value *value, char letter, 
     *(double *)out = is_negative_zero ? -0.0 : (double)value->integer;
 }
 
-/* Straight from the digits where there are any: a number must not be rounded twice. */
-static float to_float(const struct op_value *value)
-{
-  return value->literal.data == NULL ? (float)value->decimal : decimal_to_float(value->literal);
-}
-
-static double to_double(const struct op_value *value)
-{
-  if (value->literal.data == NULL)
-    return value->decimal;
-  return value->suffix == 'f' ? decimal_to_float(value->literal) : decimal_to_double(value->literal);
-}
-
 /* Digits beyond the type's range become infinite and do not fit; an infinity without digits was meant. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
-  double stored = letter == 'F' ? to_float(value) : to_double(value);
+  bool has_digits = value->literal.data != NULL;
+  double stored = value->decimal;
+  /* Straight from the digits where there are any: a number must not be rounded twice. */
+  if (has_digits && (letter == 'F' || value->suffix == 'f'))
+    stored = decimal_to_float(value->literal);
+  else if (has_digits)
+    stored = decimal_to_double(value->literal);
+  else if (letter == 'F')
+    stored = (float)stored;
   if (letter == 'F')
     *(float *)out = (float)stored;
   else
     *(double *)out = stored;
-  bool is_meant = value->literal.data == NULL && !isfinite(value->decimal);
+  bool is_meant = !has_digits && !isfinite(value->decimal);
   return isfinite(stored) || is_meant ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
 }
 

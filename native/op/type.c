@@ -122,11 +122,6 @@ static int compare_short(const void *name, const void *entry)
   return compare_text(*(const struct text *)name, ((const struct short_name *)entry)->name);
 }
 
-static bool is_reserved(struct text name)
-{
-  return bsearch(&name, reserved_words, RESERVED_WORDS, sizeof reserved_words[0], compare_reserved) != NULL;
-}
-
 static enum jp_status fail_characters(struct text written, struct jp_error *error)
 {
   return jp_fail(error, JP_INVALID, "Invalid characters in type: %.*s", TEXT_ARGS(written));
@@ -206,7 +201,9 @@ static enum jp_status parse(struct text written, struct op_type *type, struct jp
     return jp_fail(error, JP_INVALID, "Type name is longer than the limit of %d bytes", OP_NAME_MAX);
   if (primitive == NULL && !is_class_name(name))
     return fail_characters(written, error);
-  if (primitive == NULL && (is_reserved(name) || primitive_is_keyword(name)))
+  if (primitive == NULL &&
+      (bsearch(&name, reserved_words, RESERVED_WORDS, sizeof reserved_words[0], compare_reserved) != NULL ||
+       primitive_is_keyword(name)))
     return fail_reserved(written, error);
   if (dimensions > DIMENSIONS_MAX)
     return jp_fail(error, JP_INVALID, "Type has more than %d dimensions", DIMENSIONS_MAX);

@@ -161,15 +161,6 @@ static struct op_type read_class_name(struct text name)
   return type;
 }
 
-static enum jp_status read_target(const struct operation *operation, struct op_type *type,
-                                  struct jp_error *error)
-{
-  if (!operation->implies_type)
-    return op_type_parse_target(operation->type, type, error);
-  *type = read_class_name(operation->type);
-  return JP_OK;
-}
-
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
                                    bool *by_object, struct arena *arena, struct outcome *outcome)
 {
@@ -180,7 +171,11 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
     return JP_OK;
   struct op_type type;
   struct jp_error error;
-  enum jp_status status = read_target(operation, &type, &error);
+  enum jp_status status = JP_OK;
+  if (operation->implies_type)
+    type = read_class_name(operation->type);
+  else
+    status = op_type_parse_target(operation->type, &type, &error);
   if (status != JP_OK) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
     return status;

@@ -13,7 +13,7 @@
 #include "base/in_call.h"
 #include "jni/thread_names.h"
 #include "op/operation.h"
-#include "rpc/execute.h"
+#include "rpc/run.h"
 
 #include <pthread.h>
 

@@ -1,15 +1,10 @@
 #include "rpc/control.h"
 
-#include "rpc/callbacks/callbacks.h"
+#include "rpc/callbacks/callback_incoming.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
 
 #include <inttypes.h>
-
-static void answer_ping(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
-{
-  (void)run, (void)operation, (void)outcome;
-}
 
 /* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
@@ -52,14 +47,6 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
   rpc_session_clear(session, run->runner->thread);
 }
 
-/* Judged as a call of System.gc: a collection stops all of the peer's threads. */
-static void collect_garbage(struct rpc_run *run, struct outcome *outcome)
-{
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(run);
-  if (rpc_authorize_collection(&authorizer, &run->runner->arena, outcome) == JP_OK)
-    rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
-}
-
 static void tell_text(struct arena *arena, struct text text, struct outcome *outcome)
 {
   if (text.data == NULL)
@@ -87,13 +74,6 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   tell_text(&run->runner->arena, text, outcome);
 }
 
-/* A session of one message alone has ended before anybody could share it. */
-static bool is_of_message(const struct rpc_run *run)
-{
-  return !run->names_session && run->client->key.length == 0 &&
-         rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
-}
-
 static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
                       struct outcome *outcome)
 {
@@ -113,7 +93,10 @@ static void share_session(struct rpc_run *run, const struct operation *operation
   (void)operation;
   struct arena *arena = &run->runner->arena;
   struct rpc_session *session;
-  if (is_of_message(run)) {
+  /* A session of one message alone has ended before anybody could share it. */
+  bool is_of_message = !run->names_session && run->client->key.length == 0 &&
+                       rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
+  if (is_of_message) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
                  "'share_session' is for connections; over HTTP give the header peer-id");
     return;
@@ -133,22 +116,21 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   return true;
 }
 
-/* The epoch of the session that a request is about, whether it exists yet or not. */
-static uint64_t epoch_of(struct rpc_run *run)
-{
-  struct rpc_session_key key;
-  if (!run->names_session)
-    return rpc_client_epoch(run->runner->peer, run->client);
-  rpc_session_key_peer_id(&key, &run->guest_id);
-  return rpc_sessions_epoch(run->runner->peer->sessions, &key);
-}
-
 static void tell_session(struct rpc_run *run, struct outcome *outcome)
 {
   const struct rpc_peer_config *config = &run->runner->peer->config;
   struct arena *arena = &run->runner->arena;
   char epoch[RPC_EPOCH_LENGTH + 1];
-  rpc_epoch_format(epoch_of(run), epoch);
+  struct rpc_peer *peer = run->runner->peer;
+  struct rpc_session_key key;
+  uint64_t number; /* of the session that the request is about, whether it exists yet or not */
+  if (run->names_session) {
+    rpc_session_key_peer_id(&key, &run->guest_id);
+    number = rpc_sessions_epoch(peer->sessions, &key);
+  } else {
+    number = rpc_client_epoch(peer, run->client);
+  }
+  rpc_epoch_format(number, epoch);
   tell_text(arena,
             arena_printf(arena,
                          "{\"epoch\":\"%s\",\"client\":%" PRIu64
@@ -161,10 +143,10 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
+  struct rpc_authorizer authorizer;
   switch (operation->command) {
   case OP_PING:
-    answer_ping(run, operation, outcome);
-    return;
+    return; /* no more than that the peer is there */
   case OP_DELETE_OBJECT:
     delete_objects(run, operation, outcome);
     return;
@@ -172,7 +154,10 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     delete_session(run, operation, outcome);
     return;
   case OP_GC:
-    collect_garbage(run, outcome);
+    /* Judged as a call of System.gc: a collection stops all of the peer's threads. */
+    authorizer = rpc_run_authorizer(run);
+    if (rpc_authorize_collection(&authorizer, &run->runner->arena, outcome) == JP_OK)
+      rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
     return;
   case OP_STATS:
     tell_stats(run, operation, outcome);

@@ -1,4 +1,5 @@
-#include "rpc/callbacks/callback_calls.h"
+#include "rpc/callbacks/callback_call.h"
+#include "rpc/callbacks/callback_incoming.h"
 #include "rpc/callbacks/nested_workers.h"
 #include "rpc/peer_state.h"
 

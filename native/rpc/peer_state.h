@@ -40,7 +40,7 @@ struct rpc_worker {
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
   _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
-  struct rpc_worker *next;       /* rpc_callback_worker_begin */
+  struct rpc_worker *next;       /* of all crews: worker.c */
   struct rpc_worker **link;
 };
 
@@ -68,12 +68,19 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
+/* worker.c: the crew member's worker whose thread this is; NULL: another thread. */
+struct rpc_worker *rpc_worker_now(void);
+/* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
+void rpc_worker_interrupt(struct jvm_thread *thread);
+/* worker.c: true where the thread of this worker is exiting. The worker may have ended: it is looked for. */
+bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
+
 /* worker.c: makes a worker, which is all zero, one for the thread. JP_NO_MEMORY. rpc_worker_fini is called on that thread. */
 enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
                                struct jvm_thread *thread) JP_MUST_CHECK;
 void rpc_worker_fini(struct rpc_worker *worker);
 
-/* client.c: rpc_service.client_open, client_close, client_tell, take_back and refused */
+/* peer_client.c: rpc_service.client_open, client_close, client_tell, take_back and refused */
 enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                struct jp_error *error);
 void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
@@ -82,7 +89,7 @@ void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_s
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
 
-/* client.c: the epoch of the client's session. 0: it cannot be computed. */
+/* peer_client.c: the epoch of the client's session. 0: it cannot be computed. */
 uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);
 void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
 /* Whether a request for this epoch, as written, is one for this client's session, or for the session of the peer-id
@@ -90,11 +97,11 @@ void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
 bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
                             struct text epoch);
 
-/* client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
+/* peer_client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
  * use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
-/* client.c: holds the client's session, made where there is none. JP_NO_MEMORY. Any thread, while the client is open. */
+/* peer_client.c: holds the client's session, made where there is none. JP_NO_MEMORY. Any thread, while the client is open. */
 enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 

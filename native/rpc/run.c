@@ -1,7 +1,12 @@
 #include "rpc/run.h"
 
 #include "base/clock.h"
+#include "base/primitives.h"
+#include "jni/executors.h"
+#include "jni/fetch.h"
 #include "jni/loading.h"
+#include "jni/look.h"
+#include "op/type.h"
 #include "rpc/call_watch.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
@@ -9,6 +14,14 @@
 #include "rpc/peer_state.h"
 
 enum { REFS_KEPT = 1024 };
+
+/* An operation in hand: who judges it, and what jni is told of it. */
+struct execution {
+  struct rpc_run *run;
+  struct rpc_authorizer authorizer;
+  struct jvm_guard guard; /* the authorizer's */
+  struct jvm_request request;
+};
 
 /* ---- runners ---- */
 
@@ -26,13 +39,6 @@ void rpc_runner_fini(struct rpc_runner *runner)
   jvm_stored_fini(&runner->stored);
 }
 
-static void forget_stored(struct jvm_stored *stored)
-{
-  stored->count = 0;
-  if (stored->capacity > REFS_KEPT)
-    jvm_stored_fini(stored);
-}
-
 /* A message, be it a batch, is served under one policy, also where another comes meanwhile. */
 static void renew_policy(struct rpc_runner *runner)
 {
@@ -47,8 +53,11 @@ void rpc_runner_begin_message(struct rpc_runner *runner)
 {
   renew_policy(runner);
   arena_reset(&runner->arena);
-  if (runner->stored.count > 0)
-    forget_stored(&runner->stored);
+  if (runner->stored.count == 0)
+    return;
+  runner->stored.count = 0;
+  if (runner->stored.capacity > REFS_KEPT)
+    jvm_stored_fini(&runner->stored);
 }
 
 /* ---- sessions ---- */
@@ -80,14 +89,6 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   return status;
 }
 
-/* A client without a key, whose session another thread may be making, finds none. */
-static void find_session(const struct rpc_peer *peer, struct rpc_client *client)
-{
-  struct rpc_session *found = rpc_session_find(peer->sessions, &client->key);
-  if (found != NULL)
-    atomic_store_explicit(&client->session, found, memory_order_relaxed);
-}
-
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome)
 {
@@ -97,10 +98,12 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
     return find_guest(run, session, outcome);
   struct jp_error error;
   enum jp_status status = JP_OK;
+  /* A client without a key, whose session another thread may be making, finds none. */
+  struct rpc_session *found;
   if (client->session == NULL && make)
     status = rpc_client_hold_session(peer, client, &error);
-  else if (client->session == NULL)
-    find_session(peer, client);
+  else if (client->session == NULL && (found = rpc_session_find(peer->sessions, &client->key)) != NULL)
+    atomic_store_explicit(&client->session, found, memory_order_relaxed);
   if (status != JP_OK)
     fail_to_hold(run, status, &error, outcome);
   *session = client->session;
@@ -139,21 +142,203 @@ struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
                                  .session = run->guest == NULL ? &run->client->key : &run->runner->guest_key};
 }
 
-/* ---- operations ---- */
+/* ---- operations on members: where the policy and the JVM meet ---- */
 
-/* NULL: the request runs on this thread. */
-static const struct jvm_executor *find_executor(const struct rpc_peer *peer, struct text name)
+/* The run's session was found. */
+static void begin_execution(struct execution *execution, struct rpc_run *run,
+                            const struct rpc_session *session, const struct operation *operation)
 {
-  if (name.data == NULL)
-    return NULL;
-  for (size_t i = 0; i < peer->config.executor_count; i++) {
-    if (text_equal(peer->config.executors[i].name, name))
-      return &peer->config.executors[i];
-  }
-  return NULL;
+  struct rpc_runner *runner = run->runner;
+  const struct rpc_peer_config *config = &runner->peer->config;
+  execution->run = run;
+  execution->authorizer = rpc_run_authorizer(run);
+  execution->guard = rpc_authorizer_guard(&execution->authorizer);
+  execution->request = (struct jvm_request){.thread = runner->thread,
+                                            .objects = rpc_session_objects(session),
+                                            .operation = operation,
+                                            .arena = &runner->arena,
+                                            .limits = &config->limits.java,
+                                            .guard = &execution->guard,
+                                            .stored = &runner->stored,
+                                            .drops_result = run->drops_result,
+                                            .compat_pal = config->compat_pal,
+                                            .answer_max = config->compat_pal ? 0 : run->answer_max,
+                                            .result = &run->result,
+                                            .callbacks = run->client->callbacks};
 }
 
-static struct jvm_request request_of_result(struct rpc_run *run)
+/* What the names alone decide. by_object: of jvm_guard's check_names. */
+static enum jp_status judge_names(const struct execution *execution, bool *by_object, struct outcome *outcome)
+{
+  const struct operation *operation = execution->request.operation;
+  struct arena *arena = execution->request.arena;
+  return operation->kind == OP_DESCRIBE
+             ? rpc_authorize_class(&execution->authorizer, operation, arena, outcome)
+             : rpc_authorize_names(&execution->authorizer, operation, by_object, arena, outcome);
+}
+
+/* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
+static enum jp_status judge_loader(const struct execution *execution, struct outcome *outcome)
+{
+  const struct operation *operation = execution->request.operation;
+  enum jp_status status = judge_names(execution, NULL, outcome);
+  if (status != JP_OK)
+    return status; /* before an error tells what is wrong with the loader */
+  struct op_value name = {.kind = OP_TEXT, .text = operation->type};
+  const struct operation asked = {.kind = OP_CALL,
+                                  .type = TEXT("java.lang.ClassLoader"),
+                                  .member = TEXT("loadClass"),
+                                  .has_instance = true,
+                                  .instance = operation->loader,
+                                  .args = &name,
+                                  .arg_count = 1};
+  /* One of its own, because an authorizer keeps what it has found out about the operation in hand. */
+  struct rpc_authorizer authorizer = execution->authorizer;
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  struct jvm_request judged = execution->request;
+  judged.operation = &asked;
+  judged.guard = &guard;
+  struct jvm_target target;
+  return jvm_resolve(&judged, &target, outcome);
+}
+
+static bool find_class(const struct execution *execution, struct op_look *look, struct outcome *outcome)
+{
+  const struct operation *operation = execution->request.operation;
+  bool *by_object = rpc_authorizer_may_ask_object(operation) ? &look->only_ancestors : NULL;
+  if (judge_names(execution, by_object, outcome) != JP_OK)
+    return false;
+  if (operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
+    return false;
+  bool found = jvm_look_class(&execution->request, look, outcome);
+  if (!found && look->only_ancestors)
+    (void)judge_names(execution, NULL, outcome);
+  return found;
+}
+
+static void describe(const struct execution *execution, struct outcome *outcome)
+{
+  const struct jvm_request *request = &execution->request;
+  struct op_look look = {.tells_class = request->operation->type.data != NULL};
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (request->drops_result)
+    return;
+  bool is_seen = look.tells_class ? find_class(execution, &look, outcome) : jvm_look(request, &look, outcome);
+  if (!is_seen)
+    return;
+  const struct rpc_authorizer *authorizer = &execution->authorizer;
+  struct op_value described = {.kind = OP_DOCUMENT};
+  enum jp_status status =
+      rpc_meta_describe(execution->run->runner->peer->meta, authorizer->policy,
+                        rpc_authorizer_channel(authorizer), &look, request->arena, &described.text);
+  if (status != JP_OK)
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s",
+                 status == JP_LIMIT ? "the object has too many members" : "out of memory");
+  else
+    *outcome = (struct outcome){
+        .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
+}
+
+/* The class of an instance that is given by value: as its type says, with the package and in place of a primitive its
+ * wrapper. A type that cannot be read is reported by the code that makes the instance. */
+static struct text class_of_value(const struct op_value *value, struct arena *arena)
+{
+  struct op_type type;
+  if (op_type_parse_argument(value->type, &type, NULL) != JP_OK)
+    return value->type;
+  const struct primitive *primitive = type.dimensions > 0 ? NULL : primitive_find_letter(type.base);
+  return primitive == NULL ? op_type_binary_name(&type, arena) : primitive->wrapper;
+}
+
+/* Of an operation that names no class: the class of its instance is meant, and judged as if it were named. *named is the
+ * operation with that. False: the outcome tells why. */
+static bool name_class(const struct jvm_request *request, struct operation *named, struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  *named = *operation;
+  named->implies_type = true;
+  if (operation->receiver == NULL) {
+    named->type = jvm_instance_class(request, outcome);
+    return named->type.data != NULL;
+  }
+  named->type = class_of_value(operation->receiver, request->arena);
+  if (named->type.data == NULL)
+    outcome_fail(outcome, request->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return named->type.data != NULL;
+}
+
+/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. run->reached becomes the member that was reached. */
+static void execute(struct execution *execution, struct outcome *outcome)
+{
+  struct jvm_request *request = &execution->request;
+  struct rpc_reached_member *reached = &execution->run->reached;
+  struct jvm_target target;
+  struct operation named;
+  if (request->operation->kind == OP_FETCH) {
+    jvm_fetch(request, outcome);
+    return;
+  }
+  if (request->operation->kind == OP_DESCRIBE) {
+    describe(execution, outcome);
+    return;
+  }
+  if (request->operation->type.data == NULL) {
+    if (!name_class(request, &named, outcome))
+      return;
+    request->operation = &named;
+    reached->implied_type = named.type;
+  }
+  if (request->operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
+    return;
+  if (jvm_resolve(request, &target, outcome) != JP_OK)
+    return;
+  const struct op_piece *piece = request->operation->piece;
+  reached->class_name = target.declaring_class;
+  reached->member = piece == NULL ? target.member : piece->written;
+  reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
+  reached->modifiers = target.modifiers;
+  reached->resolved = target.resolved;
+  rpc_call_reach(execution->run->runner->watch);
+  jvm_invoke(request, &target, outcome);
+}
+
+/* ---- on a thread of an executor ---- */
+
+struct elsewhere {
+  struct execution *execution;
+  struct outcome *outcome;
+};
+
+/* jvm_executor_call.run, with a struct elsewhere. The policy is asked on that thread, too. */
+static void execute_elsewhere(void *argument, struct jvm_thread *thread)
+{
+  const struct elsewhere *elsewhere = argument;
+  struct execution *execution = elsewhere->execution;
+  if (jvm_request_begin(thread) != JP_OK) {
+    outcome_fail(elsewhere->outcome, execution->request.arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return;
+  }
+  execute(execution, elsewhere->outcome);
+  jvm_result_hold(thread, execution->request.result);
+  jvm_request_end(thread);
+}
+
+/* Returns when that has ended. */
+static void execute_on(const struct jvm_executor *executor, struct execution *execution,
+                       struct outcome *outcome)
+{
+  struct elsewhere elsewhere = {execution, outcome};
+  const struct jvm_executor_call call = {.executor = executor,
+                                         .run = execute_elsewhere,
+                                         .argument = &elsewhere,
+                                         .arena = execution->request.arena,
+                                         .stack_frames_max = execution->request.limits->stack_frames_max};
+  (void)jvm_executor_run(execution->request.thread, &call, outcome);
+}
+
+/* ---- the result ---- */
+
+static struct jvm_request make_result_request(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   return (struct jvm_request){.thread = runner->thread,
@@ -170,7 +355,7 @@ bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outc
     return false;
   struct rpc_authorizer authorizer = rpc_run_authorizer(run);
   const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  struct jvm_request request = request_of_result(run);
+  struct jvm_request request = make_result_request(run);
   request.guard = &guard;
   return jvm_result_become_ref(&request, by_value, outcome);
 }
@@ -180,27 +365,22 @@ static void end_result(struct rpc_run *run)
   const struct jvm_stored *stored = &run->runner->stored;
   if (run->result.object == NULL && !stored->has_slot && !stored->has_entered)
     return;
-  const struct jvm_request request = request_of_result(run);
+  const struct jvm_request request = make_result_request(run);
   jvm_result_end(&request);
 }
 
-static struct rpc_execution make_execution(struct rpc_run *run, struct rpc_session *session)
+/* ---- operations ---- */
+
+/* NULL: the request runs on this thread. */
+static const struct jvm_executor *find_executor(const struct rpc_peer *peer, struct text name)
 {
-  struct rpc_runner *runner = run->runner;
-  const struct rpc_peer_config *config = &runner->peer->config;
-  return (struct rpc_execution){.thread = runner->thread,
-                                .objects = rpc_session_objects(session),
-                                .arena = &runner->arena,
-                                .limits = &config->limits.java,
-                                .stored = &runner->stored,
-                                .drops_result = run->drops_result,
-                                .compat_pal = config->compat_pal,
-                                .answer_max = config->compat_pal ? 0 : run->answer_max,
-                                .result = &run->result,
-                                .callbacks = rpc_callbacks_for_jni(run->client->callbacks),
-                                .watch = runner->watch,
-                                .meta = runner->peer->meta,
-                                .authorizer = rpc_run_authorizer(run)};
+  if (name.data == NULL)
+    return NULL;
+  for (size_t i = 0; i < peer->config.executor_count; i++) {
+    if (text_equal(peer->config.executors[i].name, name))
+      return &peer->config.executors[i];
+  }
+  return NULL;
 }
 
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
@@ -210,21 +390,22 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
-  struct rpc_execution execution = make_execution(run, session);
+  struct execution execution;
+  begin_execution(&execution, run, session, operation);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   bool tells_throwable = operation->tells_throwable && !run->drops_result;
   if (tells_throwable)
     jvm_throwable_want(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
-    rpc_execute(&execution, operation, &run->reached, outcome);
+    execute(&execution, outcome);
   else
-    rpc_execute_on(executor, &execution, operation, &run->reached, outcome);
+    execute_on(executor, &execution, outcome);
   rpc_call_end(runner->watch, runner->thread);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
   if (tells_throwable) {
-    const struct jvm_request request = request_of_result(run);
+    const struct jvm_request request = make_result_request(run);
     jvm_throwable_tell(&request, outcome);
   }
 }
@@ -263,8 +444,9 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
   }
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return false;
-  struct rpc_execution execution = make_execution(run, session);
-  bool found = rpc_execute_look_up(&execution, operation, look, outcome);
+  struct execution execution;
+  begin_execution(&execution, run, session, operation);
+  bool found = find_class(&execution, look, outcome);
   if (!found && outcome->loader_count == 0)
     rpc_run_take_back(run);
   return found;

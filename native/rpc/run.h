@@ -16,13 +16,23 @@
 #include "op/outcome.h"
 #include "rpc/authorize.h"
 #include "rpc/callbacks/given.h"
-#include "rpc/execute.h"
 #include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
+struct op_look;
 struct rpc_call_watch;
 struct rpc_peer;
 struct rpc_client;
+
+/* The member that an operation reached. */
+struct rpc_reached_member {
+  struct text class_name; /* data NULL: none was reached */
+  struct text member;
+  bool is_field;
+  unsigned modifiers;
+  struct text implied_type; /* the class of the instance, where the operation names none; else data NULL */
+  struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
+};
 
 struct rpc_runner {
   struct rpc_peer *peer;
@@ -70,7 +80,7 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /*
- * Looks for the class that an operation names, as running it would, and for its members (rpc_execute_look_up). What it
+ * Looks for the class that an operation names, as running it would, and for the members of it that look->only_member tells. What it
  * finds is valid until rpc_run_end, which is then due. False leaves an OUTCOME_ERROR.
  */
 bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,

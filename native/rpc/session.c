@@ -1,91 +1,295 @@
-#include "rpc/session_state.h"
+#include "rpc/session.h"
+
+#include "base/clock.h"
+#include "base/keyed_hash.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static bool init_locks(struct rpc_sessions *sessions)
+enum {
+  SEED_BYTES = 8,
+  LAST_REFS = 1 << 16,
+  /* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing. With more
+   * sessions than buckets the chains become longer. */
+  BUCKETS_MIN = 64,
+  BUCKETS_MAX = 1 << 20
+};
+
+/* Sessions that nobody holds; the one that has been idle for longest is the first. */
+struct session_queue {
+  struct rpc_session *first;
+  struct rpc_session *last;
+};
+
+/* The queues of a session that nobody holds: one of rpc_sessions and, if it is_passing, its address's. */
+enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
+
+/* A client's address: an entry while a session points to it. Entries are found, made and released under the lock;
+ * whoever holds one may count without it. */
+struct session_address {
+  struct session_address *next; /* in its bucket */
+  uint64_t hash;
+  size_t holders;
+  _Atomic size_t sessions; /* with objects */
+  struct session_queue passing;
+  struct rpc_address address;
+};
+
+struct rpc_session {
+  struct rpc_session *next; /* in its bucket, or among the dead */
+  struct {
+    struct rpc_session *before;
+    struct rpc_session *after;
+  } lines[SESSION_LINES];
+  struct rpc_sessions *sessions;
+  struct jvm_objects *objects;
+  _Atomic uint64_t calls;                    /* of clients that have released it; used without the lock */
+  _Atomic(struct session_address *) address; /* held; NULL before the first object */
+  struct rpc_session_maker maker;
+  bool is_passing; /* only the message that made it has used it */
+  bool is_idle;
+  bool ends_with_holders; /* although it has a key */
+  unsigned holders;
+  int64_t idle_since;
+  uint64_t epoch; /* of the name that it had when clients were first told of it; 0: OpenSSL failed */
+  uint64_t hash;
+  size_t key_length; /* 0: no key */
+  uint8_t key[];
+};
+
+/* Everything is used under the lock, except where a comment says otherwise. */
+struct rpc_sessions {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  struct rpc_session_limits limits;
+  _Atomic size_t count;         /* of sessions with objects; used without the lock */
+  struct rpc_session **buckets; /* by key */
+  size_t bucket_count;          /* a power of two; of both tables */
+  uint32_t *last_refs;          /* LAST_REFS: see find_last_ref */
+  struct session_address **addresses;
+  struct session_queue idle;
+  struct session_queue passing; /* idle ones that are passing */
+  struct rpc_session *dead;     /* ended; the sweeper destroys them */
+  bool stopping;
+  bool sweeper_runs;
+  int64_t sweeper_wakes;     /* when it looks next, or has last looked; INT64_MAX: when it is told */
+  struct keyed_hash *epochs; /* used without the lock */
+  uint8_t seed[SEED_BYTES];  /* callers choose the keys; they must not choose the buckets */
+};
+
+/* ---- keys ---- */
+
+enum { KEY_PEER_ID = 'p', KEY_ROUTING_ID = 'r' };
+
+void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id)
 {
-  pthread_condattr_t attributes;
-  if (pthread_condattr_init(&attributes) != 0)
-    return false;
-  bool done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-              pthread_cond_init(&sessions->changed, &attributes) == 0;
-  pthread_condattr_destroy(&attributes);
-  if (!done)
-    return false;
-  if (pthread_mutex_init(&sessions->lock, NULL) == 0)
-    return true;
-  pthread_cond_destroy(&sessions->changed);
-  return false;
+  key->bytes[0] = KEY_PEER_ID;
+  memcpy(key->bytes + 1, peer_id->bytes, sizeof peer_id->bytes);
+  key->length = 1 + sizeof peer_id->bytes;
 }
 
-enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits, struct rpc_sessions **sessions)
+bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id)
 {
-  struct rpc_sessions *made = calloc(1, sizeof *made);
-  if (made == NULL)
-    return JP_NO_MEMORY;
-  made->limits = *limits;
-  if (limits->per_address_max == 0)
-    made->limits.per_address_max = limits->sessions_max;
-  struct uuid random;
-  uuid_random(&random);
-  memcpy(made->seed, random.bytes + sizeof random.bytes - SESSION_SEED_BYTES, SESSION_SEED_BYTES);
-  enum jp_status status = keyed_hash_create(&made->epochs);
-  if (status == JP_OK)
-    status = session_index_init(made);
-  if (status == JP_OK && !init_locks(made)) {
-    session_index_fini(made);
-    status = JP_NO_MEMORY;
+  key->length = 0;
+  if (routing_id.len == 0 || routing_id.len > RPC_ROUTING_ID_MAX)
+    return false;
+  key->bytes[0] = KEY_ROUTING_ID;
+  memcpy(key->bytes + 1, routing_id.data, routing_id.len);
+  key->length = 1 + routing_id.len;
+  return true;
+}
+
+bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
+{
+  if (length != 1 + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
+    return false;
+  memcpy(peer_id->bytes, bytes + 1, sizeof peer_id->bytes);
+  return true;
+}
+
+void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
+{
+  out[0] = '\0';
+  if (key->length == 0) {
+    if (key->serial != 0)
+      snprintf(out, RPC_SESSION_NAME_MAX, "#%llu", (unsigned long long)key->serial);
+    return;
   }
-  if (status != JP_OK) {
-    keyed_hash_destroy(made->epochs);
-    free(made);
+  if (key->bytes[0] == KEY_PEER_ID) {
+    struct uuid peer_id;
+    memcpy(peer_id.bytes, key->bytes + 1, sizeof peer_id.bytes);
+    uuid_format(&peer_id, out);
+    return;
+  }
+  int n = snprintf(out, RPC_SESSION_NAME_MAX, "zmq:");
+  for (size_t i = 1; i < key->length; i++)
+    n += snprintf(out + n, RPC_SESSION_NAME_MAX - (size_t)n, "%02x", key->bytes[i]);
+}
+
+/* What is made of a session's name, its key or without one the key's serial, under the key of the process. */
+struct session_mark {
+  uint64_t epoch;
+  uint32_t first_ref; /* where the refs of the first session of the name begin */
+};
+
+/* Without the lock. JP_INTERNAL: OpenSSL fails. */
+static enum jp_status make_mark(const struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                struct session_mark *mark)
+{
+  uint8_t name[sizeof key->serial + sizeof key->bytes];
+  uint8_t hash[KEYED_HASH_BYTES];
+  uint64_t serial =
+      key->length > 0 ? 0 : key->serial; /* a serial is never 0: no two names are the same bytes */
+  memcpy(name, &serial, sizeof serial);
+  memcpy(name + sizeof serial, key->bytes, key->length);
+  enum jp_status status = keyed_hash_compute(sessions->epochs, name, sizeof serial + key->length, hash);
+  if (status != JP_OK)
     return status;
-  }
-  *sessions = made;
+  uint64_t random;
+  memcpy(&mark->epoch, hash, sizeof mark->epoch);
+  memcpy(&random, hash + sizeof mark->epoch, sizeof random);
+  if (mark->epoch == 0)
+    mark->epoch = 1;
+  uint32_t least = sessions->limits.first_ref_min > 0 ? sessions->limits.first_ref_min : 1;
+  uint32_t most = sessions->limits.first_ref_max > least ? sessions->limits.first_ref_max : least;
+  mark->first_ref = least + (uint32_t)(random % (most - least + 1));
   return JP_OK;
 }
 
-void rpc_sessions_destroy(struct rpc_sessions *sessions)
+/* ---- the table of sessions by key ---- */
+
+/* Without the lock. */
+static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
 {
-  if (sessions == NULL)
-    return;
-  for (struct rpc_session *dead = sessions->dead, *next; dead != NULL; dead = next) {
-    next = dead->next;
-    free(dead);
+  char seeded[SEED_BYTES + 1 + RPC_ROUTING_ID_MAX];
+  memcpy(seeded, sessions->seed, SEED_BYTES);
+  memcpy(seeded + SEED_BYTES, bytes, length);
+  return text_hash((struct text){seeded, SEED_BYTES + length});
+}
+
+static struct rpc_session **bucket_of(struct rpc_sessions *sessions, uint64_t hash)
+{
+  return &sessions->buckets[hash & (sessions->bucket_count - 1)];
+}
+
+static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                       uint64_t hash)
+{
+  struct rpc_session *session = *bucket_of(sessions, hash);
+  while (session != NULL && !(session->hash == hash && session->key_length == key->length &&
+                              memcmp(session->key, key->bytes, key->length) == 0))
+    session = session->next;
+  return session;
+}
+
+/* Gives the session the key; its memory has room for it. */
+static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *session,
+                         const struct rpc_session_key *key, uint64_t hash)
+{
+  memcpy(session->key, key->bytes, key->length);
+  session->key_length = key->length;
+  session->hash = hash;
+  struct rpc_session **bucket = bucket_of(sessions, hash);
+  session->next = *bucket;
+  *bucket = session;
+}
+
+/*
+ * At least the last ref of every session that has ended under a key of this hash; 0: none has. The next session of
+ * the key begins after it, so that no ref that a client still has names another object. Keys that share a place
+ * share the number, and only skip refs.
+ */
+static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
+{
+  return &sessions->last_refs[hash >> 32 & (LAST_REFS - 1)];
+}
+
+static void remove_from_table(struct rpc_sessions *sessions, struct rpc_session *session)
+{
+  struct rpc_session **link = bucket_of(sessions, session->hash);
+  while (*link != session)
+    link = &(*link)->next;
+  *link = session->next;
+  session->next = NULL;
+  uint32_t last = jvm_objects_last_ref(session->objects);
+  uint32_t *kept = find_last_ref(sessions, session->hash);
+  if (*kept < last)
+    *kept = last;
+}
+
+/* ---- addresses ---- */
+
+static struct session_address **bucket_of_address(const struct rpc_sessions *sessions, uint64_t hash)
+{
+  return &sessions->addresses[hash & (sessions->bucket_count - 1)];
+}
+
+/* NULL: no session has counted for it. */
+static struct session_address *find_entry(const struct rpc_sessions *sessions,
+                                          const struct rpc_address *address, uint64_t hash)
+{
+  struct session_address *entry = *bucket_of_address(sessions, hash);
+  while (entry != NULL && !(entry->address.length == address->length &&
+                            memcmp(entry->address.bytes, address->bytes, address->length) == 0))
+    entry = entry->next;
+  return entry;
+}
+
+/* Holds the entry of the address until release_address, and makes it if there is none. NULL: no memory. */
+static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
+                                            uint64_t hash)
+{
+  struct session_address **bucket = bucket_of_address(sessions, hash);
+  struct session_address *entry = find_entry(sessions, address, hash);
+  if (entry == NULL) {
+    entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+      return NULL;
+    entry->hash = hash;
+    entry->address = *address;
+    entry->next = *bucket;
+    *bucket = entry;
   }
-  session_index_fini(sessions);
-  keyed_hash_destroy(sessions->epochs);
-  pthread_cond_destroy(&sessions->changed);
-  pthread_mutex_destroy(&sessions->lock);
-  free(sessions);
+  entry->holders++;
+  return entry;
 }
 
-size_t rpc_sessions_count(struct rpc_sessions *sessions)
+static void release_address(struct rpc_sessions *sessions, struct session_address *address)
 {
-  return atomic_load(&sessions->count);
+  if (--address->holders > 0)
+    return;
+  struct session_address **link = bucket_of_address(sessions, address->hash);
+  while (*link != address)
+    link = &(*link)->next;
+  *link = address->next;
+  free(address);
 }
 
-size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address)
+/* Counts one more; false if there are `most` already. Without the lock. */
+static bool count_up(_Atomic size_t *counter, size_t most)
 {
-  uint64_t hash = session_index_hash(sessions, address->bytes, address->length);
-  pthread_mutex_lock(&sessions->lock);
-  size_t count = session_addresses_count(&sessions->addresses, address, hash);
-  pthread_mutex_unlock(&sessions->lock);
-  return count;
-}
-
-void rpc_session_add_calls(struct rpc_session *session, uint64_t calls)
-{
-  atomic_fetch_add_explicit(&session->calls, calls, memory_order_relaxed);
-}
-
-uint64_t rpc_session_calls(const struct rpc_session *session)
-{
-  return atomic_load_explicit(&session->calls, memory_order_relaxed);
+  size_t count = atomic_load_explicit(counter, memory_order_relaxed);
+  do {
+    if (count >= most)
+      return false;
+  } while (!atomic_compare_exchange_weak(counter, &count, count + 1));
+  return true;
 }
 
 /* ---- idle sessions ---- */
+
+/* When the session that nobody holds will have been kept for the TTL; INT64_MAX: never. */
+static int64_t find_expiry(const struct rpc_sessions *sessions, const struct rpc_session *idle)
+{
+  int64_t expiry;
+  if (__builtin_add_overflow(idle->idle_since, sessions->limits.ttl_ms, &expiry))
+    return INT64_MAX;
+  return expiry;
+}
 
 static struct session_queue *queue_of(struct rpc_sessions *sessions, const struct rpc_session *session)
 {
@@ -95,7 +299,7 @@ static struct session_queue *queue_of(struct rpc_sessions *sessions, const struc
 /* NULL: it is in none. An idle session has objects, and therefore an address. */
 static struct session_queue *queue_of_address(struct rpc_session *session)
 {
-  return session->is_passing ? session_address_passing(atomic_load(&session->address)) : NULL;
+  return session->is_passing ? &atomic_load(&session->address)->passing : NULL;
 }
 
 static void queue_remove(struct session_queue *queue, struct rpc_session *session, enum session_line line)
@@ -139,7 +343,7 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
   struct session_queue *of_address = queue_of_address(session);
   session->is_idle = true;
   session->idle_since = now_ms;
-  int64_t expiry = session_expiry(sessions, session);
+  int64_t expiry = find_expiry(sessions, session);
   if (expiry < sessions->sweeper_wakes) {
     sessions->sweeper_wakes = expiry; /* told once */
     pthread_cond_signal(&sessions->changed);
@@ -151,28 +355,31 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
 
 /* ---- counting sessions with objects ---- */
 
+/* jvm_objects_owner.leave */
 static void count_down(void *context)
 {
   struct rpc_session *session = context;
-  session_address_count_down(atomic_load_explicit(&session->address, memory_order_relaxed));
+  atomic_fetch_sub(&atomic_load_explicit(&session->address, memory_order_relaxed)->sessions, 1);
   atomic_fetch_sub(&session->sessions->count, 1);
 }
 
-void session_end(struct rpc_sessions *sessions, struct rpc_session *session)
+/* Takes a session that nobody holds out of the table, the queues and the counts. The caller destroys it. */
+static void end_session(struct rpc_sessions *sessions, struct rpc_session *session)
 {
   leave_idle(sessions, session);
   if (session->key_length > 0)
-    session_index_remove(sessions, session);
+    remove_from_table(sessions, session);
   if (jvm_objects_count(session->objects) > 0)
     count_down(session);
   jvm_objects_set_owner(session->objects, NULL, NULL);
   struct session_address *address = atomic_load(&session->address);
   if (address != NULL)
-    session_address_release(&sessions->addresses, address);
+    release_address(sessions, address);
   atomic_store(&session->address, NULL);
 }
 
-void session_destroy(struct rpc_session *session, struct jvm_thread *thread)
+/* Without the lock, on a thread that may use Java. */
+static void destroy_session(struct rpc_session *session, struct jvm_thread *thread)
 {
   jvm_objects_destroy(thread, session->objects);
   free(session);
@@ -186,25 +393,15 @@ static struct session_address *find_address(struct rpc_session *session)
     return address;
   struct rpc_sessions *sessions = session->sessions;
   const struct rpc_address *from = &session->maker.address;
-  uint64_t hash = session_index_hash(sessions, from->bytes, from->length);
+  uint64_t hash = hash_bytes(sessions, from->bytes, from->length);
   pthread_mutex_lock(&sessions->lock);
   address = atomic_load(&session->address); /* another thread may have set it meanwhile */
   if (address == NULL) {
-    address = session_address_hold(&sessions->addresses, from, hash);
+    address = hold_address(sessions, from, hash);
     atomic_store(&session->address, address);
   }
   pthread_mutex_unlock(&sessions->lock);
   return address;
-}
-
-static bool count_up(struct rpc_sessions *sessions)
-{
-  size_t count = atomic_load_explicit(&sessions->count, memory_order_relaxed);
-  do {
-    if (count >= sessions->limits.sessions_max)
-      return false;
-  } while (!atomic_compare_exchange_weak(&sessions->count, &count, count + 1));
-  return true;
 }
 
 /* Ends the first session of a queue of passing ones. False: there is none. */
@@ -214,10 +411,10 @@ static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *oldest = passing->first;
   if (oldest != NULL)
-    session_end(sessions, oldest);
+    end_session(sessions, oldest);
   pthread_mutex_unlock(&sessions->lock);
   if (oldest != NULL)
-    session_destroy(oldest, thread);
+    destroy_session(oldest, thread);
   return oldest != NULL;
 }
 
@@ -229,17 +426,17 @@ static enum jp_status count_session(void *context, struct jvm_thread *thread, st
   struct session_address *address = find_address(session);
   if (address == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  while (!session_address_count_up(address, sessions->limits.per_address_max)) {
-    if (end_oldest(sessions, session_address_passing(address), thread))
+  while (!count_up(&address->sessions, sessions->limits.per_address_max)) {
+    if (end_oldest(sessions, &address->passing, thread))
       continue;
     return jp_fail(error, JP_LIMIT,
                    "the limit of %zu sessions of one client address is reached (sessions-per-address)",
                    sessions->limits.per_address_max);
   }
-  while (!count_up(sessions)) {
+  while (!count_up(&sessions->count, sessions->limits.sessions_max)) {
     if (end_oldest(sessions, &sessions->passing, thread))
       continue;
-    session_address_count_down(address);
+    atomic_fetch_sub(&address->sessions, 1);
     return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
                    sessions->limits.sessions_max);
   }
@@ -291,25 +488,25 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
   if (key == NULL)
     key = &nameless;
   if (key->length == 0) {
-    enum jp_status status = session_mark_make(sessions, key, &mark);
+    enum jp_status status = make_mark(sessions, key, &mark);
     if (status != JP_OK)
       return jp_fail(error, status, "OpenSSL fails to hash");
     *session = make_session(sessions, maker, &mark, 0);
     return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
   }
-  uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
+  uint64_t hash = hash_bytes(sessions, key->bytes, key->length);
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *found = session_index_find(sessions, key, hash);
+  struct rpc_session *found = find_by_key(sessions, key, hash);
   *session = NULL;
   if (found != NULL) {
     *session = hold_session(sessions, found, maker->message);
-  } else if ((status = session_mark_make(sessions, key, &mark)) == JP_OK &&
+  } else if ((status = make_mark(sessions, key, &mark)) == JP_OK &&
              (*session = make_session(sessions, maker, &mark, key->length)) != NULL) {
-    uint32_t last_ref = session_index_last_ref(sessions, hash);
+    uint32_t last_ref = *find_last_ref(sessions, hash);
     if (last_ref > 0)
       jvm_objects_begin_after((*session)->objects, last_ref);
-    session_index_add(sessions, *session, key, hash);
+    add_to_table(sessions, *session, key, hash);
   }
   pthread_mutex_unlock(&sessions->lock);
   if (status != JP_OK)
@@ -321,13 +518,13 @@ uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct rpc_sess
 {
   struct session_mark mark = {0};
   if (key->length > 0) {
-    uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
+    uint64_t hash = hash_bytes(sessions, key->bytes, key->length);
     pthread_mutex_lock(&sessions->lock);
-    const struct rpc_session *found = session_index_find(sessions, key, hash);
+    const struct rpc_session *found = find_by_key(sessions, key, hash);
     mark.epoch = found == NULL ? 0 : found->epoch;
     pthread_mutex_unlock(&sessions->lock);
   }
-  if (mark.epoch != 0 || session_mark_make(sessions, key, &mark) == JP_OK)
+  if (mark.epoch != 0 || make_mark(sessions, key, &mark) == JP_OK)
     return mark.epoch;
   return 0;
 }
@@ -341,9 +538,9 @@ struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct
 {
   if (key->length == 0)
     return NULL;
-  uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
+  uint64_t hash = hash_bytes(sessions, key->bytes, key->length);
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *found = session_index_find(sessions, key, hash);
+  struct rpc_session *found = find_by_key(sessions, key, hash);
   if (found != NULL)
     hold_session(sessions, found, 0);
   pthread_mutex_unlock(&sessions->lock);
@@ -376,7 +573,7 @@ static struct rpc_session *settle_session(struct rpc_sessions *sessions, struct 
     become_idle(sessions, session, now_ms);
     return NULL;
   }
-  session_end(sessions, session);
+  end_session(sessions, session);
   if (may_destroy)
     return session;
   leave_to_sweeper(sessions, session);
@@ -393,7 +590,7 @@ void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *sess
     ended = settle_session(sessions, session, thread != NULL, now_ms);
   pthread_mutex_unlock(&sessions->lock);
   if (ended != NULL)
-    session_destroy(ended, thread);
+    destroy_session(ended, thread);
 }
 
 bool rpc_session_set_aside(const struct rpc_session *session)
@@ -415,7 +612,7 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
   if (session == NULL)
     return;
   if (thread != NULL) {
-    session_destroy(session, thread);
+    destroy_session(session, thread);
     return;
   }
   pthread_mutex_lock(&sessions->lock);
@@ -430,7 +627,7 @@ static struct rpc_session_key name_session(struct rpc_sessions *sessions, struct
   struct rpc_session_key key;
   uuid_random(peer_id);
   rpc_session_key_peer_id(&key, peer_id);
-  session_index_add(sessions, session, &key, session_index_hash(sessions, key.bytes, key.length));
+  add_to_table(sessions, session, &key, hash_bytes(sessions, key.bytes, key.length));
   return key;
 }
 
@@ -441,7 +638,7 @@ void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session
   pthread_mutex_lock(&sessions->lock);
   const struct rpc_session_key key = name_session(sessions, session, peer_id);
   /* Nobody was told the epoch that it had without a name. */
-  session->epoch = session_mark_make(sessions, &key, &mark) == JP_OK ? mark.epoch : 0;
+  session->epoch = make_mark(sessions, &key, &mark) == JP_OK ? mark.epoch : 0;
   pthread_mutex_unlock(&sessions->lock);
 }
 
@@ -466,4 +663,219 @@ struct jvm_objects *rpc_session_objects(const struct rpc_session *session)
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread)
 {
   jvm_objects_clear(thread, session->objects);
+}
+
+void rpc_session_add_calls(struct rpc_session *session, uint64_t calls)
+{
+  atomic_fetch_add_explicit(&session->calls, calls, memory_order_relaxed);
+}
+
+uint64_t rpc_session_calls(const struct rpc_session *session)
+{
+  return atomic_load_explicit(&session->calls, memory_order_relaxed);
+}
+
+/* ---- the sweeper: ends expired sessions, and destroys those that their last holder could not destroy ---- */
+
+/* NULL: none is idle. */
+static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
+{
+  struct rpc_session *idle = sessions->idle.first;
+  struct rpc_session *passing = sessions->passing.first;
+  if (idle == NULL || passing == NULL)
+    return idle != NULL ? idle : passing;
+  return idle->idle_since <= passing->idle_since ? idle : passing;
+}
+
+static int64_t next_expiry(const struct rpc_sessions *sessions)
+{
+  const struct rpc_session *next = longest_idle(sessions);
+  return next == NULL ? INT64_MAX : find_expiry(sessions, next);
+}
+
+/* The next session to destroy, or NULL. */
+static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
+{
+  pthread_mutex_lock(&sessions->lock);
+  struct rpc_session *ended = sessions->dead;
+  struct rpc_session *idle = longest_idle(sessions);
+  if (ended != NULL) {
+    sessions->dead = ended->next;
+  } else if (idle != NULL && (sessions->stopping || now_ms - idle->idle_since >= sessions->limits.ttl_ms)) {
+    ended = idle;
+    end_session(sessions, ended);
+  }
+  pthread_mutex_unlock(&sessions->lock);
+  return ended;
+}
+
+int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
+{
+  struct rpc_session *ended;
+  while ((ended = take_ended(sessions, now_ms)) != NULL)
+    destroy_session(ended, thread);
+  pthread_mutex_lock(&sessions->lock);
+  int64_t expiry = next_expiry(sessions);
+  pthread_mutex_unlock(&sessions->lock);
+  return expiry;
+}
+
+static void wait_until(struct rpc_sessions *sessions, int64_t time_ms)
+{
+  if (time_ms == INT64_MAX) {
+    pthread_cond_wait(&sessions->changed, &sessions->lock);
+    return;
+  }
+  struct timespec deadline = {.tv_sec = time_ms / 1000, .tv_nsec = time_ms % 1000 * 1000000};
+  pthread_cond_timedwait(&sessions->changed, &sessions->lock, &deadline);
+}
+
+static void run_sweeper(void *argument, struct jvm_thread *thread)
+{
+  struct rpc_sessions *sessions = argument;
+  bool stopping = false;
+  pthread_mutex_lock(&sessions->lock);
+  while (!stopping) {
+    while (!sessions->stopping && sessions->dead == NULL && next_expiry(sessions) > clock_now_ms()) {
+      sessions->sweeper_wakes = next_expiry(sessions);
+      wait_until(sessions, sessions->sweeper_wakes);
+    }
+    stopping = sessions->stopping;
+    pthread_mutex_unlock(&sessions->lock);
+    rpc_sessions_sweep(sessions, thread, clock_now_ms());
+    pthread_mutex_lock(&sessions->lock);
+  }
+  sessions->sweeper_runs = false;
+  pthread_cond_broadcast(&sessions->changed);
+  pthread_mutex_unlock(&sessions->lock);
+}
+
+enum jp_status rpc_sessions_start(struct rpc_sessions *sessions, struct jvm *jvm, struct jp_error *error)
+{
+  sessions->sweeper_runs = true;
+  enum jp_status status = jvm_spawn(jvm, "jpeer-sessions", run_sweeper, sessions, error);
+  if (status != JP_OK)
+    sessions->sweeper_runs = false;
+  return status;
+}
+
+bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms)
+{
+  int64_t deadline = clock_now_ms() + wait_ms;
+  pthread_mutex_lock(&sessions->lock);
+  sessions->stopping = true;
+  pthread_cond_broadcast(&sessions->changed);
+  while (sessions->sweeper_runs && clock_now_ms() < deadline)
+    wait_until(sessions, deadline);
+  bool ended = !sessions->sweeper_runs;
+  pthread_mutex_unlock(&sessions->lock);
+  return ended;
+}
+
+/* ---- all sessions ---- */
+
+static bool init_locks(struct rpc_sessions *sessions)
+{
+  pthread_condattr_t attributes;
+  if (pthread_condattr_init(&attributes) != 0)
+    return false;
+  bool done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+              pthread_cond_init(&sessions->changed, &attributes) == 0;
+  pthread_condattr_destroy(&attributes);
+  if (!done)
+    return false;
+  if (pthread_mutex_init(&sessions->lock, NULL) == 0)
+    return true;
+  pthread_cond_destroy(&sessions->changed);
+  return false;
+}
+
+static void free_tables(struct rpc_sessions *sessions)
+{
+  for (size_t i = 0; i < sessions->bucket_count; i++) {
+    for (struct rpc_session *session = sessions->buckets == NULL ? NULL : sessions->buckets[i], *next;
+         session != NULL; session = next) {
+      next = session->next;
+      free(session);
+    }
+    for (struct session_address *address = sessions->addresses == NULL ? NULL : sessions->addresses[i], *next;
+         address != NULL; address = next) {
+      next = address->next;
+      free(address);
+    }
+  }
+  free(sessions->buckets);
+  free(sessions->last_refs);
+  free(sessions->addresses);
+}
+
+static enum jp_status make_tables(struct rpc_sessions *sessions)
+{
+  sessions->bucket_count = BUCKETS_MIN;
+  while (sessions->bucket_count < sessions->limits.sessions_max && sessions->bucket_count < BUCKETS_MAX)
+    sessions->bucket_count *= 2;
+  sessions->buckets = calloc(sessions->bucket_count, sizeof(struct rpc_session *));
+  sessions->last_refs = calloc(LAST_REFS, sizeof *sessions->last_refs);
+  sessions->addresses = calloc(sessions->bucket_count, sizeof(struct session_address *));
+  if (sessions->buckets != NULL && sessions->last_refs != NULL && sessions->addresses != NULL)
+    return JP_OK;
+  free_tables(sessions);
+  return JP_NO_MEMORY;
+}
+
+enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits, struct rpc_sessions **sessions)
+{
+  struct rpc_sessions *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return JP_NO_MEMORY;
+  made->limits = *limits;
+  if (limits->per_address_max == 0)
+    made->limits.per_address_max = limits->sessions_max;
+  struct uuid random;
+  uuid_random(&random);
+  memcpy(made->seed, random.bytes + sizeof random.bytes - SEED_BYTES, SEED_BYTES);
+  enum jp_status status = keyed_hash_create(&made->epochs);
+  if (status == JP_OK)
+    status = make_tables(made);
+  if (status == JP_OK && !init_locks(made)) {
+    free_tables(made);
+    status = JP_NO_MEMORY;
+  }
+  if (status != JP_OK) {
+    keyed_hash_destroy(made->epochs);
+    free(made);
+    return status;
+  }
+  *sessions = made;
+  return JP_OK;
+}
+
+void rpc_sessions_destroy(struct rpc_sessions *sessions)
+{
+  if (sessions == NULL)
+    return;
+  for (struct rpc_session *dead = sessions->dead, *next; dead != NULL; dead = next) {
+    next = dead->next;
+    free(dead);
+  }
+  free_tables(sessions);
+  keyed_hash_destroy(sessions->epochs);
+  pthread_cond_destroy(&sessions->changed);
+  pthread_mutex_destroy(&sessions->lock);
+  free(sessions);
+}
+
+size_t rpc_sessions_count(struct rpc_sessions *sessions)
+{
+  return atomic_load(&sessions->count);
+}
+
+size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address)
+{
+  uint64_t hash = hash_bytes(sessions, address->bytes, address->length);
+  pthread_mutex_lock(&sessions->lock);
+  const struct session_address *entry = find_entry(sessions, address, hash);
+  size_t count = entry == NULL ? 0 : atomic_load_explicit(&entry->sessions, memory_order_relaxed);
+  pthread_mutex_unlock(&sessions->lock);
+  return count;
 }

@@ -1,7 +1,12 @@
-#include "rpc/callbacks/callback_calls.h"
+/* A worker: what a thread of the crew has to serve messages. */
 #include "rpc/peer_state.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rpc_worker *workers; /* of all crews; guarded by the lock */
+static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {
   void (*run)(void *argument, struct rpc_worker *worker);
@@ -45,14 +50,43 @@ void rpc_worker_fini(struct rpc_worker *worker)
   rpc_runner_fini(&worker->runner);
 }
 
+/* ---- the thread of a worker ---- */
+
+struct rpc_worker *rpc_worker_now(void)
+{
+  return worker_now;
+}
+
+static void enter_workers(struct rpc_worker *worker)
+{
+  worker_now = worker;
+  pthread_mutex_lock(&workers_lock);
+  worker->next = workers;
+  if (worker->next != NULL)
+    worker->next->link = &worker->next;
+  worker->link = &workers;
+  workers = worker;
+  pthread_mutex_unlock(&workers_lock);
+}
+
+static void leave_workers(struct rpc_worker *worker)
+{
+  worker_now = NULL;
+  pthread_mutex_lock(&workers_lock);
+  *worker->link = worker->next;
+  if (worker->next != NULL)
+    worker->next->link = worker->link;
+  pthread_mutex_unlock(&workers_lock);
+}
+
 static void run_worker(void *argument, struct jvm_thread *thread)
 {
   struct worker_start *start = argument;
   struct rpc_worker *worker = start->worker;
   worker->runner.thread = thread;
-  rpc_callback_worker_begin(worker);
+  enter_workers(worker);
   start->run(start->argument, worker);
-  rpc_callback_worker_end(worker);
+  leave_workers(worker);
   rpc_worker_fini(worker);
   rpc_call_watch_fini(&worker->watch);
   free(worker);
@@ -95,5 +129,31 @@ bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker)
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits)
 {
   (void)context;
-  rpc_callback_worker_set_waits(worker, waits);
+  pthread_mutex_lock(&workers_lock);
+  worker->waits = waits;
+  pthread_mutex_unlock(&workers_lock);
+}
+
+void rpc_worker_interrupt(struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&workers_lock);
+  struct rpc_worker *worker = workers;
+  while (worker != NULL && worker->runner.thread != thread)
+    worker = worker->next;
+  if (worker != NULL && worker->waits != NULL) {
+    atomic_store(&worker->was_interrupted, true);
+    worker->waits->wake(worker->waits->thread);
+  }
+  pthread_mutex_unlock(&workers_lock);
+}
+
+bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *worker)
+{
+  pthread_mutex_lock(&workers_lock);
+  struct rpc_worker *found = workers;
+  while (found != NULL && found != worker)
+    found = found->next;
+  bool is_exiting = found != NULL && rpc_worker_is_exiting(peer, found);
+  pthread_mutex_unlock(&workers_lock);
+  return is_exiting;
 }

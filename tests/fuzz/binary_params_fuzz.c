@@ -2,8 +2,7 @@
  * Binary requests: the input is a message. The operation that was read is walked to its last byte; whatever the
  * input is, each of its answers has to be a message, too.
  */
-#include "rpc/colfer/codec_state.h"
-#include "rpc/colfer/outcome.h"
+#include "rpc/colfer/binary_codec.h"
 #include "tests/fuzz/touch_operation.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -60,9 +59,9 @@ FUZZ_TARGET(bytes)
   struct buffer out;
   buffer_init(&out);
   answer_request(bytes, &out);
-  require(rpc_colfer_refuse(NULL, bytes, "busy", &out) == RPC_REPLY);
+  require(rpc_codecs[RPC_CODEC_COLFER]->refuse(NULL, bytes, "busy", &out) == RPC_REPLY);
   require_answer(&out);
-  rpc_colfer_reject(NULL, RPC_REJECT_INVALID, bytes, "too long", &out);
+  rpc_codecs[RPC_CODEC_COLFER]->reject(NULL, RPC_REJECT_INVALID, bytes, "too long", &out);
   require_answer(&out);
   buffer_fini(&out);
 }

@@ -3,6 +3,7 @@
  * written, in no more bytes than it came in, and read once more: that has to give the same, byte for byte and as shown.
  */
 #include "colfer/messages.h"
+#include "tests/support/colfer_print.h"
 #include "tests/unit/colfer/kinds.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,10 +1,17 @@
-/* The life of a client's callbacks: how they begin, what they were given, and how they end. */
+/* The life of a client's callbacks: how they begin, what they were given, what is released, and how they end. */
 #include "rpc/callbacks/callbacks_state.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/uuid.h"
 
 #include <stdlib.h>
+
+enum {
+  FIRST_BUCKETS = 8,   /* of the records */
+  RELEASES_MAX = 256,  /* in one message */
+  UNREAD_MAX = 1000000 /* releases that a client leaves unread, 16 bytes each */
+};
 
 struct rpc_callbacks_list {
   pthread_mutex_t lock;
@@ -52,16 +59,187 @@ static void leave_list(struct rpc_callbacks_list *list, struct rpc_callbacks *ca
   pthread_mutex_unlock(&list->lock);
 }
 
-/* ---- the beginning ---- */
+/* ---- records: a table by ID, used under the lock ---- */
 
-static void init_condition(pthread_cond_t *condition)
+static struct callback_record **bucket_of(const struct callback_records *records, int64_t id)
 {
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(condition, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  uint64_t hash = ((uint64_t)id ^ records->seed) * 0x9E3779B97F4A7C15u;
+  return &records->buckets[(hash ^ hash >> 32) & (records->bucket_count - 1)];
 }
+
+struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id)
+{
+  if (records->bucket_count == 0)
+    return NULL;
+  struct callback_record *record = *bucket_of(records, id);
+  while (record != NULL && record->id != id)
+    record = record->next;
+  return record;
+}
+
+static void add_record(struct callback_records *records, struct callback_record *record)
+{
+  struct callback_record **bucket = bucket_of(records, record->id);
+  record->next = *bucket;
+  *bucket = record;
+}
+
+/* Keeps no more records than buckets. False: memory is short. */
+static bool grow_records(struct callback_records *records)
+{
+  if (records->count < records->bucket_count)
+    return true;
+  struct callback_records grown = {
+      .bucket_count = records->bucket_count * 2, .count = records->count, .seed = records->seed};
+  if (records->bucket_count == 0) {
+    struct uuid random;
+    uuid_random(&random);
+    memcpy(&grown.seed, &random, sizeof grown.seed);
+    grown.bucket_count = FIRST_BUCKETS;
+  }
+  grown.buckets = calloc(grown.bucket_count, sizeof(struct callback_record *));
+  if (grown.buckets == NULL)
+    return false;
+  for (size_t i = 0; i < records->bucket_count; i++) {
+    for (struct callback_record *record = records->buckets[i], *next; record != NULL; record = next) {
+      next = record->next;
+      add_record(&grown, record);
+    }
+  }
+  free(records->buckets);
+  *records = grown;
+  return true;
+}
+
+/* The table has no record of the ID. NULL: memory is short. */
+static struct callback_record *make_record(struct callback_records *records, int64_t id)
+{
+  struct callback_record *record = calloc(1, sizeof *record);
+  if (record == NULL || !grow_records(records)) {
+    free(record);
+    return NULL;
+  }
+  record->id = id;
+  add_record(records, record);
+  records->count++;
+  return record;
+}
+
+/* ---- releases ---- */
+
+static bool grow_releases(struct callback_releases *releases)
+{
+  enum { FIRST_CAPACITY = 16 };
+  if (releases->count < releases->capacity)
+    return true;
+  size_t wanted = releases->capacity == 0 ? FIRST_CAPACITY : releases->capacity * 2;
+  int64_t *ids = reallocarray(releases->ids, wanted, sizeof *ids);
+  if (ids == NULL)
+    return false;
+  releases->ids = ids;
+  uint64_t *given = reallocarray(releases->given, wanted, sizeof *given);
+  if (given == NULL)
+    return false;
+  releases->given = given;
+  releases->capacity = wanted;
+  return true;
+}
+
+/* Under the lock: adds an ID, which has no record any more. */
+static void add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given)
+{
+  struct callback_releases *releases = &callbacks->releases;
+  if (callbacks->end != RPC_CALLBACKS_OPEN)
+    return; /* nobody is told any more */
+  if (!grow_releases(releases)) {
+    log_warn_rarely("memory is short: a client is not told that its callback was let go of");
+    return;
+  }
+  releases->ids[releases->count] = id;
+  releases->given[releases->count++] = given;
+}
+
+void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record)
+{
+  if (record->proxy != 0 || record->in_hand > 0)
+    return;
+  if (record->given > 0)
+    add_release(callbacks, record->id, record->given);
+  struct callback_record **link = bucket_of(&callbacks->records, record->id);
+  while (*link != record)
+    link = &(*link)->next;
+  *link = record->next;
+  callbacks->records.count--;
+  free(record);
+}
+
+/* Under the lock: removes all records, which are released where the client is to hear of that. */
+static void clear_records(struct rpc_callbacks *callbacks, bool are_released)
+{
+  struct callback_records *records = &callbacks->records;
+  for (size_t i = 0; i < records->bucket_count; i++) {
+    for (struct callback_record *record = records->buckets[i], *next; record != NULL; record = next) {
+      next = record->next;
+      if (are_released)
+        add_release(callbacks, record->id, record->given);
+      free(record);
+    }
+    records->buckets[i] = NULL;
+  }
+  records->count = 0;
+}
+
+struct taken_releases {
+  int64_t ids[RELEASES_MAX];
+  uint64_t given[RELEASES_MAX];
+  size_t count;
+};
+
+static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const struct taken_releases *taken)
+{
+  struct buffer out;
+  buffer_init(&out);
+  callbacks->codec->callbacks->write_released(&out, taken->ids, taken->given, taken->count);
+  enum rpc_pushed pushed = out.failed ? RPC_PUSH_CLOSED
+                                      : callbacks->push->send(callbacks->duplex, rpc_worker_now(),
+                                                              RPC_PUSH_NOTICE, buffer_text(&out));
+  if (out.failed)
+    log_warn_rarely("memory is short: a client is not told that its callbacks were let go of");
+  buffer_fini(&out);
+  return pushed;
+}
+
+void callbacks_send_releases(struct rpc_callbacks *callbacks)
+{
+  struct callback_releases *releases = &callbacks->releases;
+  struct taken_releases taken;
+  bool goes_on = true;
+  pthread_mutex_lock(&callbacks->lock);
+  if (releases->is_sending || callbacks->duplex == NULL) {
+    pthread_mutex_unlock(&callbacks->lock);
+    return;
+  }
+  releases->is_sending = true;
+  while (goes_on && releases->count > 0) {
+    taken.count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
+    releases->count -= taken.count;
+    memcpy(taken.ids, releases->ids + releases->count, taken.count * sizeof *taken.ids);
+    memcpy(taken.given, releases->given + releases->count, taken.count * sizeof *taken.given);
+    releases->has_room = false;
+    pthread_mutex_unlock(&callbacks->lock);
+    enum rpc_pushed pushed = push_releases(callbacks, &taken);
+    pthread_mutex_lock(&callbacks->lock);
+    if (pushed != RPC_PUSH_NO_ROOM)
+      continue;
+    for (size_t i = 0; i < taken.count; i++)
+      add_release(callbacks, taken.ids[i], taken.given[i]);
+    goes_on = releases->has_room; /* otherwise they wait for room */
+  }
+  releases->is_sending = false;
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* ---- the beginning ---- */
 
 static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct rpc_client *client,
                                             const struct rpc_codec *codec)
@@ -79,7 +257,11 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->session = client->session;
   made->is_client_open = true;
   pthread_mutex_init(&made->lock, NULL);
-  init_condition(&made->was_read);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&made->was_read, &monotonic);
+  pthread_condattr_destroy(&monotonic);
   made->duplex = client->push->open(client->connection, made);
   if (made->duplex != NULL)
     return made;
@@ -116,7 +298,8 @@ void callbacks_release(struct rpc_callbacks *callbacks)
   if (atomic_fetch_sub_explicit(&callbacks->holders, 1, memory_order_acq_rel) > 1)
     return;
   callbacks->push->close(callbacks->duplex);
-  callback_records_fini(&callbacks->records);
+  clear_records(callbacks, false);
+  free(callbacks->records.buckets);
   free(callbacks->releases.ids);
   free(callbacks->releases.given);
   pthread_cond_destroy(&callbacks->was_read);
@@ -129,13 +312,14 @@ void callbacks_release(struct rpc_callbacks *callbacks)
 /* Under the lock. What was ended before stays as it was. */
 static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending ending)
 {
-  for (struct jvm_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
+  for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
     if (call->ending == CALLBACK_GOES_ON)
       call->ending = ending;
   }
 }
 
-void rpc_callbacks_end(struct rpc_callbacks *callbacks, enum rpc_callbacks_end end)
+/* Every open call ends with this, and later ones do at once. The first end stays. Blocks for nothing. */
+static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_end end)
 {
   pthread_mutex_lock(&callbacks->lock);
   if (callbacks->end == RPC_CALLBACKS_OPEN) {
@@ -144,6 +328,12 @@ void rpc_callbacks_end(struct rpc_callbacks *callbacks, enum rpc_callbacks_end e
   }
   pthread_mutex_unlock(&callbacks->lock);
   callbacks_wake_ended(callbacks);
+}
+
+void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)
+{
+  (void)context;
+  end_callbacks(callbacks, is_stopping ? RPC_CALLBACKS_STOPPED : RPC_CALLBACKS_CLIENT_GONE);
 }
 
 void callbacks_release_session(struct rpc_callbacks *callbacks)
@@ -155,7 +345,7 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 {
   if (callbacks == NULL)
     return;
-  rpc_callbacks_end(callbacks, RPC_CALLBACKS_CLIENT_GONE);
+  end_callbacks(callbacks, RPC_CALLBACKS_CLIENT_GONE);
   leave_list(callbacks->peer->callbacks, callbacks);
   pthread_mutex_lock(&callbacks->lock);
   callbacks->is_client_open = false;
@@ -167,22 +357,6 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 }
 
 /* ---- delete_session ---- */
-
-static void add_release(void *context, const struct callback_record *record)
-{
-  callbacks_add_release(context, record->id, record->given);
-}
-
-static void end_session(struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&callbacks->lock);
-  callbacks->epoch++;
-  end_calls(callbacks, CALLBACK_SESSION_DELETED);
-  callback_records_clear(&callbacks->records, add_release, callbacks);
-  pthread_mutex_unlock(&callbacks->lock);
-  callbacks_wake_ended(callbacks);
-  callbacks_send_releases(callbacks);
-}
 
 /* The next client of the session that this clearing has not seen, held; NULL: there is none. */
 static struct rpc_callbacks *find_uncleared(struct rpc_callbacks_list *list,
@@ -208,14 +382,20 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
   uint64_t clearing = ++list->clearings;
   pthread_mutex_unlock(&list->lock);
   while ((callbacks = find_uncleared(list, session, clearing)) != NULL) {
-    end_session(callbacks);
+    pthread_mutex_lock(&callbacks->lock);
+    callbacks->epoch++;
+    end_calls(callbacks, CALLBACK_SESSION_DELETED);
+    clear_records(callbacks, true);
+    pthread_mutex_unlock(&callbacks->lock);
+    callbacks_wake_ended(callbacks);
+    callbacks_send_releases(callbacks);
     callbacks_release(callbacks);
   }
 }
 
 /* ---- given ---- */
 
-static bool make_room(struct rpc_given *given)
+static bool grow_given(struct rpc_given *given)
 {
   enum { FIRST_CAPACITY = 8 };
   if (given->count < given->capacity)
@@ -234,12 +414,12 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
                                   struct jp_error *error)
 {
   size_t max = callbacks->peer->config.limits.session_max_objects;
-  struct callback_record *record = callback_records_find(&callbacks->records, id);
+  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
   if (record == NULL && callbacks->records.count >= max)
     return jp_fail(error, JP_LIMIT,
                    "the limit of %zu callbacks of a connection is reached (session-max-objects)", max);
   if (record == NULL) {
-    record = callback_records_make(&callbacks->records, id);
+    record = make_record(&callbacks->records, id);
     if (record == NULL)
       return jp_fail(error, JP_NO_MEMORY, "out of memory");
     record->epoch = callbacks->epoch;
@@ -253,7 +433,7 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
 enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given *given,
                                   struct jp_error *error)
 {
-  if (!make_room(given))
+  if (!grow_given(given))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   pthread_mutex_lock(&callbacks->lock);
   enum jp_status status = count_given(callbacks, id, &given->ids[given->count], error);
@@ -263,50 +443,35 @@ enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, s
   return status;
 }
 
-/* Under the lock. NULL: delete_session has released the ID meanwhile. */
-static struct callback_record *find_noted(const struct rpc_callbacks *callbacks,
-                                          const struct rpc_given_id *noted)
-{
-  struct callback_record *record = callback_records_find(&callbacks->records, noted->id);
-  return record != NULL && record->epoch == noted->epoch ? record : NULL;
-}
-
-static void empty_given(struct rpc_given *given)
-{
-  free(given->ids);
-  *given = (struct rpc_given){.count = 0};
-}
-
 void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *given)
 {
   if (given->count == 0)
     return;
   pthread_mutex_lock(&callbacks->lock);
   for (size_t i = 0; i < given->count; i++) {
-    struct callback_record *record = find_noted(callbacks, &given->ids[i]);
-    if (record == NULL)
-      continue;
+    struct callback_record *record = callbacks_find_record(&callbacks->records, given->ids[i].id);
+    if (record == NULL || record->epoch != given->ids[i].epoch)
+      continue; /* delete_session has released the ID */
     record->in_hand--;
     callbacks_settle_record(callbacks, record);
   }
   pthread_mutex_unlock(&callbacks->lock);
-  empty_given(given);
+  free(given->ids);
+  *given = (struct rpc_given){.count = 0};
   callbacks_send_releases(callbacks);
 }
-
-enum { UNREAD_MAX = 1000000 /* releases that a client leaves unread, 16 bytes each */ };
 
 /* An ID that nobody has read. No limit on objects holds what a client gives in messages that nobody reads, such as
  * answers that nobody waits for. */
 static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
 {
   pthread_mutex_lock(&callbacks->lock);
-  struct callback_record *record = callback_records_find(&callbacks->records, id);
+  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
   bool has_place = record != NULL || callbacks->releases.count < UNREAD_MAX;
   if (record != NULL)
     record->given++;
   else if (has_place)
-    callbacks_add_release(callbacks, id, 1);
+    add_release(callbacks, id, 1);
   pthread_mutex_unlock(&callbacks->lock);
   if (!has_place)
     log_warn_rarely("a client that leaves %d releases of callbacks unread is told of no further ones",
@@ -398,4 +563,42 @@ void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *clien
     log_warn("callbacks of a refused message were not counted: %s", error.text);
   if (callbacks != NULL)
     rpc_callbacks_count_unread(callbacks, message);
+}
+
+/* ---- proxies: the hooks of jni that concern no single call ---- */
+
+uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  const struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  uint64_t number = record == NULL ? 0 : record->proxy;
+  pthread_mutex_unlock(&callbacks->lock);
+  return number;
+}
+
+/* Where delete_session has removed the record meanwhile, the proxy is one whose calls throw. */
+uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  uint64_t quicker = record == NULL || record->proxy == before ? 0 : record->proxy;
+  if (record != NULL && quicker == 0)
+    record->proxy = number;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (quicker == 0)
+    callbacks_hold(callbacks);
+  return quicker;
+}
+
+void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  if (record != NULL && record->proxy == number) {
+    record->proxy = 0;
+    callbacks_settle_record(callbacks, record);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callbacks_send_releases(callbacks);
+  callbacks_release(callbacks);
 }

@@ -2,7 +2,7 @@
 #define JPEER_RPC_CALLBACKS_CALLBACKS_H
 /*
  * The callbacks of one client: which objects of the client Java has, and which of their methods are being called
- * (docs/architecture.md, "Callbacks"). The struct jvm_callbacks of jni/callbacks.h is this one.
+ * (docs/architecture.md, "Callbacks").
  *
  * Made with the first argument {"ref":{"callback":ID}} that is read; a client without has none. Counted: the client
  * holds it until it is closed, each living proxy and each open call do. It holds the transport's duplex and, while the
@@ -21,12 +21,6 @@
 
 struct rpc_peer;
 
-enum rpc_callbacks_end {
-  RPC_CALLBACKS_OPEN,
-  RPC_CALLBACKS_CLIENT_GONE, /* no answer can come */
-  RPC_CALLBACKS_STOPPED      /* the grace time of a stop is over */
-};
-
 /* The clients of a peer that have callbacks. */
 struct rpc_callbacks_list;
 
@@ -43,26 +37,14 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
                                 const struct rpc_codec *codec, struct rpc_callbacks **callbacks,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Every open call ends with this, and later ones do at once. The first end stays. Any thread; blocks for nothing. */
-void rpc_callbacks_end(struct rpc_callbacks *callbacks, enum rpc_callbacks_end end);
+/* rpc_service.client_gone: every open call ends, and later ones do at once. The first end stays. Any thread; blocks for
+ * nothing. */
+void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
 /* The client is closed: ends them, too, and lets go of the client's hold. NULL is fine. */
 void rpc_callbacks_close(struct rpc_callbacks *callbacks);
 /* delete_session: every open call of the clients that use the session ends, and so does each later call of a proxy that
  * was given before. All IDs are released (callback_released). What is given from now on is new. Any thread. */
 void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *session);
-
-/*
- * The message in hand is about to take away what answers of the client may name: returns when those that came
- * before it were read, or two seconds after the last of them came. Those of the calling thread's own calls are
- * not waited for. On the thread that serves the message, without a lock.
- */
-void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks);
-
-/* What jni calls. */
-static inline struct jvm_callbacks *rpc_callbacks_for_jni(struct rpc_callbacks *callbacks)
-{
-  return (struct jvm_callbacks *)(void *)callbacks;
-}
 
 /* --- given: how often each ID was read --- */
 

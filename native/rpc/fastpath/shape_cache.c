@@ -11,6 +11,173 @@
 /* After so many texts that fitted nothing, only one in so many is looked at: others pay next to nothing. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
 
+enum { LIST_FIRST_ROOM = 16 };
+
+/* ---- scalars ---- */
+
+/* An argument's number or string: itself, or a member of it. */
+static struct json_value scalar_of(struct json_value argument)
+{
+  static const struct text names[] = {TEXT("value"), TEXT("ref")};
+  struct json_members members;
+  if (argument.kind != JSON_KIND_OBJECT)
+    return argument;
+  json_members_collect(argument, names, 2, &members);
+  return members.has[1] ? members.value[1] : members.value[0];
+}
+
+/* True where a hole may take the place of the value. */
+static bool fits_hole(struct json_value scalar)
+{
+  return scalar.kind == JSON_KIND_NUMBER ||
+         (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
+}
+
+/* Gives a value the scalar, as what the value's kind says. False where that is an OP_REF and the scalar is no ref, or
+ * where a number is too long. */
+static bool fill_scalar(struct op_value *value, struct json_value scalar)
+{
+  switch (value->kind) {
+  case OP_REF:
+    return rpc_ref_read(scalar, &value->ref);
+  case OP_TEXT:
+    value->text = text_slice(scalar.span, 1, scalar.span.len - 1);
+    return true;
+  default:
+    if (scalar.span.len > SHAPE_NUMBER_LENGTH_MAX)
+      return false;
+    rpc_number_read(scalar, value);
+    return true;
+  }
+}
+
+/* ---- lists: what the elements of a list have in common ---- */
+
+/* The three parts of an element's text. */
+struct element {
+  struct text before;
+  struct text scalar;
+  struct text after;
+};
+
+static struct text slice_between(const char *from, const char *to)
+{
+  return (struct text){from, (size_t)(to - from)};
+}
+
+static const char *end_of(struct text t)
+{
+  return t.data + t.len;
+}
+
+static bool cut_element(struct json_value json, const struct op_value *item, struct element *element)
+{
+  if (!op_value_is_number(item) && item->kind != OP_TEXT && item->kind != OP_REF)
+    return false;
+  struct json_value scalar = scalar_of(json);
+  if (!fits_hole(scalar))
+    return false;
+  element->before = slice_between(json.span.data, scalar.span.data);
+  element->scalar = scalar.span;
+  element->after = slice_between(end_of(scalar.span), end_of(json.span));
+  return true;
+}
+
+/* Finds what the elements of a list have in common that was read as items; it borrows from the list's text.
+ * *scalars becomes the text from the first scalar to the last. False: they are not alike, or there are none. */
+static bool find_list(struct json_value list, const struct op_value *items, struct shape_list *found,
+                      struct text *scalars)
+{
+  struct json_cursor cursor = json_enter(list);
+  struct json_value json;
+  struct element first;
+  struct element last;
+  if (!json_next_element(&cursor, &json) || !cut_element(json, &items[0], &first))
+    return false;
+  *found = (struct shape_list){.is_string = *first.scalar.data == '"', .element = items[0]};
+  last = first;
+  for (size_t i = 1; json_next_element(&cursor, &json); i++) {
+    struct element next;
+    if (!cut_element(json, &items[i], &next) || !text_equal(first.before, next.before) ||
+        !text_equal(first.after, next.after) || (*first.scalar.data == '"') != (*next.scalar.data == '"'))
+      return false;
+    struct text between = slice_between(end_of(last.scalar), next.scalar.data);
+    if (i == 1)
+      found->between = between;
+    if (!text_equal(between, found->between))
+      return false;
+    last = next;
+  }
+  *scalars = slice_between(first.scalar.data, end_of(last.scalar));
+  return true;
+}
+
+/* The same for a plain whole number that has been read already; value is no OP_REF. */
+static void fill_integer(struct op_value *value, int64_t integer)
+{
+  value->kind = OP_INTEGER;
+  value->suffix = 0;
+  value->literal = TEXT_ABSENT;
+  value->integer = integer;
+}
+
+/* ---- lists: taking one ---- */
+
+static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
+{
+  int64_t integer;
+  size_t length = is_string || value->kind == OP_REF ? 0 : json_bare_integer_at(*rest, &integer);
+  if (length > 0) {
+    fill_integer(value, integer);
+  } else {
+    length = is_string ? json_unescaped_string_at(*rest) : number_at(*rest);
+    struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,
+                                .span = text_slice(*rest, 0, length)};
+    if (length == 0 || !fill_scalar(value, scalar))
+      return false;
+  }
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+static bool make_room(struct arena *arena, struct op_value *list, size_t room)
+{
+  struct op_value *grown = arena_alloc(arena, room * sizeof *grown);
+  if (grown == NULL)
+    return false;
+  if (list->list.count > 0)
+    memcpy(grown, list->list.items, list->list.count * sizeof *grown);
+  list->list.items = grown;
+  return true;
+}
+
+/* Takes all scalars, and what is between them, from the beginning of rest. The items are in the arena. False
+ * where one is wrong, or memory is short. */
+static bool take_list(struct text *rest, struct shape_list *shape, struct arena *arena, struct op_value *list)
+{
+  size_t room = shape->last_count > LIST_FIRST_ROOM ? shape->last_count : LIST_FIRST_ROOM;
+  size_t most = rest->len / 2 + 1; /* an element, and a comma */
+  if (room > most)
+    room = most;
+  bool has_next;
+  list->list.count = 0;
+  if (!make_room(arena, list, room))
+    return false;
+  do {
+    if (list->list.count == room && !make_room(arena, list, room *= 2))
+      return false;
+    struct op_value *item = &list->list.items[list->list.count++];
+    *item = shape->element;
+    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !take_scalar(rest, shape->is_string, item))
+      return false;
+    has_next = shape->between.len > 0 && text_starts_with(*rest, shape->between);
+    if (has_next)
+      *rest = text_slice(*rest, shape->between.len, rest->len);
+  } while (has_next);
+  shape->last_count = list->list.count;
+  return true;
+}
+
 /* ---- fitting a text ---- */
 
 static bool take_text(struct text *rest, const char *wanted, size_t length)
@@ -19,11 +186,6 @@ static bool take_text(struct text *rest, const char *wanted, size_t length)
     return false;
   *rest = text_slice(*rest, length, rest->len);
   return true;
-}
-
-static size_t hole_length(const struct shape_hole *hole, struct text rest)
-{
-  return hole->is_string ? json_unescaped_string_at(rest) : number_at(rest);
 }
 
 static bool fill_hole(struct shape *shape, const struct shape_hole *hole, struct text span)
@@ -38,7 +200,7 @@ static bool fill_hole(struct shape *shape, const struct shape_hole *hole, struct
   case HOLE_CALLBACK: /* no plain whole number */
     return false;
   default:
-    return shape_scalar_fill(&shape->args[hole->arg], value);
+    return fill_scalar(&shape->args[hole->arg], value);
   }
 }
 
@@ -46,12 +208,6 @@ static bool set_ref(uint32_t *ref, int64_t integer)
 {
   *ref = (uint32_t)integer;
   return integer >= 1 && integer <= RPC_REF_MAX;
-}
-
-static bool set_callback(struct shape *shape, int64_t id)
-{
-  shape->callback.id = shape->request.callback = id;
-  return id >= 1;
 }
 
 /* The same for a whole number that has been read already. */
@@ -66,13 +222,14 @@ static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole
   case HOLE_INSTANCE:
     return set_ref(&shape->request.operation.instance, integer);
   case HOLE_CALLBACK:
-    return set_callback(shape, integer);
+    shape->callback.id = shape->request.callback = integer;
+    return integer >= 1;
   default:
     break;
   }
   if (arg->kind == OP_REF)
     return set_ref(&arg->ref, integer);
-  shape_scalar_fill_integer(arg, integer);
+  fill_integer(arg, integer);
   return true;
 }
 
@@ -91,21 +248,12 @@ static __attribute__((noinline)) bool take_other(struct shape *shape, const stru
                                                  struct text *rest, struct arena *arena)
 {
   if (hole->kind == HOLE_LIST)
-    return shape_list_take(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
-  size_t length = hole_length(hole, *rest);
+    return take_list(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
+  size_t length = hole->is_string ? json_unescaped_string_at(*rest) : number_at(*rest);
   if (length == 0 || !fill_hole(shape, hole, (struct text){rest->data, length}))
     return false;
   *rest = text_slice(*rest, length, rest->len);
   return true;
-}
-
-/* Takes what is in the hole from the beginning of rest. False where it is wrong there: the general path says
- * what is wrong. */
-static bool take_hole(struct shape *shape, const struct shape_hole *hole, struct text *rest,
-                      struct arena *arena)
-{
-  bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
-  return (may_be_integer && take_integer(shape, hole, rest)) || take_other(shape, hole, rest, arena);
 }
 
 /* Takes the shape from the beginning of rest. Where it does not fit, its holes hold garbage until another
@@ -117,7 +265,11 @@ static bool take_shape(struct shape *shape, struct text *rest, struct arena *are
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];
-    if (!take_text(rest, shape->text + at, hole->at - at) || !take_hole(shape, hole, rest, arena))
+    if (!take_text(rest, shape->text + at, hole->at - at))
+      return false;
+    /* What is wrong in a hole the general path says. */
+    bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
+    if (!(may_be_integer && take_integer(shape, hole, rest)) && !take_other(shape, hole, rest, arena))
       return false;
     at = hole->at;
   }
@@ -150,9 +302,11 @@ static bool fits(struct shape *shape, struct text text, bool is_whole, struct ar
   return false;
 }
 
-static struct rpc_cached_request *find_shape(struct rpc_fastpath *fastpath, struct text text,
+struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, struct text text,
                                              struct arena *arena, size_t *length)
 {
+  if (fastpath == NULL)
+    return NULL;
   for (size_t i = 0; i < SHAPES && !is_skipped(fastpath); i++) {
     size_t at = (fastpath->last + i) % SHAPES;
     struct shape *shape = &fastpath->shapes[at];
@@ -167,12 +321,6 @@ static struct rpc_cached_request *find_shape(struct rpc_fastpath *fastpath, stru
   }
   fastpath->misses++;
   return NULL;
-}
-
-struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, struct text text,
-                                             struct arena *arena, size_t *length)
-{
-  return fastpath == NULL ? NULL : find_shape(fastpath, text, arena, length);
 }
 
 /* ---- keeping a shape ---- */
@@ -223,7 +371,7 @@ static bool add_list(struct keeping *keeping, size_t i, struct json_value list)
   struct shape *shape = keeping->shape;
   struct text scalars;
   if (list.kind != JSON_KIND_ARRAY || shape->list_count == SHAPE_LISTS ||
-      !shape_list_find(list, shape->args[i].list.items, &shape->lists[shape->list_count], &scalars))
+      !find_list(list, shape->args[i].list.items, &shape->lists[shape->list_count], &scalars))
     return false;
   return add_hole(keeping, HOLE_LIST, i, scalars);
 }
@@ -237,7 +385,7 @@ static bool add_callback(struct keeping *keeping, size_t i, struct json_value ar
   struct json_members members;
   if (shape->request.callback != 0 || callback->interface_count > 0 || callback->override_count > 0)
     return false;
-  json_members_collect(shape_scalar_of(argument), names, 1, &members);
+  json_members_collect(scalar_of(argument), names, 1, &members);
   shape->callback = *callback;
   shape->args[i].callback = &shape->callback;
   shape->request.callback = callback->id;
@@ -258,14 +406,14 @@ static bool add_argument(struct keeping *keeping, size_t i, struct json_value ar
   case OP_REF:
     break;
   case OP_LIST:
-    return add_list(keeping, i, shape_scalar_of(argument));
+    return add_list(keeping, i, scalar_of(argument));
   case OP_CALLBACK:
     return add_callback(keeping, i, argument);
   default:
     return false;
   }
-  struct json_value scalar = shape_scalar_of(argument);
-  return shape_scalar_fits_hole(scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
+  struct json_value scalar = scalar_of(argument);
+  return fits_hole(scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
 }
 
 static bool add_arguments(struct keeping *keeping, struct text arguments)
@@ -282,17 +430,6 @@ static bool add_arguments(struct keeping *keeping, struct text arguments)
       return false;
   }
   return true;
-}
-
-static bool add_holes(struct keeping *keeping, const struct rpc_value_places *places)
-{
-  const struct rpc_cached_request *request = &keeping->shape->request;
-  if (request->id.data != NULL && shape_scalar_fits_hole(json_root(request->id)) &&
-      !add_hole(keeping, HOLE_ID, 0, request->id))
-    return false;
-  if (request->operation.has_instance && !add_hole(keeping, HOLE_INSTANCE, 0, places->instance))
-    return false;
-  return add_arguments(keeping, places->arguments);
 }
 
 static bool copy_message(struct keeping *keeping)
@@ -335,21 +472,15 @@ static bool rebase_text(const struct shape *shape, struct text *t)
   return t->data != NULL;
 }
 
-static bool has_id_hole(const struct shape *shape)
-{
-  bool found = false;
-  for (size_t i = 0; i < shape->hole_count; i++)
-    found = found || shape->holes[i].kind == HOLE_ID;
-  return found;
-}
-
 static bool rebase_texts(struct shape *shape)
 {
   struct rpc_cached_request *request = &shape->request;
   struct operation *operation = &request->operation;
-  bool rebased = (has_id_hole(shape) || rebase_text(shape, &request->id)) &&
-                 rebase_text(shape, &request->peer_id) && rebase_text(shape, &request->epoch) &&
-                 rebase_text(shape, &operation->type) &&
+  bool has_id_hole = false;
+  for (size_t i = 0; i < shape->hole_count; i++)
+    has_id_hole = has_id_hole || shape->holes[i].kind == HOLE_ID;
+  bool rebased = (has_id_hole || rebase_text(shape, &request->id)) && rebase_text(shape, &request->peer_id) &&
+                 rebase_text(shape, &request->epoch) && rebase_text(shape, &operation->type) &&
                  (operation->kind == OP_NEW || rebase_text(shape, &operation->member));
   for (size_t i = 0; rebased && i < operation->arg_count; i++) {
     shape->args[i].literal = TEXT_ABSENT; /* that of a hole, which is filled each time */
@@ -360,14 +491,6 @@ static bool rebase_texts(struct shape *shape)
     rebased = rebase_text(shape, &shape->lists[i].element.type);
   }
   return rebased;
-}
-
-static size_t count_brackets(struct text text)
-{
-  size_t count = 0;
-  for (size_t i = 0; i < text.len; i++)
-    count += text.data[i] == '{' || text.data[i] == '[';
-  return count;
 }
 
 static bool is_cacheable(const struct operation *operation)
@@ -395,7 +518,11 @@ static bool fill_shape(struct shape *shape, const struct rpc_read_request *read)
   if (read->operation->arg_count > 0)
     memcpy(shape->args, read->operation->args, read->operation->arg_count * sizeof *shape->args);
   read->find_places(read->message, read->operation, &places);
-  return add_holes(&keeping, &places) && copy_message(&keeping) && copy_betweens(shape) &&
+  if (read->id.data != NULL && fits_hole(json_root(read->id)) && !add_hole(&keeping, HOLE_ID, 0, read->id))
+    return false;
+  if (read->operation->has_instance && !add_hole(&keeping, HOLE_INSTANCE, 0, places.instance))
+    return false;
+  return add_arguments(&keeping, places.arguments) && copy_message(&keeping) && copy_betweens(shape) &&
          rebase_texts(shape);
 }
 
@@ -411,7 +538,9 @@ void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_req
     shape->length = 0;
     return;
   }
-  shape->request.depth = count_brackets((struct text){shape->text, shape->length});
+  shape->request.depth = 0; /* at most as many as there are brackets */
+  for (size_t i = 0; i < shape->length; i++)
+    shape->request.depth += shape->text[i] == '{' || shape->text[i] == '[';
   kept->last = kept->oldest;
   kept->oldest = (kept->oldest + 1) % SHAPES;
 }

@@ -1,7 +1,57 @@
 #include "rpc/fastpath/whole_number_path.h"
 
+#include "base/number_format.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
+
+/* ---- the text of the answers ---- */
+
+static bool copy_part(char *room, size_t room_length, struct text part, size_t *length)
+{
+  if (part.len > room_length)
+    return false;
+  if (part.len > 0)
+    memcpy(room, part.data, part.len);
+  *length = part.len;
+  return true;
+}
+
+/* Copies what an answer consists of. False where it is too long; the template is unusable then. */
+static bool fill_template(struct answer_template *template, const struct rpc_written_answer *written)
+{
+  template->has_number = written->has_number;
+  return copy_part(template->before_id, sizeof template->before_id, written->before_id,
+                   &template->before_id_length) &&
+         copy_part(template->after_id, sizeof template->after_id, written->after_id,
+                   &template->after_id_length) &&
+         copy_part(template->after_number, sizeof template->after_number, written->after_number,
+                   &template->after_number_length);
+}
+
+/* Appends an answer; number is not used where the template has none. A failed allocation leaves out->failed. */
+static void write_answer(const struct answer_template *template, struct text id, int64_t number,
+                         struct buffer *out)
+{
+  char *room = buffer_reserve(out, sizeof template->before_id + id.len + sizeof template->after_id +
+                                       NUMBER_TEXT_MAX + sizeof template->after_number);
+  if (room == NULL)
+    return;
+  char *at = room;
+  memcpy(at, template->before_id, sizeof template->before_id);
+  at += template->before_id_length;
+  memcpy(at, id.data, id.len);
+  at += id.len;
+  for (size_t i = 0; i < template->after_id_length; i += ANSWER_STEP) /* there is room for whole steps */
+    memcpy(at + i, template->after_id + i, ANSWER_STEP);
+  at += template->after_id_length;
+  if (template->has_number)
+    at += number_format_integer(number, at);
+  memcpy(at, template->after_number, sizeof template->after_number);
+  at += template->after_number_length;
+  out->len += (size_t)(at - room);
+}
+
+/* ---- keeping and serving ---- */
 
 void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
                             const struct operation *operation, const struct rpc_written_answer *written)
@@ -11,26 +61,15 @@ void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thr
       written->has_number != (call.result != 'V'))
     return;
   path->call.member = NULL;
-  if (answer_template_fill(&path->answer, written))
+  if (fill_template(&path->answer, written))
     path->call = call;
 }
 
-/* True where the request is of another session than its client's. */
-static bool names_session(const struct rpc_cached_request *request, const struct rpc_client *client)
+static bool has_room(const struct answer_template *template, size_t id_length, size_t reply_max)
 {
-  return request->peer_id.data != NULL && rpc_channels[client->channel].names_session_in_message;
-}
-
-static bool is_in_epoch(const struct rpc_cached_request *request, const struct rpc_cached_call *call)
-{
-  return request->epoch.data == NULL ||
-         rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch);
-}
-
-static bool has_room(const struct whole_number_path *path, const struct rpc_cached_request *request,
-                     size_t reply_max)
-{
-  return reply_max == 0 || answer_template_length_max(&path->answer, request->id.len) <= reply_max;
+  size_t length_max = template->before_id_length + id_length + template->after_id_length + NUMBER_TEXT_MAX +
+                      template->after_number_length;
+  return reply_max == 0 || length_max <= reply_max;
 }
 
 bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
@@ -71,16 +110,21 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
     return false;
   call->client->calls++;
   if (told != JVM_WHOLE_NUMBER_THREW)
-    answer_template_write(&path->answer, request->id, result, call->out);
+    write_answer(&path->answer, request->id, result, call->out);
   return true;
 }
 
 bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
                              const struct rpc_cached_call *call)
 {
-  if (path->call.member == NULL || call->client->session == NULL || names_session(request, call->client) ||
-      !is_in_epoch(request, call) || !has_room(path, request, call->reply_max) ||
-      !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, call->client) ||
+  const struct rpc_client *client = call->client;
+  bool names_session =
+      request->peer_id.data != NULL && rpc_channels[client->channel].names_session_in_message;
+  if (path->call.member == NULL || client->session == NULL || names_session ||
+      (request->epoch.data != NULL &&
+       !rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch)) ||
+      !has_room(&path->answer, request->id.len, call->reply_max) ||
+      !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, client) ||
       jvm_request_begin(call->runner->thread) != JP_OK)
     return false;
   bool served = run_call(path, request, call);

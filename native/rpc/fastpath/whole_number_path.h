@@ -8,7 +8,27 @@
  * out of the ordinary, goes the general path again. For this folder alone; on the worker's own thread.
  */
 #include "jni/fastpath/whole_number_call.h"
-#include "rpc/fastpath/answer_template.h"
+#include "rpc/fastpath/fastpath.h"
+
+/* Copies have constant sizes, so that the compiler inlines them. */
+enum {
+  ANSWER_STEP = 16,
+  ANSWER_BEFORE_ID_MAX = 2 * ANSWER_STEP,
+  ANSWER_AFTER_ID_MAX = 6 * ANSWER_STEP,
+  ANSWER_AFTER_NUMBER_MAX = ANSWER_STEP
+};
+
+/* The text of a shape's answers: all of it but the id and the whole number. Begins as zero: an answer is written by
+ * copying whole parts, the unused bytes of which are then written over. */
+struct answer_template {
+  size_t before_id_length;
+  size_t after_id_length;
+  size_t after_number_length;
+  bool has_number;
+  char before_id[ANSWER_BEFORE_ID_MAX];
+  char after_id[ANSWER_AFTER_ID_MAX];
+  char after_number[ANSWER_AFTER_NUMBER_MAX];
+};
 
 /* What a shape keeps for it. */
 struct whole_number_path {

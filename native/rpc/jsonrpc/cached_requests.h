@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_JSONRPC_CACHED_REQUESTS_H
 #define JPEER_RPC_JSONRPC_CACHED_REQUESTS_H
 /*
- * All calls of this codec into the fast path (rpc/fastpath/fastpath.h). Where the build leaves it out
- * (JPEER_FASTPATH), every request goes the general path, which is the rest of this folder. On the worker's
- * own thread.
+ * All calls of this codec into the fast path, which defines them (rpc/fastpath/cached_requests.c). Where the build
+ * leaves it out (JPEER_FASTPATH), every request goes the general path, which is this folder. On the worker's own
+ * thread.
  */
 #include "rpc/jsonrpc/json_codec.h"
 

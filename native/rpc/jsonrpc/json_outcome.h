@@ -6,7 +6,7 @@
  */
 #include "base/buffer.h"
 #include "op/outcome.h"
-#include "rpc/execute.h"
+#include "rpc/run.h"
 
 /* Where a result that was written has its whole number, in bytes of the buffer. */
 struct rpc_number_place {

@@ -1,5 +1,6 @@
 /* The codec over a struct with a field of each kind. Structs of the schema are held against Colfer's own codecs
  * (tests/colfer). */
+#include "tests/support/colfer_print.h"
 #include "tests/unit/colfer/kinds.h"
 
 #include "tests/unit/unit.h"

@@ -121,9 +121,9 @@ void bench_disconnect(struct rpc_duplex *duplex)
   test_free(duplex);
 }
 
-struct jvm_callbacks *bench_callbacks(const struct rpc_duplex *duplex)
+struct rpc_callbacks *bench_callbacks(const struct rpc_duplex *duplex)
 {
-  return rpc_callbacks_for_jni(duplex->callbacks);
+  return duplex->callbacks;
 }
 
 /* ---- messages ---- */
@@ -210,12 +210,12 @@ void assert_nothing_sent(struct rpc_duplex *duplex)
     fail_msg("sent %s", sent);
 }
 
-struct jvm_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id, uint64_t proxy)
+struct rpc_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id, uint64_t proxy)
 {
   static const struct jvm_callback_method method = {.interface = TEXT("a.B"), .name = TEXT("m")};
   const struct jvm_callback_given given = {.id = id};
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
-  struct jvm_callback_call *call;
+  struct rpc_callback_call *call;
   struct jvm_callback_failure failure;
   struct jvm_request request;
   assert_int_equal(hooks->open(bench_callbacks(duplex), &given, proxy, &method, NULL, &call, &failure),
@@ -256,7 +256,7 @@ int duplex_set_up_with_7(void **state)
 
 int duplex_tear_down(void **state)
 {
-  struct jvm_callbacks *callbacks = bench_callbacks(duplex);
+  struct rpc_callbacks *callbacks = bench_callbacks(duplex);
   if (duplex->client != NULL)
     bench_close_client(duplex);
   if (proxy_of_7 != 0)

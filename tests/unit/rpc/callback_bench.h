@@ -60,8 +60,8 @@ void assert_sent(struct rpc_duplex *duplex, const char *wanted);
 void assert_nothing_sent(struct rpc_duplex *duplex);
 
 /* A call of the client's object that was sent, and whose thread looks for its answer when the test does. */
-struct jvm_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id, uint64_t proxy);
+struct rpc_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id, uint64_t proxy);
 
-struct jvm_callbacks *bench_callbacks(const struct rpc_duplex *duplex);
+struct rpc_callbacks *bench_callbacks(const struct rpc_duplex *duplex);
 
 #endif

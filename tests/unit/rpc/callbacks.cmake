@@ -1,5 +1,5 @@
 # Callbacks over the stubs of jni, with connections of the tests' own.
-foreach(part callback_calls callback_order callback_threads callbacks)
+foreach(part callback_call callback_incoming callback_threads callbacks)
   set(name test_${part}_rpc)
   jpeer_unit_test(${name} callbacks/test_${part}.c rpc_callback_bench rpc_service_bench rpc_stubs)
 endforeach()

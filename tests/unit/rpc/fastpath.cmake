@@ -8,6 +8,5 @@ target_link_libraries(test_shape_cache PRIVATE rpc_read_twice)
 target_link_libraries(test_whole_number_path PRIVATE rpc_service_bench)
 
 # Known binary messages.
-add_shared_objects(rpc_known_bench colfer/known_bench.c)
-target_include_directories(rpc_known_bench PUBLIC colfer)
-jpeer_unit_test(test_known_messages colfer/test_known_messages.c rpc_known_bench rpc_service_bench rpc_stubs)
+add_shared_objects(rpc_known_bench fastpath/known_bench.c)
+jpeer_unit_test(test_known_messages fastpath/test_known_messages.c rpc_known_bench rpc_service_bench rpc_stubs)

@@ -121,7 +121,7 @@ static void park(struct jvm_waiter *waiter, int64_t nanoseconds)
 
 /* ---- giving ---- */
 
-uint64_t stub_proxy_give(struct jvm_callbacks *callbacks, int64_t id)
+uint64_t stub_proxy_give(struct rpc_callbacks *callbacks, int64_t id)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   uint64_t found = hooks->find(callbacks, id);
@@ -137,7 +137,7 @@ uint64_t stub_proxy_give(struct jvm_callbacks *callbacks, int64_t id)
 struct calling {
   struct stub_call *told;
   const struct jvm_callback_hooks *hooks;
-  struct jvm_callback_call *call;
+  struct rpc_callback_call *call;
   struct jvm_waiter *waiter; /* NULL: the thread waits natively */
 };
 

@@ -20,13 +20,13 @@ struct stub_callbacks {
 extern struct stub_callbacks stub_callbacks;
 
 /* A proxy for the ID, as the conversion of an argument makes or finds it. */
-uint64_t stub_proxy_give(struct jvm_callbacks *callbacks, int64_t id);
+uint64_t stub_proxy_give(struct rpc_callbacks *callbacks, int64_t id);
 
 enum stub_told { STUB_TOLD_VALUE, STUB_TOLD_ERROR, STUB_TOLD_MISFIT, STUB_TOLD_FAILURE };
 
 /* A call of a proxy's method. */
 struct stub_call {
-  struct jvm_callbacks *callbacks;
+  struct rpc_callbacks *callbacks;
   int64_t id;
   uint64_t proxy;
   bool is_oneway;

@@ -1,6 +1,7 @@
 #include "client/messages/encode.h"
 
 #include "colfer/messages.h"
+#include "tests/support/colfer_print.h"
 #include "tests/unit/client/messages/stub_refs.h"
 #include "tests/unit/unit.h"
 

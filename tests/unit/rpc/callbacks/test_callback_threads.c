@@ -18,7 +18,7 @@ static struct stub_member members[] = {
 struct fixture {
   struct service_bench *bench;
   struct rpc_duplex *duplex;
-  struct jvm_callbacks *callbacks;
+  struct rpc_callbacks *callbacks;
   uint64_t proxies[IDS];
 };
 
@@ -293,7 +293,7 @@ static void *run_churner(void *argument)
 {
   const struct churner *churner = argument;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
-  struct jvm_callbacks *callbacks = churner->fixture->callbacks;
+  struct rpc_callbacks *callbacks = churner->fixture->callbacks;
   for (int round = 0; round < ROUNDS || (churner->goes_on != NULL && atomic_load(churner->goes_on));
        round++) {
     struct rpc_given given = {.count = 0};

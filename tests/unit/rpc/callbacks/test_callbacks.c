@@ -218,7 +218,7 @@ UNIT_TEST_WITH(test_a_session_may_have_several_connections, duplex_set_up, duple
 /* Proxies outlive the client, and hold what they need. */
 UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_down)
 {
-  struct jvm_callbacks *callbacks;
+  struct rpc_callbacks *callbacks;
   uint64_t proxy = bench_give(duplex, 7);
   callbacks = bench_callbacks(duplex);
   bench_close_client(duplex);

@@ -1,5 +1,7 @@
 /* When a request takes the whole-number path, and that its frame is ended whatever comes of it. */
 #include "rpc/fastpath/whole_number_path.h"
+
+#include "base/number_format.h"
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -154,7 +156,7 @@ UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tea
 
 UNIT_TEST_WITH(an_answer_must_have_room, set_up, tear_down)
 {
-  size_t longest = answer_template_length_max(&own->path.answer, 1);
+  const size_t longest = sizeof "<7:>" - 1 + NUMBER_TEXT_MAX;
   own->call.reply_max = longest - 1;
   check_unfit(own);
   own->call.reply_max = longest;

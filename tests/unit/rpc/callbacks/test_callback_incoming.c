@@ -35,29 +35,29 @@ static size_t count_objects(void)
   return jvm_objects_count(rpc_session_objects(duplex->callbacks->session));
 }
 
-static struct jvm_callback_call *open_call(void)
+static struct rpc_callback_call *open_call(void)
 {
   return bench_hold_call(duplex, 7, proxy_of_7);
 }
 
 /* One on the thread of another. */
-static struct jvm_callback_call *open_inner_call(struct jvm_callback_call *outer)
+static struct rpc_callback_call *open_inner_call(struct rpc_callback_call *outer)
 {
   struct jvm_request request;
   assert_int_equal(stub_callbacks.hooks->enter(outer, &request), JP_OK);
-  struct jvm_callback_call *inner = open_call();
+  struct rpc_callback_call *inner = open_call();
   stub_callbacks.hooks->leave(outer);
   return inner;
 }
 
-static void assert_sight(struct jvm_callback_call *call, enum jvm_callback_sight sight)
+static void assert_sight(struct rpc_callback_call *call, enum jvm_callback_sight sight)
 {
   struct jvm_callback_failure failure;
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), sight);
 }
 
 /* Java reads the answer, and goes on. */
-static void read_answer(struct jvm_callback_call *call)
+static void read_answer(struct rpc_callback_call *call)
 {
   struct jvm_request request;
   struct jvm_callback_answer answer;
@@ -73,7 +73,7 @@ static void read_answer(struct jvm_callback_call *call)
 
 struct server {
   const char *message; /* NULL: the call's thread serves its inbox */
-  struct jvm_callback_call *call;
+  struct rpc_callback_call *call;
   pthread_t thread;
   atomic_bool is_done;
 };
@@ -120,7 +120,7 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, duplex_set_up_with_7, 
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct server server = {.message = messages[i]};
     make_object();
-    struct jvm_callback_call *call = open_call();
+    struct rpc_callback_call *call = open_call();
     take(answers[i]);
     begin_server(&server);
     assert_int_equal(count_objects(), 1);
@@ -135,9 +135,9 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex
 {
   struct server server = {.message = DELETE};
   make_object();
-  struct jvm_callback_call *unanswered = open_call();
-  struct jvm_callback_call *answered = open_call();
-  struct jvm_callback_call *late = open_call();
+  struct rpc_callback_call *unanswered = open_call();
+  struct rpc_callback_call *answered = open_call();
+  struct rpc_callback_call *late = open_call();
   take(ANSWER("2"));
   begin_server(&server);
   take(ANSWER("3"));
@@ -152,8 +152,8 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex
 UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
-  struct jvm_callback_call *one = open_call();
-  struct jvm_callback_call *other = open_call();
+  struct rpc_callback_call *one = open_call();
+  struct rpc_callback_call *other = open_call();
   struct server server = {.call = other};
   int64_t begin_ms = clock_now_ms();
   take(NESTED_DELETE("1"));
@@ -175,8 +175,8 @@ UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, duplex_s
                duplex_tear_down)
 {
   make_object();
-  struct jvm_callback_call *outer = open_call();
-  struct jvm_callback_call *inner = open_inner_call(outer);
+  struct rpc_callback_call *outer = open_call();
+  struct rpc_callback_call *inner = open_inner_call(outer);
   take(ANSWER("2"));
   take(NESTED_DELETE("1"));
   read_answer(inner);
@@ -190,8 +190,8 @@ UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, duplex_s
 UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
-  struct jvm_callback_call *outer = open_call();
-  struct jvm_callback_call *inner = open_inner_call(outer);
+  struct rpc_callback_call *outer = open_call();
+  struct rpc_callback_call *inner = open_inner_call(outer);
   int64_t begin_ms = clock_now_ms();
   take(ANSWER("1")); /* before the request nested in it ends */
   take(NESTED_DELETE("2"));
@@ -207,7 +207,7 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, dup
 UNIT_TEST_WITH(test_the_wait_is_bounded, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
-  struct jvm_callback_call *call = open_call();
+  struct rpc_callback_call *call = open_call();
   take(ANSWER("1"));
   int64_t begin_ms = clock_now_ms();
   assert_int_equal(bench_serve_from(duplex, DELETE), RPC_REPLY);

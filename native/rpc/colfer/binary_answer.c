@@ -1,6 +1,35 @@
-#include "rpc/colfer/outcome.h"
+/* A binary answer: from an outcome to structs and bytes, under an id of its own. */
+#include "rpc/colfer/binary_answer.h"
 
 #include "rpc/values/value_write.h"
+
+/* ---- ids ---- */
+
+enum { COUNTING = 12 /* hexadecimal digits of an id that count */ };
+
+void rpc_colfer_ids_init(struct rpc_colfer_ids *ids)
+{
+  struct uuid random;
+  uuid_random(&random);
+  uuid_format(&random, ids->text);
+  memset(ids->text + UUID_TEXT_LENGTH - COUNTING, '0', COUNTING);
+}
+
+static char next_digit(char digit)
+{
+  if (digit == '9')
+    return 'a';
+  return digit == 'f' ? '0' : (char)(digit + 1);
+}
+
+struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids)
+{
+  char *digit = ids->text + UUID_TEXT_LENGTH - 1;
+  const char *first = ids->text + UUID_TEXT_LENGTH - COUNTING;
+  while ((*digit = next_digit(*digit)) == '0' && digit > first)
+    digit--;
+  return (struct text){ids->text, UUID_TEXT_LENGTH};
+}
 
 /* ---- texts ---- */
 

@@ -85,7 +85,7 @@ static void take(const char *message)
 }
 
 /* A call that nobody looks at, so that what comes for it is kept. */
-static struct jvm_callback_call *hold_call(void)
+static struct rpc_callback_call *hold_call(void)
 {
   return bench_hold_call(duplex, 7, proxy_of_7);
 }
@@ -145,7 +145,7 @@ UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, duplex
   assert_int_equal(caller.call.told, STUB_TOLD_MISFIT);
   assert_sent(duplex, RELEASED_TWO("9", "8"));
   assert_nothing_sent(duplex);
-  struct jvm_callback_call *held = hold_call();
+  struct rpc_callback_call *held = hold_call();
   take(ANSWER("2", "{\"ref\":{\"callback\":8}}"));
   stub_callbacks.hooks->close(held);
   assert_sent(duplex, RELEASED("8", "1"));
@@ -156,7 +156,7 @@ UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, duplex
 UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
-  struct jvm_callback_call *held = hold_call();
+  struct rpc_callback_call *held = hold_call();
   struct jvm_callback_answer answer;
   struct jvm_request request;
   struct outcome outcome;
@@ -196,7 +196,7 @@ UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
   assert_false(service->are_exiting(service->context, callbacks));
   call_once();
   assert_true(service->are_exiting(service->context, callbacks));
-  struct jvm_callback_call *held = hold_call(); /* without a waiter */
+  struct rpc_callback_call *held = hold_call(); /* without a waiter */
   assert_false(service->are_exiting(service->context, callbacks));
   stub_callbacks.hooks->close(held);
   atomic_store(&stub_callbacks.are_exiting, false);
@@ -334,7 +334,7 @@ UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_
 UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, duplex_tear_down)
 {
   const struct rpc_service *service = bench->service;
-  struct jvm_callback_call *call = hold_call();
+  struct rpc_callback_call *call = hold_call();
   struct jvm_callback_failure failure;
   take(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
@@ -363,8 +363,8 @@ UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, duplex_tear_down)
 {
   enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
   struct jvm_callback_failure failure;
-  struct jvm_callback_call *first = hold_call();
-  struct jvm_callback_call *second = hold_call();
+  struct rpc_callback_call *first = hold_call();
+  struct rpc_callback_call *second = hold_call();
   for (int i = 0; i < KEPT_MAX; i++)
     take(PING("1"));
   take(PING("1"));

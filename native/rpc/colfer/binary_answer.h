@@ -1,8 +1,18 @@
-#ifndef JPEER_RPC_COLFER_OUTCOME_H
-#define JPEER_RPC_COLFER_OUTCOME_H
+#ifndef JPEER_RPC_COLFER_BINARY_ANSWER_H
+#define JPEER_RPC_COLFER_BINARY_ANSWER_H
 /* From an outcome to the bytes of a binary answer (docs/binary.md). Any thread. */
-#include "rpc/colfer/request.h"
-#include "rpc/execute.h"
+#include "base/uuid.h"
+#include "rpc/colfer/binary_request.h"
+#include "rpc/run.h"
+
+/* The ids of a worker's answers: a random UUID whose last twelve digits count. */
+struct rpc_colfer_ids {
+  char text[UUID_TEXT_LENGTH + 1];
+};
+
+void rpc_colfer_ids_init(struct rpc_colfer_ids *ids);
+/* Borrowed: until the next one. */
+struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids);
 
 /* What an answer says beside the outcome. */
 struct rpc_colfer_answer {

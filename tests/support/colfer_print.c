@@ -1,3 +1,5 @@
+#include "tests/support/colfer_print.h"
+
 #include "colfer/wire.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The real policy in front of members that the stub knows: who is asked when, what is kept, what is said. */
-#include "rpc/execute.h"
+#include "rpc/peer_state.h"
 #include "stub_jni.h"
 #include "tests/unit/temporary_file.h"
 #include "tests/unit/unit.h"
@@ -9,14 +9,11 @@
 #include <unistd.h>
 
 struct bench {
-  struct policy *policy;
   struct arena arena;
-  struct rpc_names names;
-  struct rpc_session_key key;
-  struct jvm_objects *objects;
-  struct rpc_reached_member from;
+  struct rpc_peer peer;
+  struct rpc_runner runner;
+  struct rpc_client client;
   struct outcome outcome;
-  enum op_channel channel;
 };
 
 #define PUBLIC JVM_ACC_PUBLIC
@@ -45,15 +42,20 @@ static int set_up(void **state)
   bench = test_calloc(1, sizeof *bench);
   stub_reset(members, COUNT_OF(members));
   arena_init(&bench->arena);
+  const struct rpc_session_limits limits = {.sessions_max = 10, .max_objects = 10};
+  bench->peer.config.limits.java = (struct jvm_limits){.inline_array_max = 10};
+  rpc_runner_init(&bench->runner, &bench->peer, stub_thread());
   (void)state;
-  return jvm_objects_create(10, &bench->objects) == JP_OK ? 0 : 1;
+  return rpc_sessions_create(&limits, &bench->peer.sessions) == JP_OK ? 0 : 1;
 }
 
 static int tear_down(void **state)
 {
   (void)state;
-  policy_destroy(bench->policy);
-  jvm_objects_destroy(stub_thread(), bench->objects);
+  if (bench->client.session != NULL)
+    rpc_session_release(bench->peer.sessions, bench->client.session, stub_thread(), 0);
+  rpc_sessions_destroy(bench->peer.sessions);
+  rpc_runner_fini(&bench->runner); /* the policy, too */
   arena_fini(&bench->arena);
   test_free(bench);
   return 0;
@@ -65,9 +67,9 @@ static void use_policy(struct bench *bench, const char *yaml)
   temporary_file_write(path, yaml, strlen(yaml));
   struct policy_config config = {.file = path};
   struct jp_error error;
-  policy_destroy(bench->policy);
-  bench->policy = NULL;
-  enum jp_status status = policy_create(&config, &bench->policy, &error);
+  policy_destroy(bench->runner.policy);
+  bench->runner.policy = NULL;
+  enum jp_status status = policy_create(&config, &bench->runner.policy, &error);
   unlink(path);
   if (status != JP_OK)
     fail_msg("%s", error.text);
@@ -76,19 +78,13 @@ static void use_policy(struct bench *bench, const char *yaml)
 static void run_with(struct bench *bench, enum op_kind kind, const char *type, const char *member,
                      struct op_value *args, size_t arg_count)
 {
-  const struct jvm_limits limits = {.inline_array_max = 10};
-  struct rpc_execution execution = {.thread = stub_thread(),
-                                    .objects = bench->objects,
-                                    .arena = &bench->arena,
-                                    .limits = &limits,
-                                    .authorizer = {.policy = bench->policy,
-                                                   .names = &bench->names,
-                                                   .channel = bench->channel,
-                                                   .session = &bench->key}};
+  struct rpc_run run = {.runner = &bench->runner, .client = &bench->client};
   const struct operation operation = {
       .kind = kind, .type = text_of(type), .member = text_of(member), .args = args, .arg_count = arg_count};
   bench->outcome = (struct outcome){0};
-  rpc_execute(&execution, &operation, &bench->from, &bench->outcome);
+  rpc_run_begin(&run, NULL, false);
+  rpc_run_operation(&run, &operation, &bench->outcome);
+  rpc_run_end(&run);
 }
 
 static void run(struct bench *bench, enum op_kind kind, const char *type, const char *member)
@@ -147,13 +143,13 @@ UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_
     assert_runs(bench);
   }
   assert_int_equal(stub.resolved, 1);
-  bench->channel = OP_CHANNEL_HTTP;
+  bench->client.channel = OP_CHANNEL_HTTP;
   for (int i = 0; i < 2; i++) {
     run(bench, OP_CALL, "a.Calc", "add");
     assert_denied(bench, "RPC access denied: a.Calc.add via HTTP_RPC");
   }
   assert_int_equal(stub.resolved, 1); /* the names alone were enough */
-  bench->channel = OP_CHANNEL_WEBSOCKET;
+  bench->client.channel = OP_CHANNEL_WEBSOCKET;
   use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
   run(bench, OP_CALL, "a.Calc", "add");
   assert_runs(bench);
@@ -178,7 +174,7 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
                     "  - {class: \"c.**\", action: LOG_AND_ALLOW}\n");
   struct op_value named[] = {TYPED("c.D")};
   struct uuid peer_id = {{0xAB}};
-  rpc_session_key_peer_id(&bench->key, &peer_id);
+  rpc_session_key_peer_id(&bench->client.key, &peer_id);
   FILE *file = tmpfile();
   int saved = dup(STDERR_FILENO);
   assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
@@ -210,8 +206,10 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
 
 static struct rpc_authorizer authorizer_of(struct bench *bench)
 {
-  return (struct rpc_authorizer){
-      .policy = bench->policy, .names = &bench->names, .channel = bench->channel, .session = &bench->key};
+  return (struct rpc_authorizer){.policy = bench->runner.policy,
+                                 .names = &bench->runner.names,
+                                 .channel = bench->client.channel,
+                                 .session = &bench->client.key};
 }
 
 static enum jp_status check_method(struct bench *bench, const char *named, const char *declaring,

@@ -122,21 +122,16 @@ size_t serving_match_cached(void *context, struct text text)
   return fits ? length : 0;
 }
 
-/* What the answer may still hold; 0: as much as it likes. */
-static size_t room_left(const struct serving *serving)
-{
-  size_t used = serving->out->len - serving->start;
-  if (serving->reply_max == 0)
-    return 0;
-  return serving->reply_max > used ? serving->reply_max - used : 1; /* in which no answer fits */
-}
-
 enum jsonrpc_handled serving_run_cached(void *context)
 {
   struct serving *serving = context;
+  size_t used = serving->out->len - serving->start;
+  size_t room = serving->reply_max; /* 0: as much as the answer likes */
+  if (room > 0)
+    room = room > used ? room - used : 1; /* in which no answer fits */
   const struct rpc_cached_call call = {.runner = &serving->worker->runner,
                                        .client = serving->run.client,
-                                       .reply_max = room_left(serving),
+                                       .reply_max = room,
                                        .out = serving->out,
                                        .context = serving,
                                        .answer = answer_request};
@@ -158,38 +153,28 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Whether the error of the request could name a member of params, which are not looked at again. */
-static bool may_be_hinted(const struct jsonrpc_request *request)
-{
-  return rpc_has_near_param(request->params, RPC_PARAM_ARGS) ||
-         rpc_has_near_param(request->params, RPC_PARAM_INSTANCE);
-}
-
-static bool gives_callback(const struct operation *operation)
-{
-  for (size_t i = 0; i < operation->arg_count; i++) {
-    if (operation->args[i].kind == OP_CALLBACK)
-      return true;
-  }
-  return false;
-}
-
 /* Requests of 1.1, by HTTP GET, with results by value, of batches whose requests name results, and those of a batch that
  * give callbacks always go the general path. */
 static bool may_cache(const struct serving *serving)
 {
+  /* The error of a request could name a member of its params, which are not read again. */
+  const struct json_value params = serving->request->params;
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&
          (begins_with(serving->message, '{') || begins_with(serving->message, '[')) &&
-         !may_be_hinted(serving->request);
+         !rpc_has_near_param(params, RPC_PARAM_ARGS) && !rpc_has_near_param(params, RPC_PARAM_INSTANCE);
 }
 
 void serving_cache_request(struct serving *serving, const struct operation *operation)
 {
   const struct jsonrpc_request *request = serving->request;
   bool is_alone = begins_with(serving->message, '{');
-  if (!may_cache(serving) || (!is_alone && gives_callback(operation)))
+  if (!may_cache(serving))
     return;
+  for (size_t i = 0; i < operation->arg_count && !is_alone; i++) {
+    if (operation->args[i].kind == OP_CALLBACK)
+      return;
+  }
   const struct rpc_read_request read = {.text = is_alone ? serving->message : request->text,
                                         .id = request->id,
                                         .peer_id = request->peer_id,

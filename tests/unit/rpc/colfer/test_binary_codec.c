@@ -2,9 +2,10 @@
  * answers that need no worker. */
 #include "base/uuid.h"
 #include "colfer/messages.h"
-#include "rpc/colfer/codec_state.h"
+#include "rpc/colfer/binary_codec.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "service_bench.h"
+#include "tests/support/colfer_print.h"
 #include "tests/unit/unit.h"
 
 /* The message 1 of a sender that does not name itself; what follows are members of its part. */
@@ -144,9 +145,9 @@ static void check_part_of_reply(struct binary_bench *own, const struct colfer_me
   struct service_bench *service = own->service;
   encode_message(&own->request, message);
   buffer_clear(&service->out);
-  assert_int_equal(rpc_colfer_serve(service->service->context, service->lent.worker, service->client,
-                                    buffer_text(&own->request), &service->out, own->reply_max,
-                                    &service->stream),
+  assert_int_equal(rpc_codecs[RPC_CODEC_COLFER]->serve(service->service->context, service->lent.worker,
+                                                       service->client, buffer_text(&own->request),
+                                                       &service->out, own->reply_max, &service->stream),
                    RPC_REPLY);
   show_answer(&own->shown, buffer_text(&service->out));
   if (strstr(own->shown.data, part) == NULL)
@@ -233,8 +234,8 @@ static bool answer_ping(const struct colfer_message *message)
   enum rpc_served served = RPC_FAILED;
   encode_message(&own->request, message);
   buffer_clear(&own->service->out);
-  if (!rpc_colfer_serve_without_worker(own->service->service->context, buffer_text(&own->request),
-                                       &own->service->out, &served)) {
+  if (!rpc_codecs[RPC_CODEC_COLFER]->serve_without_worker(
+          own->service->service->context, buffer_text(&own->request), &own->service->out, &served)) {
     assert_int_equal(own->service->out.len, 0);
     return false;
   }
@@ -270,9 +271,9 @@ UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 static void check_refusal(struct text bytes, const char *wanted)
 {
   buffer_clear(&own->service->out);
-  assert_int_equal(
-      rpc_colfer_refuse(own->service->service->context, bytes, "busy: no thread", &own->service->out),
-      RPC_REPLY);
+  assert_int_equal(rpc_codecs[RPC_CODEC_COLFER]->refuse(own->service->service->context, bytes,
+                                                        "busy: no thread", &own->service->out),
+                   RPC_REPLY);
   show_answer(&own->shown, buffer_text(&own->service->out));
   unit_assert_text(text_of(own->shown.data), text_of(wanted), __FILE__, __LINE__);
 }
@@ -322,8 +323,8 @@ UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     buffer_clear(&own->service->out);
-    rpc_colfer_reject(own->service->service->context, RPC_REJECT_INVALID, cases[i].beginning, "too long",
-                      &own->service->out);
+    rpc_codecs[RPC_CODEC_COLFER]->reject(own->service->service->context, RPC_REJECT_INVALID,
+                                         cases[i].beginning, "too long", &own->service->out);
     show_answer(&own->shown, buffer_text(&own->service->out));
     unit_assert_text(text_of(own->shown.data), text_of(cases[i].wanted), __FILE__, __LINE__);
   }

@@ -1,7 +1,7 @@
-#include "known_bench.h"
+#include "tests/unit/rpc/fastpath/known_bench.h"
 
 #include "base/uuid.h"
-#include "rpc/colfer/codec_state.h"
+#include "rpc/colfer/binary_codec.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -197,8 +197,9 @@ static void serve(struct service_bench *bench, struct rpc_client *client, struct
 {
   char *copy = unit_exact_copy(message.data, message.len);
   buffer_clear(&bench->out);
-  assert_int_equal(rpc_colfer_serve(bench->service->context, bench->lent.worker, client,
-                                    (struct text){copy, message.len}, &bench->out, reply_max, &bench->stream),
+  assert_int_equal(rpc_codecs[RPC_CODEC_COLFER]->serve(bench->service->context, bench->lent.worker, client,
+                                                       (struct text){copy, message.len}, &bench->out,
+                                                       reply_max, &bench->stream),
                    RPC_REPLY);
   assert_int_equal(stub.frames, 0);
   assert_false(bench->out.failed);

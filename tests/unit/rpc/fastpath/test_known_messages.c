@@ -1,6 +1,6 @@
 /* Known messages are answered as on the general path, and go there whenever anything is out of the ordinary. */
-#include "known_bench.h"
 #include "rpc/peer_state.h"
+#include "tests/unit/rpc/fastpath/known_bench.h"
 #include "tests/unit/unit.h"
 
 enum { MESSAGES_KEPT = 8 };

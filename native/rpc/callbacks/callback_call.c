@@ -1,0 +1,720 @@
+/*
+ * A call of a client's object: its beginning, its arguments and its message, the wait, its answer, and its end. The hooks
+ * of jni/callbacks.h. What comes from the client for a call is in callback_incoming.c.
+ */
+#include "rpc/callbacks/callback_call.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rpc/callbacks/callbacks_state.h"
+#include "rpc/values/value_read.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+  FAILURE_CODE = -32000, /* of struct jvm_callback_failure */
+  WOKEN_AT_ONCE = 64
+};
+
+static _Thread_local struct callback_thread *thread_now;
+
+struct callback_thread *callback_thread_now(void)
+{
+  return thread_now;
+}
+
+struct callback_thread *callback_thread_set(struct callback_thread *thread)
+{
+  struct callback_thread *before = thread_now;
+  thread_now = thread;
+  return before;
+}
+
+/* ---- failures ---- */
+
+static void fail(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
+
+static void fail(struct jvm_callback_failure *failure, const char *format, ...)
+{
+  va_list args;
+  failure->code = FAILURE_CODE;
+  va_start(args, format);
+  vsnprintf(failure->text, sizeof failure->text, format, args);
+  va_end(args);
+}
+
+static void tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
+                        struct jvm_callback_failure *failure)
+{
+  switch (ending) {
+  case CALLBACK_CLIENT_GONE:
+    fail(failure, "the connection of the client has ended");
+    return;
+  case CALLBACK_STOPPED:
+    fail(failure, "the peer is shutting down");
+    return;
+  case CALLBACK_SESSION_DELETED:
+    fail(failure, "the session of the client was deleted");
+    return;
+  case CALLBACK_TIMED_OUT:
+    fail(failure,
+         call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
+                           : "the client has not answered within %lld ms (callback-timeout)",
+         (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
+    return;
+  case CALLBACK_ANSWER_TOO_LONG:
+    fail(failure, "the answer is longer than there is room for (message-max)");
+    return;
+  case CALLBACK_ANSWER_FAULTY:
+    fail(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
+    return;
+  case CALLBACK_GOES_ON:
+    return;
+  }
+}
+
+/* The client that answers wrongly once may do so always: Java is told each time, the log once. */
+static void log_misfit(struct rpc_callback_call *call, struct text reason)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  char session[RPC_SESSION_NAME_MAX];
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_first = !callbacks->has_misfit;
+  callbacks->has_misfit = true;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (!is_first)
+    return;
+  rpc_session_key_describe(&callbacks->key, session);
+  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
+           "connection get no line",
+           (long long)call->id, session[0] == '\0' ? "-" : session,
+           TEXT_ARGS(text_cut(call->method->interface, 256)), TEXT_ARGS(text_cut(call->method->name, 256)),
+           TEXT_ARGS(text_cut(reason, 1024)));
+}
+
+/* ---- the beginning ---- */
+
+/* Under the lock: whether another call may begin. */
+static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
+                                          const struct callback_record *record, uint64_t number)
+{
+  if (callbacks->end == RPC_CALLBACKS_STOPPED)
+    return CALLBACK_STOPPED;
+  if (callbacks->end != RPC_CALLBACKS_OPEN)
+    return CALLBACK_CLIENT_GONE;
+  return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
+}
+
+static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+                                 uint64_t number, struct rpc_callback_call *call,
+                                 struct jvm_callback_failure *failure)
+{
+  const struct rpc_callback_limits *limits = &callbacks->peer->config.limits.callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->records, given->id);
+  enum callback_ending obstacle = find_obstacle(callbacks, record, number);
+  bool is_full = callbacks->calls_open >= limits->calls_max;
+  if (obstacle == CALLBACK_GOES_ON && !is_full) {
+    record->in_hand++;
+    call->epoch = record->epoch;
+    if (call->number != 0)
+      call->number = ++callbacks->last_number;
+    call->next = callbacks->calls;
+    if (call->next != NULL)
+      call->next->link = &call->next;
+    call->link = &callbacks->calls;
+    callbacks->calls = call;
+    callbacks->calls_open++;
+    pthread_mutex_unlock(&callbacks->lock);
+    return JP_OK;
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  if (obstacle != CALLBACK_GOES_ON)
+    tell_ending(call, obstacle, failure);
+  else
+    fail(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
+         limits->calls_max);
+  return JP_LIMIT;
+}
+
+/* Counts the first call of a thread of the peer's own, whose place another one takes while it waits. */
+static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_call *call,
+                                    struct jvm_callback_failure *failure)
+{
+  size_t max = peer->config.limits.callbacks.threads_max;
+  bool takes_thread = call->waiter == NULL && call->number != 0 && call->thread->depth == 0;
+  if (!takes_thread)
+    return JP_OK;
+  if (atomic_fetch_add(&peer->callback_threads, 1) < max || max == 0) {
+    call->has_thread = true;
+    return JP_OK;
+  }
+  atomic_fetch_sub(&peer->callback_threads, 1);
+  fail(failure,
+       "the limit of %zu threads of the peer that wait in callbacks is reached "
+       "(callback-threads-max)",
+       max);
+  return JP_LIMIT;
+}
+
+static void leave_waiting(struct rpc_peer *peer, const struct rpc_callback_call *call)
+{
+  if (call->has_thread)
+    atomic_fetch_sub(&peer->callback_threads, 1);
+}
+
+static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const struct callback_thread *thread,
+                                  struct jvm_callback_failure *failure)
+{
+  size_t max = callbacks->peer->config.limits.callbacks.depth_max;
+  if (thread != NULL && thread->depth >= max) {
+    fail(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
+    return JP_LIMIT;
+  }
+  if (!jvm_stack_is_short())
+    return JP_OK;
+  fail(failure, "less than 256 KiB of the thread's stack are left");
+  return JP_LIMIT;
+}
+
+/* From now on the client has callback-timeout. */
+static void set_deadline(struct rpc_callback_call *call)
+{
+  int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
+  call->deadline_ms = timeout == 0 ? INT64_MAX : clock_now_ms() + timeout;
+}
+
+static struct rpc_callback_call *make_call(struct rpc_callbacks *callbacks,
+                                           const struct jvm_callback_given *given,
+                                           const struct jvm_callback_method *method,
+                                           struct jvm_waiter *waiter, struct callback_thread *thread)
+{
+  bool is_event = given->is_oneway && method->is_void;
+  /* Each event makes one, and glibc's calloc takes nothing from the cache of its thread. */
+  struct rpc_callback_call *call = malloc(sizeof *call);
+  if (call == NULL)
+    return NULL;
+  *call = (struct rpc_callback_call){.callbacks = callbacks,
+                                     .id = given->id,
+                                     .number = is_event ? 0 : 1, /* begin_call replaces the 1 */
+                                     .borrows = given->borrows,
+                                     .tells_origin = given->tells_origin,
+                                     .method = method,
+                                     .waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter),
+                                     .worker = rpc_worker_now(),
+                                     .deadline_ms = INT64_MAX,
+                                     .thread = thread != NULL ? thread : &call->own_thread};
+  if (!is_event)
+    set_deadline(call);
+  if (thread == NULL) {
+    pthread_mutex_init(&call->own_thread.lock, NULL);
+    call->own_thread.last = &call->own_thread.first;
+  }
+  buffer_init(&call->answer);
+  buffer_init(&call->message);
+  return call;
+}
+
+static void free_call(struct rpc_callback_call *call)
+{
+  if (call->thread == &call->own_thread)
+    pthread_mutex_destroy(&call->own_thread.lock);
+  if (call->waiter != NULL)
+    jvm_waiter_release(call->waiter);
+  buffer_fini(&call->answer);
+  buffer_fini(&call->message);
+  jvm_stored_fini(&call->stored);
+  free(call);
+}
+
+/* True where no other thread looks for the one of this call: it has no answer, and is inside no other call. */
+static bool is_alone(const struct rpc_callback_call *call)
+{
+  return call->number == 0 && call->thread == &call->own_thread;
+}
+
+/* The thread waits in its innermost call. */
+static void enter_thread(struct rpc_callback_call *call)
+{
+  struct callback_thread *thread = call->thread;
+  thread->depth++;
+  if (is_alone(call))
+    return;
+  pthread_mutex_lock(&thread->lock);
+  call->outer = thread->innermost;
+  thread->innermost = call;
+  pthread_mutex_unlock(&thread->lock);
+}
+
+static void leave_thread(struct rpc_callback_call *call)
+{
+  struct callback_thread *thread = call->thread;
+  thread->depth--;
+  if (is_alone(call))
+    return;
+  pthread_mutex_lock(&thread->lock);
+  thread->innermost = call->outer;
+  pthread_mutex_unlock(&thread->lock);
+}
+
+static enum jp_status open_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+                                uint64_t number, const struct jvm_callback_method *method,
+                                struct jvm_waiter *waiter, struct rpc_callback_call **call,
+                                struct jvm_callback_failure *failure)
+{
+  struct callback_thread *thread = callback_thread_now();
+  enum jp_status status = check_depth(callbacks, thread, failure);
+  if (status != JP_OK)
+    return status;
+  struct rpc_callback_call *made = make_call(callbacks, given, method, waiter, thread);
+  if (made == NULL) {
+    fail(failure, "out of memory");
+    return JP_NO_MEMORY;
+  }
+  status = enter_waiting(callbacks->peer, made, failure);
+  if (status == JP_OK)
+    status = begin_call(callbacks, given, number, made, failure);
+  if (status != JP_OK) {
+    leave_waiting(callbacks->peer, made);
+    free_call(made);
+    return status;
+  }
+  callbacks_hold(callbacks);
+  enter_thread(made);
+  *call = made;
+  return JP_OK;
+}
+
+/* ---- on a nested worker: the arguments, and the answer ---- */
+
+static enum jp_status enter_call(struct rpc_callback_call *call, struct jvm_request *request)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  struct rpc_peer *peer = callbacks->peer;
+  enum jp_status status = nested_workers_borrow(peer->nested_workers, &call->nested);
+  if (status != JP_OK)
+    return status;
+  struct rpc_runner *runner = &call->nested->worker.runner;
+  rpc_runner_begin_message(runner);
+  call->authorizer = (struct rpc_authorizer){.policy = runner->policy,
+                                             .names = &runner->names,
+                                             .channel = callbacks->channel,
+                                             .session = &callbacks->key};
+  call->guard = rpc_authorizer_guard(&call->authorizer);
+  call->previous_thread = callback_thread_set(call->thread);
+  *request = (struct jvm_request){.thread = runner->thread,
+                                  .objects = rpc_session_objects(callbacks->session),
+                                  .arena = &runner->arena,
+                                  .limits = &peer->config.limits.java,
+                                  .guard = &call->guard,
+                                  .stored = &call->stored,
+                                  .compat_pal = peer->config.compat_pal,
+                                  .callbacks = callbacks};
+  return JP_OK;
+}
+
+static void leave_call(struct rpc_callback_call *call)
+{
+  callback_thread_set(call->previous_thread);
+  nested_workers_return(call->callbacks->peer->nested_workers, call->nested);
+  call->nested = NULL;
+}
+
+/* ---- sending ---- */
+
+/* From now on an answer may come, before the message has left. */
+static void expect_answer(struct rpc_callback_call *call, bool expects)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  call->expects = expects && call->number != 0;
+  call->wants_room = expects;
+  call->may_send = false;
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struct buffer *message,
+                                           struct jvm_callback_failure *failure)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  bool is_event = call->number == 0;
+  enum rpc_push_kind kind = is_event ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
+  enum rpc_pushed pushed = RPC_PUSH_NO_ROOM;
+  if (is_event) /* where it finds room nothing is waited for */
+    pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
+  bool is_expected = pushed == RPC_PUSH_NO_ROOM;
+  if (is_expected) {
+    expect_answer(call, true);
+    pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
+  }
+  switch (pushed) {
+  case RPC_PUSHED:
+    call->is_sent = true; /* room is not wanted any more */
+    return JVM_CALLBACK_SENT;
+  case RPC_PUSH_NO_ROOM:
+    return JVM_CALLBACK_NO_ROOM;
+  case RPC_PUSH_TOO_LONG:
+    fail(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
+         message->len);
+    break;
+  case RPC_PUSH_CLOSED:
+    tell_ending(call, CALLBACK_CLIENT_GONE, failure);
+    break;
+  }
+  if (is_expected)
+    expect_answer(call, false);
+  return JVM_CALLBACK_NOT_SENT;
+}
+
+/* What the client's thread waits for that this call comes from. */
+static void find_origin(const struct rpc_callback_call *call, struct rpc_callback_head *head)
+{
+  const struct rpc_callbacks *callbacks = call->callbacks;
+  const struct rpc_callback_call *outer = call->outer;
+  /* Its client was asked, and has not answered: what runs on the thread during that time is nested in it. */
+  while (outer != NULL && (outer->callbacks != callbacks || !outer->is_sent || outer->nested != NULL))
+    outer = outer->outer;
+  if (outer != NULL) {
+    head->origin = RPC_ORIGIN_CALL;
+    head->origin_call = outer->number;
+  } else if (call->worker != NULL && call->worker->served != NULL &&
+             call->worker->served->callbacks == callbacks) {
+    head->origin = RPC_ORIGIN_REQUEST;
+  } else {
+    head->origin = RPC_ORIGIN_THREAD;
+  }
+}
+
+/* The first time. What finds no room is kept for later. */
+static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
+                                             size_t count, struct jvm_callback_failure *failure)
+{
+  struct buffer *out = &call->nested->out;
+  buffer_clear(out);
+  struct rpc_callback_head head = {.number = call->number, .id = call->id, .method = call->method};
+  if (call->tells_origin)
+    find_origin(call, &head);
+  call->callbacks->codec->callbacks->write_call(out, &head, arguments, count, &call->nested->scratch);
+  if (out->failed) {
+    fail(failure, "out of memory");
+    return JVM_CALLBACK_NOT_SENT;
+  }
+  enum jvm_callback_sent sent = push_message(call, out, failure);
+  if (sent == JVM_CALLBACK_NO_ROOM) {
+    call->message = *out;
+    buffer_init(out);
+    if (call->number == 0)
+      set_deadline(call);
+  }
+  return sent;
+}
+
+static enum jvm_callback_sent send_call(struct rpc_callback_call *call, const struct outcome *arguments,
+                                        size_t count, struct jvm_callback_failure *failure)
+{
+  return call->message.data == NULL ? write_and_push(call, arguments, count, failure)
+                                    : push_message(call, &call->message, failure);
+}
+
+/* ---- waiting ---- */
+
+static bool can_wait(void)
+{
+  const struct rpc_worker *worker = rpc_worker_now();
+  return worker != NULL && worker->waits != NULL;
+}
+
+/* Under the lock: what came before the answer is served before it, and what came after it is not. */
+static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
+{
+  if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
+    return JVM_CALLBACK_ENDED;
+  if (callback_inbox_has_turn(call))
+    return JVM_CALLBACK_REQUEST;
+  if (call->has_answer)
+    return JVM_CALLBACK_ANSWER;
+  return call->wants_room && call->may_send && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
+}
+
+static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
+                                            struct jvm_callback_failure *failure)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  if (call->worker != NULL)
+    atomic_store(&call->worker->was_interrupted, false);
+  bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
+  atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
+  pthread_mutex_lock(&callbacks->lock);
+  enum jvm_callback_sight sight = see_call(call);
+  if (sight == JVM_CALLBACK_NOTHING && is_late) {
+    call->ending = CALLBACK_TIMED_OUT;
+    sight = JVM_CALLBACK_ENDED;
+  }
+  enum callback_ending ending = call->ending;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (sight == JVM_CALLBACK_ENDED)
+    tell_ending(call, ending, failure);
+  if (sight == JVM_CALLBACK_ENDED && ending == CALLBACK_ANSWER_FAULTY)
+    log_misfit(call, text_of(failure->text));
+  return sight;
+}
+
+/* rpc_waits.wait's is_over, with a call */
+static bool is_wait_over(void *state)
+{
+  struct rpc_callback_call *call = state;
+  return atomic_load(&call->worker->was_interrupted) || atomic_load(&call->has_news);
+}
+
+static void wait_for_call(struct rpc_callback_call *call)
+{
+  const struct rpc_waits *waits = call->worker->waits;
+  waits->wait(waits->thread, is_wait_over, call, call->deadline_ms);
+}
+
+static int64_t find_nanoseconds_left(struct rpc_callback_call *call)
+{
+  if (call->deadline_ms == INT64_MAX)
+    return INT64_MAX;
+  int64_t left = call->deadline_ms - clock_now_ms();
+  return left <= 0 ? 0 : left > INT64_MAX / 1000000 ? INT64_MAX : left * 1000000;
+}
+
+/* ---- waking ---- */
+
+struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call)
+{
+  atomic_store(&call->has_news, true);
+  if (call->waiter != NULL)
+    return jvm_waiter_hold(call->waiter);
+  if (call->worker != NULL && call->worker->waits != NULL)
+    call->worker->waits->wake(call->worker->waits->thread);
+  return NULL;
+}
+
+void callback_waiter_wake(struct jvm_waiter *waiter)
+{
+  if (waiter == NULL)
+    return;
+  jvm_waiter_wake(waiter);
+  jvm_waiter_release(waiter);
+}
+
+/* Wakes calls that choose returns true for, once each; choose is called under the lock, and notes that it was. */
+static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rpc_callback_call *call))
+{
+  struct jvm_waiter *waiters[WOKEN_AT_ONCE];
+  size_t count;
+  do {
+    count = 0;
+    pthread_mutex_lock(&callbacks->lock);
+    for (struct rpc_callback_call *call = callbacks->calls; call != NULL && count < WOKEN_AT_ONCE;
+         call = call->next) {
+      struct jvm_waiter *waiter = choose(call) ? callback_call_wake(call) : NULL;
+      if (waiter != NULL)
+        waiters[count++] = waiter;
+    }
+    pthread_mutex_unlock(&callbacks->lock);
+    for (size_t i = 0; i < count; i++)
+      callback_waiter_wake(waiters[i]);
+  } while (count == WOKEN_AT_ONCE);
+}
+
+static bool choose_ended(struct rpc_callback_call *call)
+{
+  bool is_due = call->ending != CALLBACK_GOES_ON && !call->was_woken;
+  call->was_woken = call->was_woken || is_due;
+  return is_due;
+}
+
+void callbacks_wake_ended(struct rpc_callbacks *callbacks)
+{
+  wake_calls(callbacks, choose_ended);
+}
+
+static bool choose_sender(struct rpc_callback_call *call)
+{
+  bool is_due = call->wants_room && !call->may_send;
+  call->may_send = call->may_send || is_due;
+  return is_due;
+}
+
+void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
+{
+  (void)context;
+  wake_calls(callbacks, choose_sender);
+  pthread_mutex_lock(&callbacks->lock);
+  callbacks->releases.has_room = true;
+  pthread_mutex_unlock(&callbacks->lock);
+  callbacks_send_releases(callbacks);
+}
+
+/* ---- exiting threads ---- */
+
+/* Whom to ask whether the thread of a call is exiting. */
+struct waiting_thread {
+  struct jvm_waiter *waiter; /* held; NULL: the worker's thread */
+  const struct rpc_worker *worker;
+};
+
+/* Those of all open calls. Caller frees. NULL: there are none, or memory is short. */
+static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size_t *count)
+{
+  struct waiting_thread *threads = NULL;
+  pthread_mutex_lock(&callbacks->lock);
+  if (callbacks->calls_open > 0)
+    threads = calloc(callbacks->calls_open, sizeof *threads);
+  for (struct rpc_callback_call *call = callbacks->calls; call != NULL && threads != NULL;
+       call = call->next) {
+    struct waiting_thread *thread = &threads[(*count)++];
+    thread->waiter = call->waiter == NULL ? NULL : jvm_waiter_hold(call->waiter);
+    thread->worker = call->worker;
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  return threads;
+}
+
+bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
+{
+  (void)context;
+  size_t count = 0;
+  struct waiting_thread *threads = list_waiting(callbacks, &count);
+  bool are_exiting = count > 0;
+  for (size_t i = 0; i < count; i++) {
+    struct jvm_waiter *waiter = threads[i].waiter;
+    bool is_exiting = waiter != NULL ? jvm_waiter_is_exiting(waiter)
+                                     : rpc_worker_find_exiting(callbacks->peer, threads[i].worker);
+    are_exiting = are_exiting && is_exiting;
+    if (waiter != NULL)
+      jvm_waiter_release(waiter);
+  }
+  free(threads);
+  return are_exiting;
+}
+
+/* ---- the answer ---- */
+
+/* rpc_callback_taker.take, with a call */
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  struct rpc_callback_call *call = context;
+  return rpc_callbacks_note(call->callbacks, id, &call->given, error);
+}
+
+static enum jp_status take_answer(struct rpc_callback_call *call, const struct jvm_request *request,
+                                  struct jvm_callback_answer *answer, struct outcome *outcome)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
+  const struct rpc_callback_reading reading = {.digits_max = request->limits->number_digits_max,
+                                               .values_max = callbacks->peer->config.limits.values_max,
+                                               .callbacks = &taker,
+                                               .arena = request->arena};
+  enum jp_status status =
+      callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &reading, answer, outcome);
+  call->was_read = status == JP_OK;
+  if (status != JP_OK || answer->is_error)
+    return status;
+  return rpc_authorize_value(&call->authorizer, &answer->value, request->arena, outcome);
+}
+
+/* ---- the end ---- */
+
+/* jvm_thread_run's, with a call whose nested worker is lent */
+static void take_tellings_back(void *argument)
+{
+  struct rpc_callback_call *call = argument;
+  jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
+                        &call->stored, 0);
+}
+
+/* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
+static void end_tellings(struct rpc_callback_call *call)
+{
+  struct nested_workers *pool = call->callbacks->peer->nested_workers;
+  if (call->stored.count == 0 || (call->is_sent && !call->borrows) ||
+      nested_workers_borrow(pool, &call->nested) != JP_OK)
+    return;
+  jvm_thread_run(call->nested->worker.runner.thread, take_tellings_back, call);
+  nested_workers_return(pool, call->nested);
+}
+
+/* What is left to do for a call that nobody finds any more. */
+struct call_rest {
+  bool has_releases;
+  bool has_session; /* the last call of a closed client lets go of the session */
+};
+
+static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  *call->link = call->next;
+  if (call->next != NULL)
+    call->next->link = call->link;
+  if (call->has_answer) {
+    callbacks->kept--;
+    callbacks->kept_bytes -= call->answer.len;
+    if (callbacks->waiting > 0)
+      pthread_cond_broadcast(&callbacks->was_read);
+  }
+  struct callback_record *record = callbacks_find_record(&callbacks->records, call->id);
+  if (record != NULL && record->epoch == call->epoch) {
+    record->in_hand--;
+    callbacks_settle_record(callbacks, record);
+  }
+  callbacks->calls_open--;
+  struct call_rest rest = {.has_releases = callbacks->releases.count > 0,
+                           .has_session = callbacks->calls_open == 0 && !callbacks->is_client_open};
+  pthread_mutex_unlock(&callbacks->lock);
+  return rest;
+}
+
+static void close_call(struct rpc_callback_call *call)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  end_tellings(call); /* the session is its own until it has left */
+  struct call_rest rest = leave_calls(callbacks, call);
+  callback_inbox_refuse(call->thread, callbacks, call->number);
+  if (call->is_sent && call->number != 0)
+    callbacks->push->settle(callbacks->duplex, call->worker);
+  if (call->was_read || !call->has_answer)
+    rpc_callbacks_settle(callbacks, &call->given);
+  else /* what the answer gives is accounted for also where nobody has read it to its end */
+    rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
+  if (rest.has_releases)
+    callbacks_send_releases(callbacks);
+  leave_thread(call);
+  leave_waiting(callbacks->peer, call);
+  free_call(call);
+  if (rest.has_session)
+    callbacks_release_session(callbacks);
+  callbacks_release(callbacks);
+}
+
+/* ---- the table ---- */
+
+static const struct jvm_callback_hooks hooks = {
+    .find = callbacks_find_proxy,
+    .made = callbacks_note_proxy,
+    .released = callbacks_release_proxy,
+    .waits = can_wait,
+    .open = open_call,
+    .enter = enter_call,
+    .leave = leave_call,
+    .send = send_call,
+    .look = look_at_call,
+    .wait = wait_for_call,
+    .nanoseconds_left = find_nanoseconds_left,
+    .serve = callback_call_serve,
+    .take_answer = take_answer,
+    .log_misfit = log_misfit,
+    .close = close_call,
+    .interrupted = rpc_worker_interrupt,
+};
+
+const struct jvm_callback_hooks *rpc_callback_hooks(void)
+{
+  return &hooks;
+}

@@ -1,0 +1,12 @@
+#ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
+#define JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
+/* Open calls: from the method that Java has called to the answer. What jni and a transport call. */
+#include "rpc/callbacks/callbacks.h"
+
+const struct jvm_callback_hooks *rpc_callback_hooks(void);
+
+/* rpc_service.has_room and are_exiting; see there. */
+void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks);
+bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks);
+
+#endif

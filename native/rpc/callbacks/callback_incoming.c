@@ -1,0 +1,501 @@
+/*
+ * What comes from a client whose objects are being called: answers, which are kept for their calls, and requests that are
+ * nested in calls, which come into the inbox of a thread and are served by it.
+ */
+#include "rpc/callbacks/callback_incoming.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rpc/callbacks/callbacks_state.h"
+
+#include <stdlib.h>
+
+enum {
+  KEPT_MAX = 1000,     /* messages of a client that wait for the threads that will read them */
+  COPIED_MAX = 4096,   /* bytes: of a longer message the memory is taken */
+  WAITED_MAX_MS = 2000 /* for answers to be read: see rpc_callbacks_await_answers */
+};
+
+/* A nested request that waits for its thread. */
+struct callback_message {
+  struct callback_message *next;
+  struct rpc_callbacks *callbacks; /* of an open call of the thread */
+  uint64_t number;                 /* of that call */
+  uint64_t answers;                /* that the client had sent before it */
+  struct buffer text;
+};
+
+/* ---- the inbox of a thread ---- */
+
+/* Takes the message, whatever call of the thread it is for. Wakes the thread as callback_call_wake does. */
+static struct jvm_waiter *add_to_inbox(struct callback_thread *thread, struct callback_message *message)
+{
+  message->next = NULL;
+  pthread_mutex_lock(&thread->lock);
+  *thread->last = message;
+  thread->last = &message->next;
+  atomic_fetch_add(&thread->count, 1);
+  struct jvm_waiter *waiter = callback_call_wake(thread->innermost);
+  pthread_mutex_unlock(&thread->lock);
+  return waiter;
+}
+
+bool callback_inbox_has_turn(const struct rpc_callback_call *call)
+{
+  struct callback_thread *thread = call->thread;
+  if (atomic_load(&thread->count) == 0)
+    return false;
+  if (!call->has_answer)
+    return true;
+  pthread_mutex_lock(&thread->lock);
+  const struct callback_message *first = thread->first; /* the thread itself, which looks, is who takes it */
+  bool is_earlier = first->callbacks != call->callbacks || first->answers < call->answer_number;
+  pthread_mutex_unlock(&thread->lock);
+  return is_earlier;
+}
+
+/* Under the inbox's lock. */
+static struct callback_message *unlink_message(struct callback_thread *thread, struct callback_message **link)
+{
+  struct callback_message *message = *link;
+  *link = message->next;
+  if (thread->last == &message->next)
+    thread->last = link;
+  atomic_fetch_sub(&thread->count, 1);
+  return message;
+}
+
+static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  callbacks->kept--;
+  callbacks->kept_bytes -= length;
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* The first message of the call; NULL: there is none. */
+static struct callback_message *take_message_of(struct callback_thread *thread,
+                                                const struct rpc_callbacks *callbacks, uint64_t number)
+{
+  pthread_mutex_lock(&thread->lock);
+  struct callback_message **link = &thread->first;
+  while (*link != NULL && ((*link)->callbacks != callbacks || (*link)->number != number))
+    link = &(*link)->next;
+  struct callback_message *message = *link == NULL ? NULL : unlink_message(thread, link);
+  pthread_mutex_unlock(&thread->lock);
+  if (message != NULL)
+    forget_kept(message->callbacks, message->text.len);
+  return message;
+}
+
+static void free_message(struct callback_message *message)
+{
+  buffer_fini(&message->text);
+  free(message);
+}
+
+/* ---- answers to nested requests ---- */
+
+/* An answer to a nested request. One that is too long finds no room, and nothing is held back for it. */
+static enum rpc_pushed push_answer(struct rpc_callbacks *callbacks, const struct buffer *out)
+{
+  return callbacks->push->send(callbacks->duplex, rpc_worker_now(), RPC_PUSH_ANSWER, buffer_text(out));
+}
+
+/* An answer that finds no room, and is as short as an error, ends the connection. */
+static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, const struct buffer *out)
+{
+  if (served != RPC_NO_REPLY && !out->failed)
+    (void)push_answer(callbacks, out);
+}
+
+/* Answers the requests of a message with an error. */
+static void refuse_message(struct rpc_callbacks *callbacks, struct text message, const char *reason,
+                           struct buffer *out)
+{
+  buffer_clear(out);
+  push_error(callbacks, callbacks->codec->refuse(callbacks->peer, message, reason, out), out);
+}
+
+void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number)
+{
+  struct callback_message *message;
+  struct buffer out;
+  if (number == 0)
+    return;
+  buffer_init(&out);
+  while ((message = take_message_of(thread, callbacks, number)) != NULL) {
+    struct text text = buffer_text(&message->text);
+    buffer_clear(&out);
+    push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);
+    rpc_callbacks_count_unread(callbacks, text);
+    free_message(message);
+  }
+  buffer_fini(&out);
+}
+
+/* ---- serving nested requests ---- */
+
+struct nested_serving {
+  struct nested_worker *nested;
+  struct callback_message *message;
+};
+
+/* What is sent in place of an answer for which there is no room is short. */
+static void send_answer(const struct nested_serving *serving, struct rpc_client *client)
+{
+  struct rpc_callbacks *callbacks = serving->message->callbacks;
+  struct nested_worker *nested = serving->nested;
+  enum rpc_pushed pushed = nested->out.failed ? RPC_PUSH_TOO_LONG : push_answer(callbacks, &nested->out);
+  if (pushed == RPC_PUSHED)
+    return;
+  rpc_client_take_back(callbacks->peer, &nested->worker, client);
+  if (pushed == RPC_PUSH_TOO_LONG)
+    refuse_message(callbacks, buffer_text(&serving->message->text),
+                   "the answer is longer than there is room for (send-buffer-max)", &nested->out);
+}
+
+/* jvm_thread_run's, with a nested_serving. The client is one of its own: the outer requests' may be in use. */
+static void run_serving(void *argument)
+{
+  const struct nested_serving *serving = argument;
+  struct rpc_callbacks *callbacks = serving->message->callbacks;
+  struct nested_worker *nested = serving->nested;
+  struct rpc_client client = {.channel = callbacks->channel,
+                              .key = callbacks->key,
+                              .session = callbacks->session,
+                              .maker = callbacks->maker,
+                              .push = callbacks->push,
+                              .callbacks = callbacks};
+  nested->worker.within = serving->message->number;
+  enum rpc_served served =
+      callbacks->codec->serve(callbacks->peer, &nested->worker, &client, buffer_text(&serving->message->text),
+                              &nested->out, callbacks->push->reply_max(callbacks->duplex), NULL);
+  nested->worker.within = 0;
+  if (served != RPC_NO_REPLY)
+    send_answer(serving, &client);
+  rpc_session_add_calls(callbacks->session, client.calls);
+}
+
+static void refuse_unserved(struct callback_message *message, const char *reason)
+{
+  struct buffer out;
+  buffer_init(&out);
+  refuse_message(message->callbacks, buffer_text(&message->text), reason, &out);
+  rpc_callbacks_count_unread(message->callbacks, buffer_text(&message->text));
+  buffer_fini(&out);
+}
+
+void callback_call_serve(struct rpc_callback_call *call)
+{
+  struct nested_workers *pool = call->callbacks->peer->nested_workers;
+  struct callback_thread *inbox = call->thread;
+  pthread_mutex_lock(&inbox->lock);
+  struct callback_message *message = inbox->first == NULL ? NULL : unlink_message(inbox, &inbox->first);
+  pthread_mutex_unlock(&inbox->lock);
+  if (message == NULL)
+    return;
+  forget_kept(message->callbacks, message->text.len);
+  struct nested_serving serving = {.message = message};
+  if (jvm_stack_is_short()) {
+    refuse_unserved(message, "less than 256 KiB of the thread's stack are left");
+  } else if (nested_workers_borrow(pool, &serving.nested) != JP_OK) {
+    refuse_unserved(message, "out of memory");
+  } else {
+    struct callback_thread *before = callback_thread_set(call->thread);
+    const struct callback_message *outer = call->thread->served;
+    call->thread->served = message;
+    jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
+    call->thread->served = outer;
+    callback_thread_set(before);
+    nested_workers_return(pool, serving.nested);
+  }
+  free_message(message);
+}
+
+/* ---- keeping what comes ---- */
+
+/* Moves a message out of the transport's buffer. False: memory is short. */
+static bool take_bytes(struct buffer *taken, struct text text, struct buffer *message)
+{
+  if (message != NULL && text.len > COPIED_MAX) {
+    *taken = *message;
+    buffer_init(message);
+    return true;
+  }
+  buffer_clear(taken);
+  buffer_append_text(taken, text);
+  return !taken->failed;
+}
+
+/* Under the lock: whether the bytes of another message may be kept. A first one may be as long as messages are. */
+static bool has_place(const struct rpc_callbacks *callbacks, size_t length)
+{
+  size_t max = callbacks->peer->config.limits.message_max;
+  return callbacks->kept < KEPT_MAX && (callbacks->kept_bytes == 0 || callbacks->kept_bytes + length <= max);
+}
+
+static void note_kept(struct rpc_callbacks *callbacks, size_t length)
+{
+  callbacks->kept++;
+  callbacks->kept_bytes += length;
+}
+
+/* ---- answers to calls ---- */
+
+/* An answer to a call that is not open, or a second one. */
+static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
+{
+  char session[RPC_SESSION_NAME_MAX];
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_first = !callbacks->has_dropped;
+  callbacks->has_dropped = true;
+  pthread_mutex_unlock(&callbacks->lock);
+  rpc_session_key_describe(&callbacks->key, session);
+  if (is_first)
+    log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; further ones of this "
+             "connection are dropped without a line",
+             session[0] == '\0' ? "-" : session, (unsigned long long)number);
+}
+
+/* Under the lock: for its answer. */
+static bool is_waiting(const struct rpc_callback_call *call)
+{
+  return call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON;
+}
+
+/* Under the lock. NULL: no call of this number waits for its answer. */
+static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
+{
+  struct rpc_callback_call *call = number == 0 ? NULL : callbacks->calls;
+  while (call != NULL && call->number != number)
+    call = call->next;
+  return call != NULL && is_waiting(call) ? call : NULL;
+}
+
+enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT };
+
+/* message: the buffer that the answer is all of; NULL: it is a part. */
+static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
+                             struct buffer *message)
+{
+  struct jvm_waiter *waiter = NULL;
+  enum kept kept = KEPT_NOT;
+  pthread_mutex_lock(&callbacks->lock);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
+    size_t length = answer.len;
+    call->has_answer = has_place(callbacks, length) && take_bytes(&call->answer, answer, message);
+    if (call->has_answer) {
+      note_kept(callbacks, length);
+      call->answer_number = ++callbacks->answers; /* for rpc_callbacks_await_answers */
+      call->answered_ms = clock_coarse_ms();
+    } else {
+      call->ending = CALLBACK_ANSWER_TOO_LONG;
+    }
+    kept = call->has_answer ? KEPT : KEPT_TOO_LONG;
+    call->was_woken = true;
+    waiter = callback_call_wake(call);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callback_waiter_wake(waiter);
+  return kept;
+}
+
+static void take_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
+                        struct buffer *message)
+{
+  enum kept kept = keep_answer(callbacks, answer, number, message);
+  if (kept == KEPT_NOT)
+    drop_answer(callbacks, number);
+  if (kept != KEPT)
+    rpc_callbacks_count_unread(callbacks, answer);
+}
+
+static void take_answers(struct rpc_callbacks *callbacks, struct text message)
+{
+  struct text answer;
+  uint64_t number;
+  size_t at = 0;
+  while (callbacks->codec->callbacks->next_answer(message, &at, &answer, &number))
+    take_answer(callbacks, answer, number, NULL);
+}
+
+/* ---- what cannot be read ---- */
+
+/* rpc_callback_form.find_faulty, with the callbacks */
+static void end_call(void *context, uint64_t number, const char *reason)
+{
+  struct rpc_callbacks *callbacks = context;
+  struct jvm_waiter *waiter = NULL;
+  pthread_mutex_lock(&callbacks->lock);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
+    buffer_append_text(&call->answer, text_of(reason));
+    call->ending = CALLBACK_ANSWER_FAULTY;
+    call->was_woken = true;
+    waiter = callback_call_wake(call);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callback_waiter_wake(waiter);
+}
+
+static bool has_waiting(struct rpc_callbacks *callbacks)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  const struct rpc_callback_call *call = callbacks->calls;
+  while (call != NULL && !is_waiting(call))
+    call = call->next;
+  pthread_mutex_unlock(&callbacks->lock);
+  return call != NULL;
+}
+
+/* It may be an answer that Java waits for, so that it does not wait for its turn. */
+static void take_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
+{
+  const struct rpc_callback_form *form = callbacks->codec->callbacks;
+  form->find_faulty(message, callbacks->peer->config.limits.max_depth, end_call, callbacks);
+  if (form->refuse_faulty(callbacks->peer, message, answer) == RPC_NO_REPLY)
+    buffer_clear(answer);
+  rpc_callbacks_count_unread(callbacks, message);
+}
+
+/* ---- nested requests ---- */
+
+/* A message of its own, which is not in an inbox yet; NULL: memory is short. */
+static struct callback_message *make_message(struct rpc_callbacks *callbacks, uint64_t number,
+                                             struct buffer *message)
+{
+  struct callback_message *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  made->callbacks = callbacks;
+  made->number = number;
+  buffer_init(&made->text);
+  if (take_bytes(&made->text, buffer_text(message), message))
+    return made;
+  free_message(made);
+  return NULL;
+}
+
+static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message)
+{
+  struct jvm_waiter *waiter = NULL;
+  enum kept kept = KEPT_NOT;
+  pthread_mutex_lock(&callbacks->lock);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
+    size_t length = message->len;
+    struct callback_message *made =
+        has_place(callbacks, length) ? make_message(callbacks, number, message) : NULL;
+    kept = made == NULL ? KEPT_TOO_LONG : KEPT;
+    if (made != NULL) {
+      made->answers = callbacks->answers;
+      note_kept(callbacks, length);
+      waiter = add_to_inbox(call->thread, made);
+    }
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callback_waiter_wake(waiter);
+  return kept;
+}
+
+/* What no thread will serve is answered at once: the client may wait for that inside a callback. */
+static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
+                        struct buffer *answer)
+{
+  static const char full[] = "too many requests wait in this connection's callbacks";
+  const struct rpc_codec *codec = callbacks->codec;
+  enum kept kept = keep_nested(callbacks, number, message);
+  if (kept == KEPT)
+    return;
+  struct text text = buffer_text(message);
+  enum rpc_served served = kept == KEPT_NOT ? codec->callbacks->refuse_nested(callbacks->peer, text, answer)
+                                            : codec->refuse(callbacks->peer, text, full, answer);
+  if (served == RPC_NO_REPLY)
+    buffer_clear(answer);
+  rpc_callbacks_count_unread(callbacks, text);
+}
+
+/* ---- messages ---- */
+
+enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                                  struct buffer *answer)
+{
+  (void)context;
+  uint64_t number;
+  struct text text = buffer_text(message);
+  pthread_mutex_lock(&callbacks->lock);
+  bool has_called = callbacks->last_number > 0;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (!has_called)
+    return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
+  switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
+  case RPC_MESSAGE_ANSWER:
+    take_answer(callbacks, text, number, message);
+    return RPC_TAKEN;
+  case RPC_MESSAGE_ANSWERS:
+    take_answers(callbacks, text);
+    return RPC_TAKEN;
+  case RPC_MESSAGE_NESTED:
+    take_nested(callbacks, number, message, answer);
+    return RPC_TAKEN;
+  case RPC_MESSAGE_FAULTY:
+    if (!has_waiting(callbacks))
+      return RPC_ORDINARY;
+    take_faulty(callbacks, text, answer);
+    return RPC_TAKEN;
+  case RPC_MESSAGE_ORDINARY:
+    break;
+  }
+  return RPC_ORDINARY;
+}
+
+/* ---- waiting for answers to be read ---- */
+
+/* Under the lock: until when the answers up to this number are waited for; 0: they were read. */
+static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t answers,
+                             const struct callback_thread *own)
+{
+  int64_t last_ms = 0;
+  for (const struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
+    bool is_awaited = call->has_answer && call->answer_number <= answers && call->thread != own;
+    if (is_awaited && call->answered_ms + WAITED_MAX_MS > last_ms)
+      last_ms = call->answered_ms + WAITED_MAX_MS;
+  }
+  return last_ms;
+}
+
+/*
+ * Messages of a client look as though they ran in their order. Answers are read by the threads that have
+ * called, while other threads serve what came behind them. A delete_object among that takes away refs, which
+ * an answer may name. So it waits until the answers that came before it were read.
+ *
+ * Who waits for whom: the thread that serves a delete_object waits for threads that have an answer in hand.
+ * These serve what was nested in their calls before it, and convert it. Both may run Java, which may call the
+ * client. The thread that waits holds no lock of ours, and its connection is read as in any call.
+ *
+ * - A thread never waits for itself: an outer call of its own may have an answer already, which it reads when
+ *   the nested request has come to its end.
+ * - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested
+ *   request waits for answers that came before it alone, and one of the two came first. A request that is not
+ *   nested is served by a thread for whose answers nobody waits.
+ * - What is left is Java that waits for Java, as a conversion does for a monitor that the waiting thread has;
+ *   threads of two connections, whose answers have no common order; and a client that answers an inner call
+ *   only after the delete_object. So an answer is waited for at most WAITED_MAX_MS after it came, whatever
+ *   number of delete_object come behind it. Its ref may be gone then.
+ */
+void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
+{
+  const struct callback_thread *own = callback_thread_now();
+  int64_t deadline_ms;
+  pthread_mutex_lock(&callbacks->lock);
+  uint64_t answers = own != NULL && own->served != NULL ? own->served->answers : callbacks->answers;
+  while ((deadline_ms = find_deadline(callbacks, answers, own)) > clock_now_ms()) {
+    const struct timespec deadline = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000};
+    callbacks->waiting++;
+    pthread_cond_timedwait(&callbacks->was_read, &callbacks->lock, &deadline);
+    callbacks->waiting--;
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+}

@@ -1,0 +1,334 @@
+/* The binary messages as a codec: a message from its bytes to its answer, and answers that need no worker. */
+#include "rpc/colfer/binary_codec.h"
+
+#include "rpc/channel.h"
+#include "rpc/colfer/binary_answer.h"
+#include "rpc/colfer/known_messages.h"
+#include "rpc/compat.h"
+#include "rpc/control.h"
+
+#include <stdlib.h>
+
+extern const struct rpc_codec rpc_codec_colfer;
+
+enum {
+  SCRATCH_KEPT = 64 * 1024,
+  BODY_STEP = 64 * 1024,
+  PING_MAX = 4096 /* a longer message is no ping, and is not read before its turn */
+};
+
+/* A message on its way. */
+struct serving {
+  const struct rpc_peer *peer;
+  struct rpc_runner *runner;
+  struct rpc_colfer_worker *own; /* of the worker */
+  struct buffer *out;
+  size_t start; /* of the answer in out */
+  size_t reply_max;
+  struct rpc_run run;
+  struct rpc_colfer_request request;
+  struct operation operation;
+};
+
+/* ---- the state of a worker ---- */
+
+static void *create_worker(void)
+{
+  struct rpc_colfer_worker *own = calloc(1, sizeof *own);
+  if (own == NULL)
+    return NULL;
+  buffer_init(&own->scratch);
+  rpc_colfer_ids_init(&own->ids);
+  return own;
+}
+
+static void destroy_worker(void *state)
+{
+  struct rpc_colfer_worker *own = state;
+  buffer_fini(&own->scratch);
+  free(own->known);
+  free(own);
+}
+
+static struct rpc_colfer_rules make_rules(const struct rpc_peer *peer)
+{
+  return (struct rpc_colfer_rules){.json = {.max_depth = peer->config.limits.max_depth},
+                                   .digits_max = peer->config.limits.java.number_digits_max,
+                                   .values_max = peer->config.limits.values_max,
+                                   .compat_pal = peer->config.compat_pal};
+}
+
+static struct serving begin_serving(const struct known_call *call)
+{
+  return (struct serving){
+      .peer = call->runner->peer,
+      .runner = call->runner,
+      .own = call->own,
+      .out = call->out,
+      .start = call->out->len,
+      .reply_max = call->reply_max,
+      .run = {.runner = call->runner, .client = call->client, .answer_max = call->reply_max}};
+}
+
+/* Gives up what a large message needed, once its answer is written. */
+static void free_memory(struct serving *serving)
+{
+  struct buffer *scratch = &serving->own->scratch;
+  arena_reset(&serving->runner->arena);
+  buffer_clear(scratch);
+  buffer_trim(scratch, SCRATCH_KEPT);
+}
+
+/* ---- the answer ---- */
+
+static bool is_above(const struct serving *serving, size_t length)
+{
+  return serving->reply_max > 0 && length > serving->reply_max;
+}
+
+static void fail_too_long(struct serving *serving, struct outcome *outcome)
+{
+  outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL,
+               "the answer is longer than the %zu bytes that may be held for it (message-max)",
+               serving->reply_max);
+}
+
+/* Reads metadata into the scratch buffer, or makes the outcome an error. */
+static void collect_body(struct serving *serving, struct outcome *outcome)
+{
+  struct outcome_body body = outcome->body;
+  struct buffer *scratch = &serving->own->scratch;
+  enum jp_status status;
+  buffer_clear(scratch);
+  do
+    status = body.read(body.state, scratch, BODY_STEP);
+  while (status == JP_OK && !scratch->failed && !is_above(serving, scratch->len));
+  body.close(body.state);
+  if (is_above(serving, scratch->len))
+    fail_too_long(serving, outcome);
+  else if (status != JP_CLOSED || scratch->failed)
+    outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
+}
+
+static void write_answer(struct serving *serving, struct outcome *outcome)
+{
+  struct rpc_colfer_answer answer = rpc_colfer_answer_to(&serving->request);
+  answer.id = rpc_colfer_ids_next(&serving->own->ids);
+  answer.from = &serving->run.reached;
+  answer.arena = &serving->runner->arena;
+  answer.scratch = &serving->own->scratch;
+  if (outcome->kind == OUTCOME_BODY)
+    collect_body(serving, outcome);
+  rpc_colfer_answer_write(serving->out, outcome, &answer);
+  if (!is_above(serving, serving->out->len - serving->start))
+    return;
+  buffer_truncate(serving->out, serving->start);
+  if (!rpc_run_become_ref(&serving->run, false, outcome)) {
+    rpc_run_take_back(&serving->run);
+    fail_too_long(serving, outcome);
+  }
+  rpc_colfer_answer_write(serving->out, outcome, &answer);
+}
+
+/* ---- the request ---- */
+
+static enum jp_status read_operation(struct serving *serving, struct outcome *outcome)
+{
+  struct arena *arena = &serving->runner->arena;
+  const struct rpc_colfer_rules rules = make_rules(serving->peer);
+  struct operation *operation = &serving->operation;
+  enum jp_status status = rpc_colfer_operation_read(&serving->request, &rules, arena, operation, outcome);
+  struct text class_name;
+  if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
+    return status;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+}
+
+static void run_request(struct serving *serving, struct outcome *outcome)
+{
+  struct uuid session;
+  bool is_named;
+  if (rpc_colfer_session_read(&serving->request, &serving->runner->arena, &is_named, &session, outcome) !=
+      JP_OK)
+    return;
+  bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
+  rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
+  if (read_operation(serving, outcome) == JP_OK)
+    rpc_run_operation(&serving->run, &serving->operation, outcome);
+}
+
+/* ---- messages ---- */
+
+/* known_call.answer_failed */
+static void answer_known(const struct known_call *call, struct text request_id,
+                         const struct rpc_reached_member *reached, struct outcome *failed)
+{
+  struct serving serving = begin_serving(call);
+  serving.request.part = RPC_COLFER_EXEC;
+  serving.request.id = request_id;
+  serving.run.reached = *reached;
+  write_answer(&serving, failed);
+  free_memory(&serving);
+}
+
+static void take_general_path(const struct known_call *call)
+{
+  struct serving serving = begin_serving(call);
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (rpc_colfer_request_read(call->message, &call->runner->arena, &serving.request, &outcome) == JP_OK)
+    run_request(&serving, &outcome);
+  write_answer(&serving, &outcome);
+  const struct known_outcome made = {.request = &serving.request.message,
+                                     .operation = &serving.operation,
+                                     .reached = &serving.run.reached,
+                                     .outcome = &outcome,
+                                     .reply = serving.start};
+  known_messages_keep(&serving.own->known, call, &made);
+  rpc_run_end(&serving.run);
+  free_memory(&serving);
+}
+
+static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                             struct text message, struct buffer *out, size_t reply_max,
+                             struct rpc_stream *stream)
+{
+  (void)context;
+  (void)stream;
+  const struct known_call call = {.message = message,
+                                  .runner = &worker->runner,
+                                  .client = client,
+                                  .own = rpc_colfer_worker(worker),
+                                  .out = out,
+                                  .reply_max = reply_max,
+                                  .answer_failed = answer_known};
+  rpc_runner_begin_message(call.runner);
+  if (!known_messages_serve(call.own->known, &call))
+    take_general_path(&call);
+  return RPC_REPLY;
+}
+
+/* ---- without a worker: answers to pings, to refused requests, and to bytes that are no message ---- */
+
+static void write_short_answer(struct buffer *out, const struct outcome *outcome,
+                               const struct rpc_colfer_request *request, struct arena *arena)
+{
+  struct rpc_colfer_ids ids;
+  rpc_colfer_ids_init(&ids);
+  struct rpc_colfer_answer answer = rpc_colfer_answer_to(request);
+  answer.id = (struct text){ids.text, UUID_TEXT_LENGTH};
+  answer.arena = arena;
+  rpc_colfer_answer_write(out, outcome, &answer);
+}
+
+static void fail_refused(struct outcome *outcome, struct arena *arena, const char *reason)
+{
+  outcome_fail(outcome, arena, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", "%s",
+               reason);
+}
+
+static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  (void)context;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct outcome outcome;
+  arena_init(&arena);
+  if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
+    fail_refused(&outcome, &arena, reason);
+  write_short_answer(out, &outcome, &request, &arena);
+  arena_fini(&arena);
+  return RPC_REPLY;
+}
+
+static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
+                   struct buffer *out)
+{
+  (void)context, (void)rejection;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct outcome outcome;
+  arena_init(&arena);
+  rpc_colfer_request_glance(beginning, &arena, &request);
+  fail_refused(&outcome, &arena, reason);
+  write_short_answer(out, &outcome, &request, &arena);
+  arena_fini(&arena);
+}
+
+static bool is_ping(const struct rpc_peer *peer, const struct rpc_colfer_request *request,
+                    struct arena *arena, struct operation *operation)
+{
+  const struct rpc_colfer_rules rules = make_rules(peer);
+  struct outcome outcome;
+  struct uuid session;
+  bool is_named;
+  return request->part == RPC_COLFER_CONTROL &&
+         rpc_colfer_session_read(request, arena, &is_named, &session, &outcome) == JP_OK &&
+         rpc_colfer_operation_read(request, &rules, arena, operation, &outcome) == JP_OK &&
+         op_control_methods[operation->command].needs_no_runner;
+}
+
+static bool serve_without_worker(void *context, struct text message, struct buffer *out,
+                                 enum rpc_served *served)
+{
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (message.len > PING_MAX)
+    return false;
+  arena_init(&arena);
+  bool done = rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK &&
+              is_ping(context, &request, &arena, &operation);
+  if (done) {
+    rpc_control_run(NULL, &operation, &outcome);
+    write_short_answer(out, &outcome, &request, &arena);
+    *served = RPC_REPLY;
+  }
+  arena_fini(&arena);
+  return done;
+}
+
+static enum rpc_lane find_lane(void *context, struct text message)
+{
+  const struct rpc_colfer_rules rules = make_rules(context);
+  enum rpc_lane lane = RPC_LANE_ALL;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct operation operation;
+  struct outcome outcome;
+  if (message.len > PING_MAX)
+    return RPC_LANE_ALL;
+  arena_init(&arena);
+  if (rpc_colfer_request_read(message, &arena, &request, &outcome) != JP_OK)
+    goto out;
+  if (request.part == RPC_COLFER_META)
+    lane = RPC_LANE_META;
+  else if (request.part == RPC_COLFER_CONTROL &&
+           rpc_colfer_operation_read(&request, &rules, &arena, &operation, &outcome) == JP_OK &&
+           op_control_methods[operation.command].is_brief)
+    lane = RPC_LANE_CONTROL;
+out:
+  arena_fini(&arena);
+  return lane;
+}
+
+/* ---- the codec ---- */
+
+/* A message begins with the index of its first field, or with its end. An empty one is answered in this form, too: a
+ * client of JSON-RPC never sends it. */
+static bool recognizes(struct text message)
+{
+  enum { LAST_FIELD = 8, END = 0x7f };
+  return message.len == 0 || (unsigned char)message.data[0] <= LAST_FIELD || message.data[0] == END;
+}
+
+const struct rpc_codec rpc_codec_colfer = {.name = "binary",
+                                           .worker_create = create_worker,
+                                           .worker_destroy = destroy_worker,
+                                           .recognizes = recognizes,
+                                           .serve = serve,
+                                           .serve_without_worker = serve_without_worker,
+                                           .lane = find_lane,
+                                           .refuse = refuse,
+                                           .reject = reject};
