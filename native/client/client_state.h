@@ -10,7 +10,7 @@
  */
 #include "base/arena.h"
 #include "base/uuid.h"
-#include "client/callbacks.h"
+#include "client/client_callbacks.h"
 #include "client/completions.h"
 #include "client/fork_guard.h"
 #include "client/pending.h"
