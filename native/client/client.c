@@ -28,19 +28,13 @@ int64_t client_deadline(int timeout_ms)
 /* Nobody has a pointer to it any more. */
 static void destroy(struct jp_client *client)
 {
-  for (struct jp_answer *answer = client->free_answers; answer != NULL;) {
-    struct jp_answer *next = answer->next;
-    answer_destroy(answer);
-    answer = next;
-  }
   if (client->transport != NULL)
     client->kind->close(client->transport);
   client_loop_fini(&client->loop);
   if (client->wake_fd >= 0)
     close(client->wake_fd);
   ref_table_fini(&client->refs);
-  pending_table_fini(&client->pending);
-  completion_queue_fini(&client->completed);
+  client_requests_fini(client);
   callbacks_fini(client);
   arena_fini(&client->binary_arena);
   buffer_fini(&client->binary_scratch);
@@ -133,7 +127,7 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
 {
   client->url_text = strdup(url);
   client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (!pending_table_init(&client->pending) || client->url_text == NULL)
+  if (!client_requests_init(client) || client->url_text == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   if (client->wake_fd < 0)
     return client_fail(error, JP_CLIENT_LIMIT, "no eventfd: %s", strerror(errno));
@@ -164,7 +158,6 @@ static struct jp_client *create(void)
   client_loop_init(&client->loop);
   ref_table_init(&client->refs, client);
   arena_init(&client->binary_arena);
-  client_init_readers(client);
   callbacks_init(client);
   return client;
 }
@@ -212,9 +205,8 @@ static void say_farewell(struct jp_client *client)
   client_lock(client);
   client->interrupted = NULL; /* what remains has a time of its own */
   callback_calls_end(client, true);
-  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
-  bool is_named = client->peer_id[0] != '\0' && is_open && has_objects;
+  bool is_named = client->peer_id[0] != '\0' && client_is_open(client) && has_objects;
   if (is_named && !client->session_is_ours) {
     client_write_all_tellings(client);
     client_flush(client);

@@ -414,7 +414,7 @@ static bool is_open(const struct jp_callback_call *call)
 {
   const struct jp_client *client = call->client;
   return !is_event(call) && !call->is_answered && call->connection == client->connection &&
-         client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+         client_is_open(client);
 }
 
 static struct jp_callback_call *create_call(struct jp_client *client)
@@ -754,7 +754,7 @@ static void run(struct jp_callback_call *call, struct waiter *waiter)
   if (was_event)
     end_event(client, callback, waiter);
   drop_user(callback);
-  if (client->transport != NULL && client->ended.status == JP_CLIENT_OK)
+  if (client_is_open(client))
     client_flush(client);
 }
 

@@ -80,8 +80,8 @@ static enum jp_client_status await_change(struct jp_client *client, int64_t dead
 /* A connection that the peer has closed while nobody used it shows when it is read. */
 static void check_idle(struct jp_client *client)
 {
-  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
-  if (is_open && client->kind->ends_when_idle && client->pending.count == 0 && !client->is_polled)
+  if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
+      !client->is_polled)
     client_read(client);
 }
 
@@ -92,7 +92,7 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
   for (;;) {
     if (client->is_closed)
       return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
-    if (client->transport != NULL && client->ended.status == JP_CLIENT_OK)
+    if (client_is_open(client))
       return JP_CLIENT_OK;
     if (!client->is_opening && client->transport == NULL)
       break;
