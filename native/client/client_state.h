@@ -12,7 +12,7 @@
 #include "base/uuid.h"
 #include "client/client_callbacks.h"
 #include "client/fork_guard.h"
-#include "client/refs.h"
+#include "client/client_refs.h"
 #include "client/transport.h"
 
 #include <pthread.h>
@@ -199,8 +199,6 @@ enum jp_client_status client_check_process(const struct jp_client *client,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* now + timeout_ms; INT64_MAX for JP_FOREVER. */
 int64_t client_deadline(int timeout_ms);
-
-/* ---- connection.c ---- */
 
 /* Makes sure that there is a connection; opens one if it may. The lock is let go of meanwhile. */
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,

@@ -1,4 +1,4 @@
-#include "client/refs.h"
+#include "client/client_refs.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
-#ifndef JPEER_CLIENT_REFS_H
-#define JPEER_CLIENT_REFS_H
+#ifndef JPEER_CLIENT_CLIENT_REFS_H
+#define JPEER_CLIENT_CLIENT_REFS_H
 /*
  * The objects in the peer that a client has handles of, by their numbers. The peer lets go of an object
  * when all of its tellings are let go of, so each ref counts both: the handles that the program holds, and
