@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "client/client_state.h"
-#include "client/messages/answer_usual.h"
+#include "client/messages/answer_binary.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -11,8 +11,9 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "client/client_callbacks.h"
-#include "client/fork_guard.h"
 #include "client/client_refs.h"
+#include "client/fork_guard.h"
+#include "client/messages/answer_json.h"
 #include "client/transport.h"
 
 #include <pthread.h>

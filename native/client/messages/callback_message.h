@@ -4,7 +4,7 @@
  * The messages of callbacks (docs/protocol.md, "Callbacks"): what the peer asks of the client's objects, and
  * what the client answers. Pure functions, any thread.
  */
-#include "client/messages/answer.h"
+#include "client/messages/answer_json.h"
 #include "client/messages/encode.h"
 
 /* A call from Java inside its message; borrowed. */

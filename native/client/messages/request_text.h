@@ -1,7 +1,7 @@
 #ifndef JPEER_CLIENT_MESSAGES_REQUEST_TEXT_H
 #define JPEER_CLIENT_MESSAGES_REQUEST_TEXT_H
 /* Requests that come as the JSON of docs/protocol.md: what they are, and how they are sent. Pure functions, any thread. */
-#include "client/messages/answer.h"
+#include "client/messages/answer_json.h"
 #include "client/messages/encode.h"
 
 /* The members of a request that are sent; borrowed from its text. data NULL: absent. */

@@ -1,4 +1,4 @@
-#include "client/messages/answer_parts.h"
+#include "client/messages/client_answer.h"
 
 #include "tests/unit/client/messages/stub_refs.h"
 #include "tests/unit/unit.h"
