@@ -13,7 +13,7 @@
  * It is under the client's lock. The number, the type and the first epoch of a ref are constant, and any thread reads its epoch.
  */
 #include "client/messages/client_answer.h"
-#include "client/messages/encode.h"
+#include "client/messages/request_json.h"
 
 #include <stdatomic.h>
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "client/client_state.h"
 #include "client/messages/answer_binary.h"
+#include "client/messages/request_binary.h"
 
 #include <assert.h>
 #include <stdio.h>

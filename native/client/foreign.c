@@ -1,7 +1,7 @@
 /* The library for programs that call it by foreign functions: numbers, pointers and texts alone. */
 #include "client/foreign.h"
 #include "client/client_state.h"
-#include "client/messages/request_text.h"
+#include "client/messages/request_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * what the client answers. Pure functions, any thread.
  */
 #include "client/messages/answer_json.h"
-#include "client/messages/encode.h"
+#include "client/messages/argument_json.h"
 
 /* A call from Java inside its message; borrowed. */
 struct callback_call {

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_MESSAGES_CLIENT_ANSWER_H
 #define JPEER_CLIENT_MESSAGES_CLIENT_ANSWER_H
 /*
- * Answers, as programs have them. answer_json.h and answer_binary.h fill them with what came. An answer is reused: it keeps its memory from one reading to the next, so that those of
- * scalars allocate nothing. One owner, one thread at a time.
+ * Answers, as programs have them; answer_json.h and answer_binary.h fill them with what came. An answer is reused: it keeps
+ * its memory from one reading to the next, so that those of scalars allocate nothing. One owner, one thread at a time.
  */
 #include "client/messages/client_error.h"
 

@@ -1,6 +1,6 @@
-#include "client/messages/argument_json.h"
+#include "client/messages/request_binary.h"
 
-#include "base/primitives.h"
+#include "client/messages/request_json.h"
 #include "colfer/messages.h"
 #include "jpeer/client.h"
 
@@ -358,4 +358,29 @@ void message_write_release_binary(const struct message_release *releases, size_t
                                            .params = {refs, count}};
   const struct colfer_message message = {.message_type = COLFER_CONTROL_REQUEST, .control_message = &control};
   colfer_encode(&colfer_message_type, &message, out);
+}
+
+enum jp_client_status jp_request_write_binary(const struct jp_request *request, const uint8_t session[16],
+                                              const char *message_id, void *out, size_t size, size_t *length,
+                                              struct jp_client_error *error)
+{
+  struct arena arena;
+  struct buffer written, scratch;
+  const struct message_binary how = {.session = session,
+                                     .id = message_id == NULL ? TEXT("") : text_of(message_id),
+                                     .arena = &arena,
+                                     .scratch = &scratch};
+  arena_init(&arena);
+  buffer_init(&written);
+  buffer_init(&scratch);
+  enum jp_client_status status = message_write_binary(request, &how, &written, error);
+  if (status == JP_CLIENT_OK) {
+    *length = written.len;
+    if (written.len <= size)
+      memcpy(out, written.data, written.len);
+  }
+  buffer_fini(&scratch);
+  buffer_fini(&written);
+  arena_fini(&arena);
+  return status;
 }
