@@ -1,12 +1,11 @@
 # libjpeer-client as others install it. It needs libjpeer-jsonrpc, whose functions read the JSON of answers.
 set(client_version 1.0) # JP_CLIENT_VERSION_MAJOR and _MINOR of jpeer/client.h
 set(client_parts
-  jpeer_client jpeer_client_common jpeer_client_launch jpeer_client_messages jpeer_colfer jpeer_json jpeer_llhttp jpeer_ring
+  jpeer_client jpeer_client_common jpeer_client_messages jpeer_colfer jpeer_json jpeer_llhttp jpeer_ring
   jpeer_base)
 set(client_objects
   $<TARGET_OBJECTS:jpeer_client>
   $<TARGET_OBJECTS:jpeer_client_common>
-  $<TARGET_OBJECTS:jpeer_client_launch>
   $<TARGET_OBJECTS:jpeer_client_messages>
   $<FILTER:$<TARGET_OBJECTS:jpeer_colfer>,EXCLUDE,/print\\.c\\.o$>
   $<TARGET_OBJECTS:jpeer_json>

@@ -372,6 +372,7 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 
 /* ---- the usual answer ---- */
 
+/* Takes the expected bytes off the message; false: they are not what comes. */
 static bool take(struct text *message, struct text expected)
 {
   if (message->len < expected.len || !text_equal_bytes(message->data, expected.data, expected.len))

@@ -290,6 +290,7 @@ const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)
 
 /* ---- arrays of primitives ---- */
 
+/* "[I" of "int[]"; NULL: it names no array of primitives. */
 static const struct primitive *find_element(const char *type)
 {
   struct text name = text_of(type);
