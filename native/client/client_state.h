@@ -14,7 +14,7 @@
 #include "client/client_refs.h"
 #include "client/fork_guard.h"
 #include "client/messages/answer_json.h"
-#include "client/transport.h"
+#include "client/transports/transport.h"
 
 #include <pthread.h>
 
