@@ -458,14 +458,9 @@ static void append_step(struct jp_chain *chain, const struct jp_chain *steps, si
     chain->steps[chain->step_count++] = step;
 }
 
-static void append_callback(struct jp_chain *chain, const struct jp_callback *callback)
-{
-  struct message_callback form;
-  (void)!callback_list_keep(&chain->callbacks, chain->client, callback, &form, &chain->fault);
-}
-
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
+  struct message_callback form;
   if (steps == NULL) {
     if (is_good(chain))
       fail_memory(chain);
@@ -485,7 +480,8 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
   for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
     append_step(chain, steps, i);
   for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)
-    append_callback(chain, steps->callbacks.items[i]);
+    (void)!callback_list_keep(&chain->callbacks, chain->client, steps->callbacks.items[i], &form,
+                              &chain->fault);
   if (is_good(chain))
     chain->is_nested |= steps->is_nested;
   if (chain != steps)

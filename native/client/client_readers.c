@@ -62,15 +62,6 @@ void client_give_room(struct jp_client *client, enum jp_client_status status,
   }
 }
 
-static void leave_roomless(struct jp_client *client, const struct waiter *waiter)
-{
-  struct waiter **at = &client->roomless;
-  while (*at != NULL && *at != waiter)
-    at = &(*at)->next_roomless;
-  if (*at != NULL)
-    *at = waiter->next_roomless;
-}
-
 enum jp_client_status client_await_room(struct jp_client *client, int64_t deadline_ns,
                                         struct jp_client_error *error)
 {
@@ -80,7 +71,10 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
   client->roomless = &waiter;
   if (client_wait(client, &waiter, deadline_ns))
     return waiter.status;
-  leave_roomless(client, &waiter);
+  struct waiter **at = &client->roomless;
+  while (*at != &waiter)
+    at = &(*at)->next_roomless;
+  *at = waiter.next_roomless;
   if (waiter.was_interrupted)
     return client_fail(error, JP_CLIENT_INTERRUPTED,
                        "the wait for the peer to take the message was interrupted");
@@ -88,30 +82,6 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
 }
 
 /* ---- sleeping ---- */
-
-static void lie_down(struct jp_client *client, struct waiter *waiter)
-{
-  if (!waiter->has_wake)
-    pthread_cond_init(&waiter->wake, NULL);
-  waiter->has_wake = true;
-  waiter->sleeps = true;
-  waiter->next = client->sleepers;
-  waiter->previous = NULL;
-  if (client->sleepers != NULL)
-    client->sleepers->previous = waiter;
-  client->sleepers = waiter;
-}
-
-static void get_up(struct jp_client *client, struct waiter *waiter)
-{
-  if (waiter->previous != NULL)
-    waiter->previous->next = waiter->next;
-  else
-    client->sleepers = waiter->next;
-  if (waiter->next != NULL)
-    waiter->next->previous = waiter->previous;
-  waiter->sleeps = false;
-}
 
 static bool has_nothing_to_do(const struct waiter *waiter)
 {
@@ -123,14 +93,28 @@ static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t de
 {
   const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
   int failure = 0;
-  lie_down(client, waiter);
+  if (!waiter->has_wake)
+    pthread_cond_init(&waiter->wake, NULL);
+  waiter->has_wake = true;
+  waiter->sleeps = true;
+  waiter->next = client->sleepers;
+  waiter->previous = NULL;
+  if (client->sleepers != NULL)
+    client->sleepers->previous = waiter;
+  client->sleepers = waiter;
   while (has_nothing_to_do(waiter) && client->leader != NULL && failure != ETIMEDOUT) {
     if (deadline_ns == INT64_MAX)
       pthread_cond_wait(&waiter->wake, &client->lock);
     else
       failure = pthread_cond_clockwait(&waiter->wake, &client->lock, CLOCK_MONOTONIC, &until);
   }
-  get_up(client, waiter);
+  if (waiter->previous != NULL)
+    waiter->previous->next = waiter->next;
+  else
+    client->sleepers = waiter->next;
+  if (waiter->next != NULL)
+    waiter->next->previous = waiter->previous;
+  waiter->sleeps = false;
   return failure != ETIMEDOUT;
 }
 
@@ -241,11 +225,6 @@ void client_hand_on_lead(struct jp_client *client)
     client_rest(client);
 }
 
-static bool is_in_time(int64_t deadline_ns)
-{
-  return deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
-}
-
 /* True: the caller's hook ends the wait. Others read meanwhile: the hook may take its time. */
 static bool ask_hook(struct jp_client *client, struct waiter *waiter)
 {
@@ -285,7 +264,7 @@ bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadli
   bool in_time = true;
   while (in_time) {
     if (callback_run_one(client, waiter))
-      in_time = waiter->left == 0 || is_in_time(deadline_ns);
+      in_time = waiter->left == 0 || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
     else if (waiter->left == 0)
       break;
     else
@@ -484,14 +463,6 @@ static bool settle_wake(struct jp_client *client)
   return has_more;
 }
 
-static void note_processor(struct jp_client *client)
-{
-  client->has_many_processors |=
-      client->was_processed && !pthread_equal(client->last_processor, pthread_self());
-  client->last_processor = pthread_self();
-  client->was_processed = true;
-}
-
 static enum jp_client_status process_all(struct jp_client *client, bool runs_calls,
                                          struct jp_client_error *error)
 {
@@ -501,7 +472,10 @@ static enum jp_client_status process_all(struct jp_client *client, bool runs_cal
   client_lock(client);
   client->holders++;
   client->processors++;
-  note_processor(client);
+  client->has_many_processors |=
+      client->was_processed && !pthread_equal(client->last_processor, pthread_self());
+  client->last_processor = pthread_self();
+  client->was_processed = true;
   bool is_first = !client->has_processor;
   if (is_first) {
     client->has_processor = true;

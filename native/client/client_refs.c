@@ -107,15 +107,10 @@ static struct jp_ref *add_ref(struct ref_table *table, uint32_t number, struct t
   return ref;
 }
 
-static struct jp_ref *find_ref(const struct ref_table *table, uint32_t number)
-{
-  return table->capacity == 0 ? NULL : table->places[place_of(table, number)];
-}
-
 static struct jp_ref *tell(struct answer_refs *refs, uint32_t number, struct text type)
 {
   struct ref_table *table = (struct ref_table *)refs;
-  struct jp_ref *ref = find_ref(table, number);
+  struct jp_ref *ref = table->capacity == 0 ? NULL : table->places[place_of(table, number)];
   if (ref != NULL && ref->handles == 0)
     delist(table, ref);
   else if (ref == NULL)

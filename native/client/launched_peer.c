@@ -328,12 +328,6 @@ static void let_go(struct child *child)
   close_end(&child->lifeline);
 }
 
-static void kill_child(struct child *child)
-{
-  if (child->pid != 0 && !child->has_ended)
-    kill(child->pid, SIGKILL);
-}
-
 /* "exit status 1", "signal 9"; for people. */
 static void describe_end(const struct child *child, char *out, size_t size)
 {
@@ -513,7 +507,7 @@ static void end_peer(struct jp_peer *peer, int timeout_ms)
   jp_client_close(peer->client);
   let_go(&peer->child);
   if (!await_end(&peer->child, timeout_ms)) {
-    kill_child(&peer->child);
+    kill(peer->child.pid, SIGKILL);
     (void)await_end(&peer->child, -1);
   }
   finish_output(&peer->output);

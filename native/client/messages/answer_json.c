@@ -189,22 +189,16 @@ static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json
 
 /* ---- results that are plain JSON ---- */
 
-static enum jp_json_kind public_kind(enum json_kind kind)
+static bool keep_json(struct jp_answer *answer, struct json_value value)
 {
   static const enum jp_json_kind kinds[] = {
       [JSON_KIND_NULL] = JP_JSON_NULL,     [JSON_KIND_TRUE] = JP_JSON_TRUE,
       [JSON_KIND_FALSE] = JP_JSON_FALSE,   [JSON_KIND_NUMBER] = JP_JSON_NUMBER,
       [JSON_KIND_STRING] = JP_JSON_STRING, [JSON_KIND_ARRAY] = JP_JSON_ARRAY,
       [JSON_KIND_OBJECT] = JP_JSON_OBJECT};
-  return kinds[kind];
-}
-
-static bool keep_json(struct jp_answer *answer, struct json_value value)
-{
   buffer_append_text(&answer->bytes, value.span);
   buffer_append_char(&answer->bytes, '\0'); /* behind its end */
-  answer->json =
-      (struct jp_json){.kind = public_kind(value.kind), .text = {answer->bytes.data, value.span.len}};
+  answer->json = (struct jp_json){.kind = kinds[value.kind], .text = {answer->bytes.data, value.span.len}};
   bool good = !answer->bytes.failed;
   answer->bytes.failed = false;
   return good;

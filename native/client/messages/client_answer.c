@@ -21,19 +21,13 @@ struct jp_answer *answer_create(void)
   return answer;
 }
 
-/* Those that the caller has taken are his. */
-static void release_told(struct jp_answer *answer)
-{
-  for (size_t i = 0; i < answer->told_count; i++)
-    jp_ref_release(answer->told[i]);
-  answer->told_count = 0;
-  answer->next_told = 0;
-}
-
 void answer_clear(struct jp_answer *answer)
 {
   jp_ref_release(answer->ref);
-  release_told(answer);
+  for (size_t i = 0; i < answer->told_count; i++) /* NULL: the caller has taken it */
+    jp_ref_release(answer->told[i]);
+  answer->told_count = 0;
+  answer->next_told = 0;
   arena_reset(&answer->arena);
   buffer_clear(&answer->bytes);
   answer->kind = JP_ANSWER_VOID;
@@ -157,17 +151,12 @@ static bool read_boolean(struct jp_answer *answer, struct text value)
   return answer->scalar.boolean || text_equal(value, TEXT("false"));
 }
 
-static char letter_of(struct text type)
-{
-  const struct primitive *primitive = primitive_find_keyword(type);
-  return primitive != NULL ? primitive->letter : primitive_unboxed(type);
-}
-
 bool answer_set_value(struct jp_answer *answer, struct text type, struct text value)
 {
   struct text kept = answer_keep_text(answer, value);
   answer->text = (struct jp_text){kept.data, kept.len};
-  switch (letter_of(type)) {
+  const struct primitive *primitive = primitive_find_keyword(type);
+  switch (primitive != NULL ? primitive->letter : primitive_unboxed(type)) {
   case 'B':
   case 'S':
   case 'I':

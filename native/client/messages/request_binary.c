@@ -54,18 +54,6 @@ static uint32_t ref_of(const struct jp_argument *argument)
   return argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL ? jp_ref_number(argument->as.ref) : 0;
 }
 
-/* The value's text is told as its place in writer->values, which may move until all are written. */
-static void fill_value(struct binary_writer *writer, struct colfer_obj *obj,
-                       const struct jp_argument *argument)
-{
-  struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
-  size_t start = writer->values->len;
-  argument_write_value(&json, argument);
-  if (json.status != JP_CLIENT_OK)
-    writer->status = json.status;
-  obj->value = (struct text){NULL, writer->values->len - start};
-}
-
 static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const struct jp_argument *argument)
 {
   if (argument->type != NULL)
@@ -80,7 +68,13 @@ static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const
     if (obj->ref == 0)
       fail(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
   } else {
-    fill_value(writer, obj, argument);
+    /* The text is known by its place in writer->values, which may move until all are written. */
+    struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
+    size_t start = writer->values->len;
+    argument_write_value(&json, argument);
+    if (json.status != JP_CLIENT_OK)
+      writer->status = json.status;
+    obj->value = (struct text){NULL, writer->values->len - start};
   }
 }
 

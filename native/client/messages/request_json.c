@@ -404,20 +404,15 @@ void message_write_release_json(const struct message_release *releases, size_t c
 
 /* ---- for programs that have a transport of their own ---- */
 
-/* An id is a string or a number; anything else would be answered as if there were none. */
-static bool is_id(struct jp_text id)
-{
-  struct jp_json value;
-  return jp_json_parse(id, 1, &value, NULL) == JP_JSONRPC_OK &&
-         (value.kind == JP_JSON_STRING || value.kind == JP_JSON_NUMBER);
-}
-
 enum jp_client_status jp_request_write_json(const struct jp_request *request, struct jp_text id,
                                             struct jp_json_writer *writer, struct jp_client_error *error)
 {
   struct buffer out;
   const struct message_json how = {.id = {id.data, id.len}};
-  if (id.data != NULL && !is_id(id))
+  struct jp_json value;
+  /* Anything else than a string or a number would be answered as if there were no id. */
+  if (id.data != NULL && (jp_json_parse(id, 1, &value, NULL) != JP_JSONRPC_OK ||
+                          (value.kind != JP_JSON_STRING && value.kind != JP_JSON_NUMBER)))
     return client_fail(error, JP_CLIENT_INVALID, "an id is a JSON string or number: \"%.*s\"",
                        id.len < 100 ? (int)id.len : 100, id.data);
   buffer_init(&out);

@@ -92,22 +92,17 @@ static bool speaks(const struct response *response, struct text protocol)
          text_equal_ignore_case(find_field(response, TEXT("connection")), TEXT("upgrade"));
 }
 
-/* The first line of a text for people, whichever way it ends. */
-static struct text first_line(struct text t)
-{
-  size_t length = 0;
-  while (length < t.len && t.data[length] != '\r' && t.data[length] != '\n')
-    length++;
-  return trim(text_slice(t, 0, length));
-}
-
 /* JP_CLIENT_REFUSED with the peer's own words, as far as they have come, on one line. what: "the
  * WebSocket". */
 static enum jp_client_status refuse(const struct response *response, const char *what,
                                     struct jp_client_error *error)
 {
   enum { SHOWN_MAX = 500 };
-  struct text body = text_cut(first_line(response->body), SHOWN_MAX);
+  size_t length = 0; /* of the first line of the body, whichever way it ends */
+  while (length < response->body.len && response->body.data[length] != '\r' &&
+         response->body.data[length] != '\n')
+    length++;
+  struct text body = text_cut(trim(text_slice(response->body, 0, length)), SHOWN_MAX);
   struct text status_line = text_cut(response->status_line, SHOWN_MAX);
   return client_fail(error, JP_CLIENT_REFUSED, "the peer refuses %s: %.*s%s%.*s", what,
                      TEXT_ARGS(status_line), body.len > 0 ? ": " : "", TEXT_ARGS(body));

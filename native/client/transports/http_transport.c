@@ -201,11 +201,6 @@ static enum jp_client_status refuse_response(struct http *http, const struct htt
   return status;
 }
 
-static bool is_success(int status)
-{
-  return status >= 200 && status < 300;
-}
-
 static enum jp_client_status take_response(struct http *http, const struct http_response *response,
                                            struct transport_listener *listener, struct jp_client_error *error)
 {
@@ -213,7 +208,7 @@ static enum jp_client_status take_response(struct http *http, const struct http_
   if (!take_expected(http, &is_answered))
     return refuse_response(http, response, "a response to no request: HTTP ", error);
   listener->epoch(listener, response->epoch);
-  if (!is_answered && (response->is_json || is_success(response->status)))
+  if (!is_answered && (response->is_json || (response->status >= 200 && response->status < 300)))
     return JP_CLIENT_OK; /* nobody wants to know */
   if (!response->is_json || response->status == 204)
     return refuse_response(http, response, "the peer answers with HTTP ", error);

@@ -185,15 +185,6 @@ static bool has_input(struct client_transport *transport)
   return !shm->is_asleep && shm_look_finds_input(&shm->look);
 }
 
-/* The peer that looks at this ring takes what was written at once, unless it is busy with the request of
- * another one. It looks again only after that, and has said that it need not be rung: so it is rung once all
- * the same, and another of its threads serves the ring. */
-static void ring_for_the_untaken(struct shm *shm)
-{
-  if (!ring_writer_is_empty(&shm->writer) && shm->rung_at != shm->writer.position)
-    ring_peer(shm);
-}
-
 /* Of a connection that large messages came over in a row the pages are not given back between them. One that has no
  * more answers to come may have slept for the last time. */
 static void give_back_memory(struct shm *shm)
@@ -216,7 +207,10 @@ static bool sleep_on_bells(struct client_transport *transport)
   shm->is_asleep = ring_reader_sleep(&shm->reader);
   if (!shm->is_asleep)
     return true;
-  ring_for_the_untaken(shm);
+  /* The peer that looks at this ring may be busy with a request of another one, and has said that it need not be notified: it
+   * is notified once all the same, and another of its threads serves the ring. */
+  if (!ring_writer_is_empty(&shm->writer) && shm->rung_at != shm->writer.position)
+    ring_peer(shm);
   give_back_memory(shm);
   return shm->writer.is_broken;
 }

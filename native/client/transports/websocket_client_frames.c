@@ -15,11 +15,6 @@ static bool fail_with(const char **fault, const char *why)
   return false;
 }
 
-static bool is_control(unsigned opcode)
-{
-  return opcode >= CLIENT_WS_CLOSE;
-}
-
 /* RFC 6455, 5.2 and 5.5: what two bytes of a head can tell. */
 static bool check_start(const uint8_t *at, const char **fault)
 {
@@ -34,7 +29,7 @@ static bool check_start(const uint8_t *at, const char **fault)
     return fail_with(fault, "a frame has an unknown opcode");
   if ((at[1] & MASKED) != 0)
     return fail_with(fault, "a server's frame is masked");
-  if (is_control(opcode) && ((at[0] & FIN) == 0 || (at[1] & LENGTH) > CLIENT_WS_CONTROL_MAX))
+  if (opcode >= CLIENT_WS_CLOSE && ((at[0] & FIN) == 0 || (at[1] & LENGTH) > CLIENT_WS_CONTROL_MAX))
     return fail_with(fault, "a control frame is too long, or in pieces");
   return true;
 }
