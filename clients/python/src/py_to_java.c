@@ -1,5 +1,5 @@
 /* Python's values as arguments for Java. */
-#include "native.h"
+#include "py_native.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,89 @@
 /* Objects of Python's that Java calls. */
-#include "native.h"
+#include "py_native.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
+#include <time.h>
+
+/* ---- the refs of answers ---- */
+
+/*
+ * The refs of answers to Java's calls. Java's thread reads an answer when it comes to run, and the peer may let go of an
+ * object before that, if the message that says so came over another link. So its handle stays for a moment.
+ */
+
+enum { HELD_SECONDS = 1 };
+
+struct answered {
+  struct jp_ref *ref;
+  struct answered *next;
+};
+
+static void release_all(struct answered **list)
+{
+  struct answered *each = *list;
+  *list = NULL;
+  while (each != NULL) {
+    struct answered *next = each->next;
+    jp_ref_release(each->ref);
+    free(each);
+    each = next;
+  }
+}
+
+static time_t seconds_now(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
+
+void answered_release_old(struct connection *connection)
+{
+  time_t now = seconds_now();
+  if (now - connection->answered_since <= HELD_SECONDS)
+    return;
+  release_all(&connection->answered_before);
+  connection->answered_before = connection->answered;
+  connection->answered = NULL;
+  connection->answered_since = now;
+}
+
+void answered_release_all(struct connection *connection)
+{
+  release_all(&connection->answered_before);
+  release_all(&connection->answered);
+}
+
+static void hold_ref(struct connection *connection, const struct jp_ref *ref)
+{
+  struct answered *made = malloc(sizeof *made);
+  if (made == NULL)
+    return;
+  answered_release_old(connection);
+  *made = (struct answered){jp_ref_keep((struct jp_ref *)ref), connection->answered};
+  connection->answered = made;
+}
+
+static void hold_refs(struct connection *connection, const struct jp_argument *value)
+{
+  switch (value->kind) {
+  case JP_ARGUMENT_REF:
+    hold_ref(connection, value->as.ref);
+    break;
+  case JP_ARGUMENT_LIST:
+    for (size_t i = 0; i < value->as.list.count; i++)
+      hold_refs(connection, &value->as.list.items[i]);
+    break;
+  case JP_ARGUMENT_MAP:
+    for (size_t i = 0; i < value->as.map.count; i++)
+      hold_refs(connection, &value->as.map.entries[i].value);
+    break;
+  default:
+    break;
+  }
+}
 
 /*
  * A Callback makes a jp_callback when it is sent first, and as long as Java has that one, it gives it again, as the same
@@ -124,7 +205,7 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
   if (good)
     status = jp_callback_return(call, &argument, &error);
   if (status == JP_CLIENT_OK)
-    answered_hold(given->callback->connection, &argument);
+    hold_refs(given->callback->connection, &argument);
   good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
   if (status == JP_CLIENT_STALE)
     raise_failure(given->callback->connection, status, NULL, &error);
@@ -144,7 +225,7 @@ static bool throw_as(struct connection *connection, struct jp_callback_call *cal
     const struct jp_ref *ref = ((struct object *)what)->ref;
     bool good = jp_callback_throw_object(call, ref, &error) == JP_CLIENT_OK;
     if (good)
-      answered_hold_ref(connection, ref);
+      hold_ref(connection, ref);
     return good;
   }
   PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;

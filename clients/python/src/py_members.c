@@ -1,5 +1,5 @@
 /* Members of Java classes: methods, constructors and fields, as descriptors of Python classes. */
-#include "native.h"
+#include "py_native.h"
 
 #include <structmember.h>
 

@@ -1,6 +1,8 @@
-/* Handles of objects, values with a type, results of a batch. */
-#include "native.h"
+/* Handles of objects and arrays, values with a type, results of a batch. */
+#include "py_native.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <structmember.h>
 
 /* ---- Object ---- */
@@ -182,3 +184,152 @@ static PyType_Slot forms_slots[] = {{Py_tp_doc, "What a value may go as, in the 
                                     {0, NULL}};
 
 PyType_Spec forms_spec = {"jpeer._native.Forms", sizeof(struct forms), 0, Py_TPFLAGS_DEFAULT, forms_slots};
+
+/* ---- Array: copies of the elements by the buffer protocol ---- */
+
+/* The element types: how JVM descriptors and buffers name them. */
+static const struct element_type {
+  const char *descriptor; /* "[I" */
+  const char *name;       /* "int[]" */
+  const char *format;     /* of the struct module */
+  size_t size;
+} element_types[] = {{"[B", "byte[]", "b", 1},    {"[S", "short[]", "h", 2}, {"[I", "int[]", "i", 4},
+                     {"[J", "long[]", "q", 8},    {"[F", "float[]", "f", 4}, {"[D", "double[]", "d", 8},
+                     {"[Z", "boolean[]", "?", 1}, {"[C", "char[]", "H", 2}};
+
+static const struct element_type *find_type(const char *name)
+{
+  for (size_t i = 0; i < sizeof element_types / sizeof element_types[0]; i++) {
+    if (strcmp(name, element_types[i].descriptor) == 0 || strcmp(name, element_types[i].name) == 0)
+      return &element_types[i];
+  }
+  return NULL;
+}
+
+/* A copy of elements, as a bytes. range NULL: of the whole array. */
+static PyObject *copy_elements(struct object *array, const struct element_type *type, const char *range)
+{
+  enum { ELEMENTS_MAX = 1 << 30 };
+  const struct jp_options options = {.size = sizeof options, .base64 = true, .array_value_max = ELEMENTS_MAX};
+  struct jp_request request = {.operation = JP_GET,
+                               .type = type->name,
+                               .member = range == NULL ? "[:]" : range,
+                               .instance = jp_object(array->ref),
+                               .options = &options};
+  struct jp_answer *answer = request_call(array->connection, NULL, &request);
+  if (answer == NULL) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_BufferError, "the elements were not read");
+    return NULL;
+  }
+  size_t count = jp_answer_array(answer, type->name, NULL, 0);
+  PyObject *bytes = NULL;
+  if (count == SIZE_MAX)
+    PyErr_Format(PyExc_BufferError, "the elements are too many for one answer of the peer");
+  else
+    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * type->size));
+  if (bytes != NULL)
+    (void)jp_answer_array(answer, type->name, PyBytes_AsString(bytes), count);
+  jp_answer_free(answer);
+  return bytes;
+}
+
+static const struct element_type *type_of(PyObject *self)
+{
+  const struct object *array = (const struct object *)self;
+  const char *name = PyUnicode_AsUTF8AndSize(array->java_type, NULL);
+  const struct element_type *type = name == NULL ? NULL : find_type(name);
+  if (type == NULL && !PyErr_Occurred())
+    PyErr_Format(PyExc_BufferError, "%U is no array of primitives", array->java_type);
+  return type;
+}
+
+static PyObject *array_read(PyObject *self, PyObject *args)
+{
+  enum { RANGE_SIZE = 64 };
+  Py_ssize_t start;
+  Py_ssize_t stop;
+  char range[RANGE_SIZE];
+  if (!PyArg_ParseTuple(args, "nn:_read", &start, &stop))
+    return NULL;
+  const struct element_type *type = type_of(self);
+  if (type == NULL)
+    return NULL;
+  snprintf(range, sizeof range, "[%zd:%zd]", start, stop);
+  PyObject *bytes = copy_elements((struct object *)self, type, range);
+  PyObject *view = bytes == NULL ? NULL : PyMemoryView_FromObject(bytes);
+  Py_XDECREF(bytes);
+  PyObject *cast = view == NULL ? NULL : PyObject_CallMethod(view, "cast", "s", type->format);
+  Py_XDECREF(view);
+  return cast;
+}
+
+/* What a view keeps. */
+struct copy {
+  PyObject *bytes;
+  Py_ssize_t count;
+  Py_ssize_t stride;
+};
+
+/* Takes the bytes, even on failure. */
+static struct copy *keep_copy(PyObject *bytes, const struct element_type *type)
+{
+  struct copy *copy = bytes == NULL ? NULL : PyMem_Malloc(sizeof *copy);
+  if (copy == NULL) {
+    Py_XDECREF(bytes);
+    if (!PyErr_Occurred())
+      PyErr_NoMemory();
+    return NULL;
+  }
+  *copy = (struct copy){.bytes = bytes,
+                        .count = PyBytes_Size(bytes) / (Py_ssize_t)type->size,
+                        .stride = (Py_ssize_t)type->size};
+  return copy;
+}
+
+static int array_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+  view->obj = NULL;
+  if ((flags & PyBUF_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_BufferError,
+                    "the elements of a Java array are copied: they cannot be written in place");
+    return -1;
+  }
+  const struct element_type *type = type_of(self);
+  struct copy *copy = type == NULL ? NULL : keep_copy(copy_elements((struct object *)self, type, NULL), type);
+  if (copy == NULL)
+    return -1;
+  *view = (Py_buffer){.buf = PyBytes_AsString(copy->bytes),
+                      .obj = Py_NewRef(self),
+                      .len = PyBytes_Size(copy->bytes),
+                      .itemsize = copy->stride,
+                      .readonly = 1,
+                      .ndim = 1,
+                      .format = (flags & PyBUF_FORMAT) != 0 ? (char *)type->format : NULL,
+                      .shape = (flags & PyBUF_ND) == PyBUF_ND ? &copy->count : NULL,
+                      .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &copy->stride : NULL,
+                      .internal = copy};
+  return 0;
+}
+
+static void array_release_buffer(PyObject *self, Py_buffer *view)
+{
+  (void)self;
+  struct copy *copy = view->internal;
+  if (copy == NULL)
+    return;
+  view->internal = NULL;
+  Py_DECREF(copy->bytes);
+  PyMem_Free(copy);
+}
+
+static PyMethodDef array_methods[] = {{"_read", array_read, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static PyType_Slot array_slots[] = {{Py_tp_doc, "A Java array of primitives."},
+                                    {Py_tp_methods, array_methods},
+                                    {Py_bf_getbuffer, array_get_buffer},
+                                    {Py_bf_releasebuffer, array_release_buffer},
+                                    {0, NULL}};
+
+PyType_Spec array_spec = {"jpeer._native.Array", sizeof(struct object), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};

@@ -1,5 +1,5 @@
 /* Answers as Python's values. */
-#include "native.h"
+#include "py_native.h"
 
 #include <string.h>
 

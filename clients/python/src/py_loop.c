@@ -2,7 +2,7 @@
  * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these,
  * and the loop watches their descriptors. A link is named by its number; 0 is the first one.
  */
-#include "native.h"
+#include "py_native.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Errors of the library and of the peer as Python's exceptions. */
-#include "native.h"
+#include "py_native.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#ifndef JPEER_PYTHON_NATIVE_H
-#define JPEER_PYTHON_NATIVE_H
+#ifndef JPEER_PYTHON_PY_NATIVE_H
+#define JPEER_PYTHON_PY_NATIVE_H
 /*
  * The parts of the extension _native and what they share. jpeer/_native.pyi says what Python sees.
  *
@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* ---- types (module.c makes them) ---- */
+/* ---- types (py_module.c makes them) ---- */
 
 struct native_types {
   PyTypeObject *connection;
@@ -42,7 +42,7 @@ extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_
 /* The process ends, or is about to: no Python any more. */
 extern atomic_bool is_ending;
 
-/* ---- connection.c ---- */
+/* ---- py_connection.c ---- */
 
 enum { PEER_ID_SIZE = 37 };
 
@@ -83,22 +83,17 @@ struct link *connection_enter_first(struct connection *connection);
 void connection_leave(struct connection *connection);
 /* Closes those that are open, when the interpreter ends. */
 PyObject *connection_close_all(PyObject *module, PyObject *ignored);
-/* Methods of Connection, for the table in request.c. */
+/* Methods of Connection, for the table in py_requests.c. */
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords);
 PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
 /* False: a ValueError. Rounded up. */
 bool connection_read_seconds(double seconds, int *milliseconds);
 
-/* ---- interrupt.c ---- */
+/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted by a signal's handler. */
+void connection_end_wait(struct connection *connection, enum jp_client_status status);
 
-bool interrupt_learn_main_thread(void);
-/* A hook of the library's, with a connection: the thread has to end its wait, because a signal's handler has raised. */
-bool interrupt_is_due(void *connection);
-/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted. */
-void interrupt_end_wait(struct connection *connection, enum jp_client_status status);
-
-/* ---- link.c ---- */
+/* ---- py_links.c ---- */
 
 /* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
  * thread, requests that are being built, callbacks. */
@@ -146,8 +141,14 @@ void link_flush_others(struct connection *connection, const struct link *link);
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* What a call has given: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
+/* The link gives a callback from now on. False: an exception. */
+bool listen_to(struct link *link);
+/* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
+PyObject *connection_listen(PyObject *self, PyObject *args);
+/* A function of Python's is about to run on this thread: if it listens, another one is to. */
+void listen_hand_on(void);
 
-/* ---- object.c ---- */
+/* ---- py_object.c ---- */
 
 struct object {
   PyObject ob_base;
@@ -182,7 +183,7 @@ static inline bool is_object(PyObject *value)
 PyObject *object_create(PyTypeObject *type, struct connection *connection, struct jp_ref *ref,
                         PyObject *java_type);
 
-/* ---- to_java.c: Python's values as arguments ---- */
+/* ---- py_to_java.c: Python's values as arguments ---- */
 
 enum { BUILDER_BYTES = 1024 };
 
@@ -251,7 +252,7 @@ bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument 
 /* Of a sequence's items; *count is how many. NULL: an exception. */
 struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count);
 
-/* ---- from_java.c: answers as Python's values ---- */
+/* ---- py_from_java.c: answers as Python's values ---- */
 
 /* A value of a result or of a callback's argument. The answer stays the caller's. */
 PyObject *from_java(struct connection *connection, const struct jp_answer *answer);
@@ -271,7 +272,7 @@ PyObject *from_java_object(struct connection *connection, const char *type, stru
                            struct jp_text text);
 PyObject *text_to_python(struct jp_text text);
 
-/* ---- errors.c ---- */
+/* ---- py_errors.c ---- */
 
 /* Sets the exception for an error of the library; gives NULL. The answer (may be NULL) stays the caller's. No exception
  * is set where make_error gives NotImplemented: the request is to be built and sent once more. */
@@ -283,7 +284,7 @@ PyObject *take_exception(void);
  * shape, it raises ProtocolError in its place. Takes and gives value, or NULL. */
 PyObject *check_taken_apart(PyObject *value);
 
-/* ---- request.c: one request, sent and waited for ---- */
+/* ---- py_requests.c: requests, sent and waited for ---- */
 
 /* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
  * request was built with; NULL: it borrows nothing. */
@@ -304,9 +305,7 @@ PyObject *request_operation(struct connection *connection, const char *name, PyO
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
 
-/* ---- retry.c: requests that are built and sent once more ---- */
-
-/* One of them: which forms its values take, and how it ended. */
+/* A request that is built and sent once more: which forms its values take, and how it ended. */
 struct attempt {
   struct form_choice choice;
   unsigned count; /* of those before it */
@@ -323,12 +322,7 @@ PyObject *request_fail_twice(void);
 /* True: the next attempt is to be made; false: none is left, or Java has run. */
 bool attempt_next(struct attempt *attempt);
 
-/* ---- batch.c ---- */
-
-/* A method of Connection. */
-PyObject *connection_batch(PyObject *self, PyObject *steps);
-
-/* ---- loop.c: requests that a loop completes. Methods of Connection ---- */
+/* ---- py_loop.c: requests that a loop completes. Methods of Connection ---- */
 
 PyObject *loop_send(PyObject *self, PyObject *args);
 PyObject *loop_descriptor(PyObject *self, PyObject *args);
@@ -338,7 +332,7 @@ PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
 PyObject *loop_open_link(PyObject *self, PyObject *ignored);
 
-/* ---- callback.c ---- */
+/* ---- py_callbacks.c ---- */
 
 /* A callback that was given over a link. */
 struct given;
@@ -351,22 +345,9 @@ void callback_let_go(struct given *given);
 PyObject *connection_calling(PyObject *self, PyObject *ignored);
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
 
-/* ---- answered.c ---- */
-
-/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it. */
-void answered_hold(struct connection *connection, const struct jp_argument *value);
-void answered_hold_ref(struct connection *connection, const struct jp_ref *ref);
-/* Lets go of those whose moment is over. */
+/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it: releases those
+ * whose moment is over. */
 void answered_release_old(struct connection *connection);
 void answered_release_all(struct connection *connection);
-
-/* ---- listen.c ---- */
-
-/* The link gives a callback from now on. False: an exception. */
-bool listen_to(struct link *link);
-/* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
-PyObject *connection_listen(PyObject *self, PyObject *args);
-/* A function of Python's is about to run on this thread: if it listens, another one is to. */
-void listen_hand_on(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* The module and its types. */
-#include "native.h"
+#include "py_native.h"
 
 struct native_types types;
 atomic_bool is_ending;
