@@ -5,7 +5,7 @@ set(JPEER_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefin
 option(JPEER_HARDEN "Harden what is built optimised and without instruments" ON)
 option(JPEER_COVERAGE "Instrument for coverage" OFF)
 option(JPEER_FASTPATH "Compile what makes repeated requests cheap (native/rpc/fastpath, jni/fastpath)" ON)
-option(JPEER_CLIENT_ZEROMQ "Compile tcp: and ipc: into the client library (native/client/zeromq)" ON)
+option(JPEER_CLIENT_ZEROMQ "Compile tcp: and ipc: into the client library (native/client/transports/zeromq_transport.c)" ON)
 option(JPEER_PYTHON "Build the Python package (clients/python), where Python's headers are there" ON)
 option(JPEER_BENCH "Build the benchmarks (bench) and their tests" ON)
 option(JPEER_LTO "Optimise the programs that are installed or measured at link time (GCC)" OFF)

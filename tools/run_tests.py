@@ -88,7 +88,7 @@ FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
                " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
 # All but the bench, whose links at full optimisation take a minute and a half: the build of dev has it, and the step
 # "bench" of tools/test-release.
-RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/launch/all native/client/messages/all"
+RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, what it is, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [

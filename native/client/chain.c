@@ -1,7 +1,66 @@
-#include "client/chain.h"
+/*
+ * Chains: steps that are sent together, as one batch. One thread at a time.
+ *
+ * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those
+ * that it names are known when the chain is sent: places of the text where they go are noted.
+ */
+#include "base/number_format.h"
+#include "client/client_state.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Where the id of a request goes in a step's text. */
+struct chain_hole {
+  size_t at;        /* in chain->text */
+  struct text name; /* of the step that it names, in the arena; absent: the step's own id */
+};
+
+struct chain_step {
+  struct text name;  /* in the arena; absent: nothing names it */
+  bool is_told;      /* its answer has its result; else what it makes ends with the batch */
+  const char *type;  /* of its object, where that is known; in the arena; NULL: it is not */
+  struct text what;  /* "java.util.ArrayList.add": for messages; in the arena */
+  size_t first_hole; /* in chain->holes */
+  size_t start;      /* in chain->text */
+  bool has_options;  /* the text ends with them */
+  enum answer_form form;
+};
+
+struct chain_answer {
+  struct text name;
+  struct jp_answer *answer; /* owned */
+};
+
+struct jp_chain {
+  struct jp_client *client;
+  struct arena arena; /* names and classes; reset when the chain is sent */
+  struct buffer text; /* the steps, one behind the other */
+  struct chain_step *steps;
+  size_t step_count;
+  size_t step_capacity;
+  struct chain_hole *holes;
+  size_t hole_count;
+  size_t hole_capacity;
+
+  struct message_refs refs;       /* of the steps, which are of one epoch */
+  struct callback_list callbacks; /* that the steps give */
+  bool is_nested;                 /* a step names a call of Java by its own options */
+
+  /* What the next steps are on. */
+  struct jp_argument target;
+  const char *target_type; /* in the arena; NULL: the target's own class is meant */
+
+  /* The first fault of a step; JP_CLIENT_OK: none. */
+  struct jp_client_error fault;
+
+  /* Of the last send; the names are in an arena of their own. */
+  struct chain_answer *answers;
+  size_t answer_count;
+  struct arena answer_arena;
+  const struct jp_answer *failure; /* the error that the send has failed with; NULL: none */
+  struct jp_answer *failure_owned; /* the same, of a step without a name; else NULL */
+};
 
 struct jp_chain *jp_chain_create(struct jp_client *client)
 {
@@ -15,7 +74,7 @@ struct jp_chain *jp_chain_create(struct jp_client *client)
   return chain;
 }
 
-void chain_clear(struct jp_chain *chain)
+static void clear_steps(struct jp_chain *chain)
 {
   arena_reset(&chain->arena);
   buffer_clear(&chain->text);
@@ -29,7 +88,7 @@ void chain_clear(struct jp_chain *chain)
   chain->fault.status = JP_CLIENT_OK;
 }
 
-void chain_clear_answers(struct jp_chain *chain)
+static void clear_answers(struct jp_chain *chain)
 {
   for (size_t i = 0; i < chain->answer_count; i++)
     jp_answer_free(chain->answers[i].answer);
@@ -46,7 +105,7 @@ void jp_chain_destroy(struct jp_chain *chain)
 {
   if (chain == NULL)
     return;
-  chain_clear_answers(chain);
+  clear_answers(chain);
   callback_list_drop(&chain->callbacks);
   arena_fini(&chain->answer_arena);
   arena_fini(&chain->arena);
@@ -98,7 +157,7 @@ static bool make_room(struct jp_chain *chain, void **items, size_t *capacity, si
 
 /* ---- epochs ---- */
 
-enum jp_client_status chain_check_epoch(const struct jp_chain *chain, struct jp_client_error *error)
+static enum jp_client_status check_epoch(const struct jp_chain *chain, struct jp_client_error *error)
 {
   const uint64_t epoch = ref_table_epoch(&chain->client->refs);
   if (!chain->refs.are_named || chain->refs.epoch == epoch ||
@@ -111,7 +170,7 @@ enum jp_client_status chain_check_epoch(const struct jp_chain *chain, struct jp_
 /* Notes that the next step, which is written now, may name objects. */
 static void enter_epoch(struct jp_chain *chain)
 {
-  if (chain_check_epoch(chain, &chain->fault) == JP_CLIENT_OK && !chain->refs.are_named)
+  if (check_epoch(chain, &chain->fault) == JP_CLIENT_OK && !chain->refs.are_named)
     chain->refs = client_message_refs(chain->client);
 }
 
@@ -399,14 +458,9 @@ static void append_step(struct jp_chain *chain, const struct jp_chain *steps, si
     chain->steps[chain->step_count++] = step;
 }
 
-static void append_callback(struct jp_chain *chain, const struct jp_callback *callback)
-{
-  struct message_callback form;
-  (void)!callback_list_keep(&chain->callbacks, chain->client, callback, &form, &chain->fault);
-}
-
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
+  struct message_callback form;
   if (steps == NULL) {
     if (is_good(chain))
       fail_memory(chain);
@@ -426,9 +480,278 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
   for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
     append_step(chain, steps, i);
   for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)
-    append_callback(chain, steps->callbacks.items[i]);
+    (void)!callback_list_keep(&chain->callbacks, chain->client, steps->callbacks.items[i], &form,
+                              &chain->fault);
   if (is_good(chain))
     chain->is_nested |= steps->is_nested;
   if (chain != steps)
-    chain_clear(steps);
+    clear_steps(steps);
+}
+
+/* ---- names of steps ---- */
+
+/* Which step has a name: a hash table with open addressing. */
+struct step_name {
+  struct text name; /* borrowed; absent: the place is free */
+  size_t step;
+};
+
+struct step_names {
+  struct step_name *places; /* in the chain's arena */
+  size_t capacity;          /* a power of two */
+};
+
+/* Room for `most` names, in the arena. False: no memory. */
+static bool init_names(struct step_names *names, size_t most, struct arena *arena)
+{
+  names->capacity = 8;
+  while (names->capacity / 2 < most)
+    names->capacity *= 2;
+  names->places = arena_calloc(arena, names->capacity, sizeof *names->places);
+  return names->places != NULL;
+}
+
+/* That of the name, or the free one where it belongs. */
+static struct step_name *place_of(const struct step_names *names, struct text name)
+{
+  size_t at = text_hash(name) & (names->capacity - 1);
+  while (names->places[at].name.data != NULL && !text_equal(names->places[at].name, name))
+    at = (at + 1) & (names->capacity - 1);
+  return &names->places[at];
+}
+
+/* ---- the batch that is sent ---- */
+
+/* A chain that is sent: as one message, which many steps' requests are in. */
+struct sending {
+  struct exchange exchange; /* first: an exchange is its sending */
+  struct jp_chain *chain;
+  const struct step_names *names;
+  enum answer_form *forms;
+  struct jp_answer **answers;
+};
+
+/* Writes a step with the ids in its holes. */
+static void write_with_ids(const struct sending *sending, size_t step, uint64_t first_id, struct buffer *out)
+{
+  const struct jp_chain *chain = sending->chain;
+  char digits[NUMBER_TEXT_MAX];
+  struct text text = buffer_text(&chain->text);
+  size_t at = chain->steps[step].start;
+  bool is_last = step + 1 == chain->step_count;
+  size_t end = is_last ? text.len : chain->steps[step + 1].start;
+  size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
+  for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
+    const struct chain_hole *hole = &chain->holes[i];
+    size_t meant =
+        hole->name.data == NULL ? step : place_of(sending->names, hole->name)->step; /* it was checked */
+    buffer_append_text(out, text_slice(text, at, hole->at));
+    buffer_append(out, digits, number_format_integer((int64_t)(first_id + meant), digits));
+    at = hole->at;
+  }
+  buffer_append_text(out, text_slice(text, at, end));
+}
+
+static enum jp_client_status give_callbacks(const struct jp_chain *chain, struct jp_client_error *error)
+{
+  (void)callbacks_begin_message(chain->client); /* the steps have asked whose they are */
+  for (size_t i = 0; i < chain->callbacks.count; i++) {
+    if (!callbacks_give(chain->client, chain->callbacks.items[i]))
+      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a callback");
+  }
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status write_batch(struct exchange *exchange, uint64_t first_id, struct buffer *out,
+                                         struct jp_client_error *error)
+{
+  const struct sending *sending = (const struct sending *)exchange;
+  const struct jp_chain *chain = sending->chain;
+  struct text within = chain->is_nested ? TEXT_ABSENT : callback_within(chain->client);
+  enum jp_client_status status = check_epoch(chain, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  chain->client->named = chain->refs;
+  for (size_t i = 0; i < chain->step_count; i++) {
+    buffer_append_char(out, i == 0 ? '[' : ',');
+    write_with_ids(sending, i, first_id, out);
+    if (i == 0 && within.data != NULL) /* it says so for all */
+      message_add_within(out, chain->steps[0].has_options, within);
+  }
+  buffer_append_char(out, ']');
+  return give_callbacks(chain, error);
+}
+
+/* ---- checks ---- */
+
+/* `names` has those of the steps before. */
+static enum jp_client_status check_holes(const struct jp_chain *chain, const struct step_names *names,
+                                         size_t step, struct jp_client_error *error)
+{
+  bool is_last = step + 1 == chain->step_count;
+  size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
+  for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
+    struct text name = chain->holes[i].name;
+    if (name.data != NULL && place_of(names, name)->name.data == NULL)
+      return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): no earlier step is named \"%.*s\"",
+                         step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
+  }
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status add_name(const struct jp_chain *chain, struct step_names *names, size_t step,
+                                      struct jp_client_error *error)
+{
+  struct text name = chain->steps[step].name;
+  struct step_name *place = name.data == NULL ? NULL : place_of(names, name);
+  if (place == NULL)
+    return JP_CLIENT_OK;
+  if (place->name.data == NULL) {
+    *place = (struct step_name){.name = name, .step = step};
+    return JP_CLIENT_OK;
+  }
+  return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): an earlier step is named \"%.*s\", too",
+                     step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
+}
+
+/* Gathers the names, too. */
+static enum jp_client_status check_chain(struct jp_chain *chain, struct step_names *names,
+                                         struct jp_client_error *error)
+{
+  enum jp_client_status status = chain->fault.status;
+  if (status != JP_CLIENT_OK) {
+    if (error != NULL)
+      *error = chain->fault;
+    return status;
+  }
+  if (chain->client->options.binary)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no batches, and so no chains");
+  if (!init_names(names, chain->step_count, &chain->arena))
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain");
+  for (size_t i = 0; status == JP_CLIENT_OK && i < chain->step_count; i++) {
+    status = check_holes(chain, names, i, error);
+    if (status == JP_CLIENT_OK)
+      status = add_name(chain, names, i, error);
+  }
+  return status;
+}
+
+/* ---- answers ---- */
+
+/* Keeps the answer of a step that is told. False: no memory. */
+static bool keep_answer(struct jp_chain *chain, const struct chain_step *step, struct jp_answer *answer)
+{
+  struct text name = arena_text(&chain->answer_arena, step->name);
+  if (name.data == NULL)
+    return false;
+  chain->answers[chain->answer_count++] = (struct chain_answer){.name = name, .answer = answer};
+  return true;
+}
+
+static enum jp_client_status report_step(const struct jp_chain *chain, size_t step,
+                                         const struct jp_answer *answer, struct jp_client_error *error)
+{
+  const struct text name = chain->steps[step].name;
+  bool is_named = chain->steps[step].is_told;
+  enum jp_client_status status = client_report_remote(answer, error);
+  client_error_prefix(error, "step %zu (%.*s%s%.*s): ", step + 1, TEXT_ARGS(chain->steps[step].what),
+                      is_named ? ", " : "", is_named ? (int)name.len : 0, is_named ? name.data : "");
+  return status;
+}
+
+/* JSON-RPC 2.0, 5.1: of a batch that the peer refuses, as one of too many steps, all answers are the same
+ * error. */
+static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *answers)
+{
+  for (size_t i = 0; i < chain->step_count; i++) {
+    if (jp_answer_kind(answers[i]) != JP_ANSWER_ERROR ||
+        jp_answer_error_code(answers[i]) != JP_JSONRPC_INVALID_REQUEST)
+      return false;
+  }
+  return chain->step_count > 1;
+}
+
+/* Takes the answers: those of steps that are told stay with the chain. The first error is what the chain
+ * failed with: those that depend on it come later. */
+static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answer **answers,
+                                          struct jp_client_error *error)
+{
+  enum jp_client_status status = JP_CLIENT_OK;
+  if (is_refused(chain, answers)) {
+    status = client_report_remote(answers[0], error);
+    chain->failure = answers[0];
+  }
+  chain->answers = calloc(chain->step_count, sizeof *chain->answers);
+  bool has_memory = chain->answers != NULL;
+  for (size_t i = 0; i < chain->step_count; i++) {
+    struct jp_answer *answer = answers[i];
+    if (status == JP_CLIENT_OK && jp_answer_kind(answer) == JP_ANSWER_ERROR) {
+      status = report_step(chain, i, answer, error);
+      chain->failure = answer;
+    }
+    if (has_memory && chain->steps[i].is_told && keep_answer(chain, &chain->steps[i], answer))
+      continue;
+    if (answer == chain->failure)
+      chain->failure_owned = answer;
+    else
+      jp_answer_free(answer);
+  }
+  return has_memory ? status : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain's answers");
+}
+
+/* ---- sending ---- */
+
+static enum jp_client_status send_steps(struct sending *sending, int timeout_ms,
+                                        struct jp_client_error *error)
+{
+  struct jp_chain *chain = sending->chain;
+  for (size_t i = 0; i < chain->step_count; i++)
+    sending->forms[i] = chain->steps[i].form;
+  sending->exchange = (struct exchange){.write = write_batch,
+                                        .client = chain->client,
+                                        .forms = sending->forms,
+                                        .count = chain->step_count,
+                                        .answers = sending->answers};
+  enum jp_client_status status = client_exchange(&sending->exchange, timeout_ms, error);
+  if (status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE)
+    return take_answers(chain, sending->answers, error);
+  for (size_t i = 0; i < chain->step_count; i++)
+    jp_answer_free(sending->answers[i]);
+  return status;
+}
+
+enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, struct jp_client_error *error)
+{
+  if (chain == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "the chain is NULL: there was no memory for it");
+  clear_answers(chain);
+  struct step_names names;
+  enum jp_client_status status = check_chain(chain, &names, error);
+  if (status == JP_CLIENT_OK && chain->step_count > 0) {
+    struct sending sending = {.chain = chain,
+                              .names = &names,
+                              .forms = calloc(chain->step_count, sizeof *sending.forms),
+                              .answers = calloc(chain->step_count, sizeof(struct jp_answer *))};
+    status = sending.forms == NULL || sending.answers == NULL
+                 ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain")
+                 : send_steps(&sending, timeout_ms, error);
+    free(sending.forms);
+    free(sending.answers);
+  }
+  clear_steps(chain);
+  return status;
+}
+
+struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name)
+{
+  for (size_t i = 0; chain != NULL && name != NULL && i < chain->answer_count; i++) {
+    if (text_equal(chain->answers[i].name, text_of(name)))
+      return chain->answers[i].answer;
+  }
+  return NULL;
+}
+
+const struct jp_answer *jp_chain_failure(const struct jp_chain *chain)
+{
+  return chain == NULL ? NULL : chain->failure;
 }

@@ -1,4 +1,4 @@
-/* Clients: opened and closed, and who holds them. */
+/* A client: who holds it, its connection, and how it is opened and closed. */
 #include "base/clock.h"
 #include "client/client_open.h"
 #include "client/client_state.h"
@@ -8,6 +8,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, FAREWELL_MS = 1000 };
+
+/* Between two tries to reach a dead peer. */
+static const int64_t FIRST_PAUSE_NS = 100 * 1000000LL;
+static const int64_t LONGEST_PAUSE_NS = 5 * 1000000000LL;
 
 static const struct jp_client_config DEFAULTS = {
     .connect_timeout_ms = 10000, .message_max = (size_t)256 * 1024 * 1024, .pending_max = 65536};
@@ -19,28 +25,21 @@ int jp_client_library_version(void)
 
 int64_t client_deadline(int timeout_ms)
 {
-  enum { NS_IN_MS = 1000000 };
   return timeout_ms < 0 ? INT64_MAX : clock_now_ns() + (int64_t)timeout_ms * NS_IN_MS;
 }
 
 /* ---- holders ---- */
 
 /* Nobody has a pointer to it any more. */
-static void destroy(struct jp_client *client)
+static void destroy_client(struct jp_client *client)
 {
-  for (struct jp_answer *answer = client->free_answers; answer != NULL;) {
-    struct jp_answer *next = answer->next;
-    answer_destroy(answer);
-    answer = next;
-  }
   if (client->transport != NULL)
     client->kind->close(client->transport);
   client_loop_fini(&client->loop);
   if (client->wake_fd >= 0)
     close(client->wake_fd);
   ref_table_fini(&client->refs);
-  pending_table_fini(&client->pending);
-  completion_queue_fini(&client->completed);
+  client_requests_fini(client);
   callbacks_fini(client);
   arena_fini(&client->binary_arena);
   buffer_fini(&client->binary_scratch);
@@ -63,7 +62,7 @@ void client_unlock(struct jp_client *client)
   bool is_last = client->holders == 0 && client->refs.held == 0;
   pthread_mutex_unlock(&client->lock);
   if (is_last)
-    destroy(client);
+    destroy_client(client);
   while (dropped != NULL) { /* each of them is a holder */
     struct jp_answer *next = dropped->next;
     jp_answer_free(dropped);
@@ -85,7 +84,178 @@ enum jp_client_status client_check_process(const struct jp_client *client, struc
                      "the client was opened before fork(): it is the parent's, open another one");
 }
 
-/* ---- opening ---- */
+/* ---- a connection is opened ---- */
+
+enum jp_client_status client_report_end(const struct jp_client *client, struct jp_client_error *error)
+{
+  if (client->ended.status != JP_CLIENT_OK && error != NULL)
+    *error = client->ended;
+  return client->ended.status;
+}
+
+/* A call whose time is shorter than that of connecting does not wait longer for the connection. */
+static int opening_timeout(const struct jp_client *client, int64_t deadline_ns)
+{
+  int64_t left_ms = deadline_ns == INT64_MAX ? INT64_MAX : (deadline_ns - clock_now_ns()) / NS_IN_MS;
+  if (left_ms >= client->options.timeout_ms)
+    return client->options.timeout_ms;
+  return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static enum jp_client_status open_connection(struct jp_client *client, int64_t deadline_ns,
+                                             struct jp_client_error *error)
+{
+  struct client_transport *transport = NULL;
+  struct transport_options options = client->options;
+  struct jp_client_error why;
+  options.timeout_ms = opening_timeout(client, deadline_ns);
+  client->is_opening = true;
+  client_unlock(client);
+  enum jp_client_status status = client->url_kind->open(&client->url, &options, &transport, &why);
+  client_lock(client);
+  client->is_opening = false;
+  pthread_cond_broadcast(&client->changed);
+  if (status == JP_CLIENT_OK) {
+    client->transport = transport;
+    client->kind = transport->kind;
+    client->ended.status = JP_CLIENT_OK;
+    client->connection++;
+    client->pause_ns = 0;
+    if (!client->kind->epoch_is_in_answers)
+      ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
+    client_watch_connection(client);
+    client_rest(client);
+    return JP_CLIENT_OK;
+  }
+  client->ended = why;
+  int64_t pause_ns = client->pause_ns == 0 ? FIRST_PAUSE_NS : client->pause_ns * 2;
+  client->pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns : LONGEST_PAUSE_NS;
+  client->retry_ns = clock_now_ns() + client->pause_ns;
+  return client_report_end(client, error);
+}
+
+/* Waits while another thread opens a connection, or still reads from the one that has ended. */
+static enum jp_client_status await_change(struct jp_client *client, int64_t deadline_ns,
+                                          struct jp_client_error *error)
+{
+  const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
+  if (deadline_ns == INT64_MAX)
+    pthread_cond_wait(&client->changed, &client->lock);
+  else if (pthread_cond_clockwait(&client->changed, &client->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
+    return client_fail(error, JP_CLIENT_TIMEOUT, "there was no connection in time");
+  return JP_CLIENT_OK;
+}
+
+enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
+                                     struct jp_client_error *error)
+{
+  /* A connection that the peer has closed while nobody used it shows when it is read. */
+  if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
+      !client->is_polled)
+    client_read(client);
+  for (;;) {
+    if (client->is_closed)
+      return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
+    if (client_is_open(client))
+      return JP_CLIENT_OK;
+    if (!client->is_opening && client->transport == NULL)
+      break;
+    enum jp_client_status status = await_change(client, deadline_ns, error);
+    if (status != JP_CLIENT_OK)
+      return status;
+  }
+  bool was_open = client->ended.status != JP_CLIENT_OK;
+  if (was_open && (!client->reconnects || clock_now_ns() < client->retry_ns))
+    return client_report_end(client, error);
+  return open_connection(client, deadline_ns, error);
+}
+
+/* ---- a connection ends ---- */
+
+void client_close_transport(struct jp_client *client)
+{
+  client->kind->close(client->transport);
+  client->transport = NULL;
+  pthread_cond_broadcast(&client->changed);
+}
+
+void client_break(struct jp_client *client, const struct jp_client_error *why)
+{
+  if (client->ended.status != JP_CLIENT_OK)
+    return;
+  client->ended = *why;
+  client_forget_connection(client);
+  client_end_requests(client, why);
+  callback_calls_end(client, false);
+  callbacks_end_connection(client);
+  client_give_room(client, why->status, why);
+  client_wake_loop(client);
+  if (client->is_polled)
+    client_call_leader(client);
+  else
+    client_close_transport(client);
+}
+
+/* ---- reading and writing ---- */
+
+struct message_refs client_message_refs(const struct jp_client *client)
+{
+  return (struct message_refs){.epoch = ref_table_epoch(&client->refs),
+                               .may_adopt = client->url_kind->name_epoch != NULL};
+}
+
+struct buffer *client_begin_message(struct jp_client *client)
+{
+  client->named = client_message_refs(client);
+  return client->kind->begin(client->transport);
+}
+
+void client_end_message(struct jp_client *client, bool is_answered)
+{
+  char digits[MESSAGE_EPOCH_LENGTH + 1];
+  if (client->kind->name_epoch != NULL && client->named.are_named && client->named.epoch != EPOCH_UNKNOWN) {
+    message_format_epoch(client->named.epoch, digits);
+    client->kind->name_epoch(client->transport, text_of(digits));
+  }
+  client->kind->end(client->transport, is_answered);
+}
+
+bool client_polls_writing(const struct jp_client *client)
+{
+  return !client->kind->shows_room_as_input && client->kind->wants_to_write(client->transport);
+}
+
+bool client_has_input(const struct jp_client *client)
+{
+  return !client->is_looking && client->kind->has_input(client->transport);
+}
+
+void client_flush(struct jp_client *client)
+{
+  struct jp_client_error error;
+  client->unflushed = 0;
+  if (client->kind->flush(client->transport, &error) != JP_CLIENT_OK) {
+    client_break(client, &error);
+    return;
+  }
+  if (!client->kind->wants_to_write(client->transport))
+    client_give_room(client, JP_CLIENT_OK, NULL);
+  if (client->is_polled &&
+      ((client_polls_writing(client) && !client->is_polled_to_write) || client_has_input(client)))
+    client_call_leader(client);
+  client_watch_connection(client);
+}
+
+void client_read(struct jp_client *client)
+{
+  struct jp_client_error error;
+  if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK)
+    client_break(client, &error);
+  else if (client->kind->wants_to_write(client->transport))
+    client_flush(client);
+}
+
+/* ---- a client is opened ---- */
 
 static enum jp_client_status read_config(const struct jp_client_config *given,
                                          struct jp_client_config *config, struct jp_client_error *error)
@@ -133,7 +303,7 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
 {
   client->url_text = strdup(url);
   client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (!pending_table_init(&client->pending) || client->url_text == NULL)
+  if (!client_requests_init(client) || client->url_text == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   if (client->wake_fd < 0)
     return client_fail(error, JP_CLIENT_LIMIT, "no eventfd: %s", strerror(errno));
@@ -151,7 +321,7 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   return name_session(client, config->peer_id, error);
 }
 
-static struct jp_client *create(void)
+static struct jp_client *create_client(void)
 {
   struct jp_client *client = calloc(1, sizeof *client);
   if (client == NULL)
@@ -164,7 +334,6 @@ static struct jp_client *create(void)
   client_loop_init(&client->loop);
   ref_table_init(&client->refs, client);
   arena_init(&client->binary_arena);
-  client_init_readers(client);
   callbacks_init(client);
   return client;
 }
@@ -184,7 +353,7 @@ enum jp_client_status client_open(const char *url, const struct jp_client_config
   enum jp_client_status status = read_config(config, &settings, error);
   if (status != JP_CLIENT_OK)
     return status;
-  struct jp_client *made = create();
+  struct jp_client *made = create_client();
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   status = fill_client(made, url, &settings, error);
@@ -201,9 +370,7 @@ enum jp_client_status client_open(const char *url, const struct jp_client_config
   return JP_CLIENT_OK;
 }
 
-/* ---- closing ---- */
-
-enum { FAREWELL_MS = 1000 };
+/* ---- a client is closed ---- */
 
 /* A session that nobody else can name ends with its client. One that the caller has named stays, without
  * what this client was told of. */
@@ -212,9 +379,8 @@ static void say_farewell(struct jp_client *client)
   client_lock(client);
   client->interrupted = NULL; /* what remains has a time of its own */
   callback_calls_end(client, true);
-  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
-  bool is_named = client->peer_id[0] != '\0' && is_open && has_objects;
+  bool is_named = client->peer_id[0] != '\0' && client_is_open(client) && has_objects;
   if (is_named && !client->session_is_ours) {
     client_write_all_tellings(client);
     client_flush(client);

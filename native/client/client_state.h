@@ -10,12 +10,11 @@
  */
 #include "base/arena.h"
 #include "base/uuid.h"
-#include "client/callbacks.h"
-#include "client/completions.h"
+#include "client/client_callbacks.h"
+#include "client/client_refs.h"
 #include "client/fork_guard.h"
-#include "client/pending.h"
-#include "client/refs.h"
-#include "client/transport.h"
+#include "client/messages/answer_json.h"
+#include "client/transports/transport.h"
 
 #include <pthread.h>
 
@@ -43,6 +42,57 @@ struct waiter {
   const struct jp_callback_call *outer; /* that its requests are nested in; NULL: none */
   struct waiter *next_asking;           /* in client->callbacks.asking */
   struct waiter *previous_asking;
+};
+
+/* ---- requests ---- */
+
+enum pending_kind {
+  PENDING_WAITED,    /* a thread waits */
+  PENDING_COMPLETED, /* a completion is to be called */
+  PENDING_ABANDONED  /* nobody wants the answer any more; its refs are let go of */
+};
+
+struct pending {
+  uint64_t id;       /* 0: the place is free */
+  uint64_t first_id; /* of the requests of its message */
+  enum pending_kind kind;
+  enum answer_form form;
+  union {
+    struct {
+      struct waiter *waiter;
+      size_t index; /* among the waiter's answers */
+    } waited;
+    struct {
+      jp_client_completion *function;
+      void *context;
+      int64_t deadline_ns; /* INT64_MAX: none */
+    } completed;
+  } as;
+};
+
+/* The requests that have no answer yet, by their ids: a hash table with open addressing. Ids count up, so that a new one nearly
+ * always finds its place free. */
+struct pending_table {
+  struct pending *places;
+  size_t capacity; /* a power of two */
+  size_t count;
+  size_t displaced; /* requests that are not at the place of their id */
+};
+
+struct completion {
+  jp_client_completion *function;
+  void *context;
+  enum jp_client_status status;
+  struct jp_answer *answer;
+};
+
+/* What is done, and whose completion is still to be called: a ring that grows before it is needed, so that an answer that
+ * came is never lost for want of memory. */
+struct completion_queue {
+  struct completion *ring;
+  size_t capacity; /* a power of two, or 0 */
+  size_t first;
+  size_t count;
 };
 
 /* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
@@ -133,6 +183,11 @@ struct jp_client {
   struct client_loop loop;
 };
 
+static inline bool client_is_open(const struct jp_client *client)
+{
+  return client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+}
+
 /* ---- client.c ---- */
 
 /* Also frees what was dropped, and the client after its last holder has gone. */
@@ -145,8 +200,6 @@ enum jp_client_status client_check_process(const struct jp_client *client,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* now + timeout_ms; INT64_MAX for JP_FOREVER. */
 int64_t client_deadline(int timeout_ms);
-
-/* ---- connection.c ---- */
 
 /* Makes sure that there is a connection; opens one if it may. The lock is let go of meanwhile. */
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
@@ -171,7 +224,7 @@ bool client_has_input(const struct jp_client *client);
 /* Reads what is there, and completes what it answers. Failures end the connection. */
 void client_read(struct jp_client *client);
 
-/* ---- waiting.c ---- */
+/* ---- client_readers.c ---- */
 
 /* Waits until waiter->left is 0; false: not in time, and the waiter's requests are still in the table. The
  * lock is let go of meanwhile. */
@@ -190,25 +243,35 @@ void client_give_room(struct jp_client *client, enum jp_client_status status,
                       const struct jp_client_error *error);
 /* Ends the leader's poll, so that it looks again. */
 void client_call_leader(struct jp_client *client);
-/* Waits awake for a while, without the lock, where that finds input sooner than a poll, and nobody leads.
- * True: client_read has something to do. */
-bool client_look(struct jp_client *client);
 /* For those who sleep until the connection's descriptor shows something: makes sure that it does. To be
  * called when a thread has read, or might have, and looks no more. */
 void client_rest(struct jp_client *client);
 
-/* ---- incoming.c ---- */
+void client_loop_init(struct client_loop *loop);
+void client_loop_fini(struct client_loop *loop);
+/* Makes the descriptor readable, where there is one. */
+void client_wake_loop(struct jp_client *client);
+/* Makes it readable at that time by clock_now_ns, for client_end_overdue. INT64_MAX: never. */
+void client_set_timer(struct jp_client *client, int64_t at_ns);
+/* This thread is inside jp_client_process: what it sends leaves together, when all completions are called. */
+bool client_is_processing(const struct jp_client *client);
+/* Watches the connection as it is now. */
+void client_watch_connection(struct jp_client *client);
+void client_forget_connection(struct jp_client *client);
 
-void client_init_readers(struct jp_client *client);
+/* ---- client_requests.c ---- */
+
+/* False: no memory. */
+bool client_requests_init(struct jp_client *client);
+void client_requests_fini(struct jp_client *client);
 /* A cleared answer; NULL: no memory. */
 struct jp_answer *client_take_answer(struct jp_client *client);
-/* Ends one request; it is not in the table any more. Takes the answer, which may be NULL. */
-void client_end_request(struct jp_client *client, const struct pending *request, enum jp_client_status status,
-                        struct jp_answer *answer, const struct jp_client_error *error);
-/* Ends all of them for one reason. */
+/* Ends all requests for one reason. */
 void client_end_requests(struct jp_client *client, const struct jp_client_error *why);
-
-/* ---- calls.c ---- */
+/* Ends the requests with a completion that have no answer in time, and sets the timer for the next ones. */
+void client_end_overdue(struct jp_client *client, int64_t now_ns);
+/* Calls what is completed. The lock is let go of meanwhile. */
+void client_call_completions(struct jp_client *client);
 
 /* One message with the requests of one thread, which waits for all of their answers. */
 struct exchange {
@@ -227,10 +290,6 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The session's name, where messages have it; else absent. Constant: without the lock. */
 struct text client_name_in_messages(const struct jp_client *client);
-/* Appends one request in the connection's form. id 0: a notification. */
-enum jp_client_status client_write_request(struct jp_client *client, const struct jp_request *request,
-                                           uint64_t id, struct buffer *out,
-                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* What is written before each message: refs that are let go of. within: the call of Java that it is nested
  * in, or absent. */
 void client_write_releases(struct jp_client *client, struct text within);
@@ -240,26 +299,7 @@ void client_write_overdue_releases(struct jp_client *client);
 void client_write_all_tellings(struct jp_client *client);
 /* Of a message that is about to be written. Under the lock, or for a chain without it. */
 struct message_refs client_message_refs(const struct jp_client *client);
-/* Whether a message that names refs has their epoch as a member, as over ZeroMQ. */
-bool client_tells_epoch_in_messages(const struct jp_client *client);
-/* JP_CLIENT_REMOTE, or JP_CLIENT_STALE, of an answer that is an error. */
-enum jp_client_status client_status_of_error(const struct jp_answer *answer);
-/* The same, with a line about it. */
+/* JP_CLIENT_REMOTE, or JP_CLIENT_STALE, of an answer that is an error, with a line about it. */
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);
-/* JP_CLIENT_LIMIT where `count` more are too many. */
-enum jp_client_status client_check_pending(const struct jp_client *client, size_t count,
-                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-
-/* ---- loop.c ---- */
-
-void client_loop_init(struct client_loop *loop);
-void client_loop_fini(struct client_loop *loop);
-/* Makes the descriptor readable, where there is one. */
-void client_wake_loop(struct jp_client *client);
-/* Watches the connection as it is now. */
-void client_watch_connection(struct jp_client *client);
-void client_forget_connection(struct jp_client *client);
-/* Calls what is completed. The lock is let go of meanwhile. */
-void client_call_completions(struct jp_client *client);
 
 #endif

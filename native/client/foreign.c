@@ -1,25 +1,10 @@
 /* The library for programs that call it by foreign functions: numbers, pointers and texts alone. */
-#include "client/foreign.h"
 #include "client/client_state.h"
-#include "client/messages/request_text.h"
+#include "client/messages/json_config.h"
+#include "client/messages/request_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PLACE(member) offsetof(struct jp_client_config, member)
-
-const struct json_config CLIENT_JSON_CONFIG = {
-    .size = sizeof(struct jp_client_config),
-    .members =
-        (const struct json_config_member[]){
-            {"peer_id", JSON_CONFIG_TEXT, PLACE(peer_id), NULL},
-            {"binary", JSON_CONFIG_BOOLEAN, PLACE(binary), NULL},
-            {"reconnects", JSON_CONFIG_BOOLEAN, PLACE(reconnects), NULL},
-            {"connect_timeout_ms", JSON_CONFIG_INT, PLACE(connect_timeout_ms), NULL},
-            {"message_max", JSON_CONFIG_SIZE, PLACE(message_max), NULL},
-            {"pending_max", JSON_CONFIG_SIZE, PLACE(pending_max), NULL},
-        },
-    .member_count = 6};
 
 enum jp_client_status jp_client_open_json(const char *url, const char *config, struct jp_client **client,
                                           struct jp_client_error *error)

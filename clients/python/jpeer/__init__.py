@@ -9,7 +9,7 @@ with jpeer.launch(classpath=["app.jar"]) as java:
 
 from typing import Any
 
-from . import imports
+from . import packages
 from ._native import Object, ProtocolError, Typed, version
 from .callbacks import Implementation, implements
 from .classes import JavaClass
@@ -135,4 +135,4 @@ def _place(target: Any) -> tuple[Any, Any, str]:
     raise TypeError(f"{target!r} is neither an object nor a class of Java")
 
 
-imports.install()
+packages.install()

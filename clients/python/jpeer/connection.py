@@ -1,18 +1,20 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
+import codecs
 import copyreg
 import glob
 import json
 import operator
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import callbacks, objects, output, packages, values
+from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import taken_apart
 from .classes import ClassTable, JavaClass
@@ -212,6 +214,42 @@ def class_name(java_class: Any) -> str:
     raise TypeError(f"{java_class!r} is no Java class")
 
 
+READY_LINE = "jpeer ready: "
+
+
+class Output:
+    """Takes the bytes of the peer's stdout (1) and stderr (2). What a launched peer writes goes where Python's own output
+    goes, also in Jupyter."""
+
+    def __init__(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {1: decoder("replace"), 2: decoder("replace")}
+        self._start: str | None = ""  # of stderr, before the line that says that the peer is ready
+
+    def __call__(self, descriptor: int, data: bytes) -> None:
+        stream = sys.stdout if descriptor == 1 else sys.stderr
+        text = self._decoders[descriptor].decode(data)
+        if descriptor == 2 and self._start is not None:
+            text = self._without_ready_line(self._start + text)
+        if stream is None or getattr(stream, "closed", False) or not text:
+            return
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:  # a terminal of another encoding
+            stream.write(text.encode("ascii", "backslashreplace").decode())
+        stream.flush()
+
+    def _without_ready_line(self, text: str) -> str:
+        """The line is for those who start peers by hand."""
+        whole, newline, self._start = text.rpartition("\n")
+        lines = whole.split("\n") if newline else []
+        for place, line in enumerate(lines):
+            if line.startswith(READY_LINE):
+                text, self._start = "\n".join([*lines[:place], *lines[place + 1 :], self._start]), None
+                return text
+        return "".join(f"{line}\n" for line in lines)
+
+
 def launch(
     classpath: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     *,
@@ -251,7 +289,7 @@ def launch(
         options=more,
         main_class=main_class,
         arguments=list(arguments),
-        on_output=output.Output(),
+        on_output=Output(),
         start_timeout=start_timeout,
     )
     connection.timeout = timeout

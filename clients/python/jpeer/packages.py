@@ -1,15 +1,23 @@
-"""Packages of Java as modules, whose attributes are classes and packages.
+"""Packages of Java as modules, whose attributes are classes and packages; `from jpeer.java.util import ArrayList` imports
+from those of the connection that was opened last.
 
 They are modules, with `__getattr__` and `__dir__` among their names, because the completion of IPython evaluates
 attributes of these, and not of objects whose class has a `__getattr__`.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .exceptions import NotFound
+
 if TYPE_CHECKING:
     from .connection import Java
+
+PARENT = __name__.rpartition(".")[0]
 
 
 class Package(ModuleType):
@@ -58,3 +66,48 @@ def member(find_java: "Callable[[], Java]", package: str, name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"the package {package} has no member {name!r}", name=name)
     return find_java().type(full) if name[0].isupper() else Package(find_java, full)
+
+
+def _default() -> "Java":
+    from . import connection  # which imports this module
+
+    return connection.default()
+
+
+def _find_default() -> "Java":
+    try:
+        return _default()
+    except RuntimeError as why:
+        raise AttributeError(str(why)) from None
+
+
+class PackageFinder(MetaPathFinder, Loader):
+    """Comes behind all other finders, so that the package's own modules go first. Classes are looked up anew each time,
+    because the connection may be another one then."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        parent, _, last = name.rpartition(".")
+        if last.startswith("_"):
+            return None
+        if parent != PARENT and not isinstance(sys.modules.get(parent), Package):
+            return None
+        try:
+            java = _default()
+            if last[0].isupper():
+                java.type(name.removeprefix(PARENT + "."))
+        except (NotFound, RuntimeError) as why:
+            raise ImportError(str(why), name=name) from None
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        java_name = spec.name.removeprefix(PARENT + ".")
+        kind = ClassModule if java_name.rpartition(".")[2][0].isupper() else Package
+        return kind(_find_default, java_name, spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def install() -> None:
+    if not any(isinstance(each, PackageFinder) for each in sys.meta_path):
+        sys.meta_path.append(PackageFinder())

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import jpeer
-from jpeer import callbacks, connection, exceptions, output, values
+from jpeer import callbacks, connection, exceptions, values
 
 
 class Frames(unittest.TestCase):
@@ -117,7 +117,7 @@ class ClassPath(unittest.TestCase):
 
 class Output(unittest.TestCase):
     def test_characters_in_pieces(self):
-        take = output.Output()
+        take = connection.Output()
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
             for byte in "ü😀".encode():
                 take(1, bytes([byte]))
@@ -132,14 +132,14 @@ class Output(unittest.TestCase):
             ([b"jpeer ready: x\n"], ""), ([b"warning\njpeer ready: x\n", b"y"], "warning\ny"), ([b"a", b"b\n"], "ab\n"),
             ([b"a\nb\njpeer re", b"ady: x\nc\nd\n"], "a\nb\nc\nd\n"), ([b"\n\njpeer ready: x\n\n"], "\n\n\n"),
         ]:
-            take = output.Output()
+            take = connection.Output()
             with contextlib.redirect_stderr(io.StringIO()) as errors:
                 for piece in pieces:
                     take(2, piece)
             self.assertEqual(errors.getvalue(), shown, pieces)
 
     def test_streams_that_do_not_take_it(self):
-        take = output.Output()
+        take = connection.Output()
         raw = io.BytesIO()
         terminal = io.TextIOWrapper(raw, encoding="ascii")
         with contextlib.redirect_stdout(terminal):

@@ -1,6 +1,7 @@
-#include "client/messages/answer_parts.h"
+#include "client/messages/answer_binary.h"
 
 #include "colfer/messages.h"
+#include "json/reader.h"
 
 static enum jp_client_status fail_protocol(struct jp_client_error *error, const char *what)
 {

@@ -1,11 +1,10 @@
-#include "client/messages/answer_parts.h"
+#include "client/messages/answer_json.h"
 
 #include "base/number.h"
 #include "json/reader.h"
 
 #include <stdlib.h>
 
-/* What a peer writes is at most 256 levels deep; a document of the caller's own methods may be deeper. */
 /* The peer writes at most 256 levels (--depth-max), and a level takes some stack of a thread that may have 256 KiB. */
 enum { DEPTH_MAX = 300, CAUSES_MAX = 1000 };
 
@@ -190,22 +189,16 @@ static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json
 
 /* ---- results that are plain JSON ---- */
 
-static enum jp_json_kind public_kind(enum json_kind kind)
+static bool keep_json(struct jp_answer *answer, struct json_value value)
 {
   static const enum jp_json_kind kinds[] = {
       [JSON_KIND_NULL] = JP_JSON_NULL,     [JSON_KIND_TRUE] = JP_JSON_TRUE,
       [JSON_KIND_FALSE] = JP_JSON_FALSE,   [JSON_KIND_NUMBER] = JP_JSON_NUMBER,
       [JSON_KIND_STRING] = JP_JSON_STRING, [JSON_KIND_ARRAY] = JP_JSON_ARRAY,
       [JSON_KIND_OBJECT] = JP_JSON_OBJECT};
-  return kinds[kind];
-}
-
-static bool keep_json(struct jp_answer *answer, struct json_value value)
-{
   buffer_append_text(&answer->bytes, value.span);
   buffer_append_char(&answer->bytes, '\0'); /* behind its end */
-  answer->json =
-      (struct jp_json){.kind = public_kind(value.kind), .text = {answer->bytes.data, value.span.len}};
+  answer->json = (struct jp_json){.kind = kinds[value.kind], .text = {answer->bytes.data, value.span.len}};
   bool good = !answer->bytes.failed;
   answer->bytes.failed = false;
   return good;
@@ -336,7 +329,7 @@ static enum jp_client_status fill_error(struct jp_answer *answer, struct json_va
   return good ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
-/* ---- all of them ---- */
+/* ---- results and errors ---- */
 
 enum answer_form answer_form_of(const struct jp_request *request)
 {
@@ -368,4 +361,62 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
     return is_short ? answer_fail_memory(error) : status;
   }
   return fill_plain(answer, message->body, form, refs, error);
+}
+
+/* ---- the usual answer ---- */
+
+/* Takes the expected bytes off the message; false: they are not what comes. */
+static bool take(struct text *message, struct text expected)
+{
+  if (message->len < expected.len || !text_equal_bytes(message->data, expected.data, expected.len))
+    return false;
+  *message = text_slice(*message, expected.len, message->len);
+  return true;
+}
+
+static bool take_digits(struct text *message, struct text *digits)
+{
+  size_t length = 0;
+  while (length < message->len && message->data[length] >= '0' && message->data[length] <= '9')
+    length++;
+  *digits = text_slice(*message, 0, length);
+  *message = text_slice(*message, length, message->len);
+  return length > 0 && (length == 1 || digits->data[0] != '0');
+}
+
+/* A string up to its quote that stands for itself: printable ASCII without an escape. A long one is left to
+ * the reader, which looks at many bytes at once. */
+static bool take_plain_string(struct text *message, struct text *string)
+{
+  enum { LONGEST = 128 };
+  size_t length = 0;
+  size_t end = message->len < LONGEST ? message->len : LONGEST;
+  while (length < end && message->data[length] != '"') {
+    char c = message->data[length++];
+    if (c < ' ' || c > '~' || c == '\\')
+      return false;
+  }
+  *string = text_slice(*message, 0, length);
+  *message = text_slice(*message, length, message->len);
+  return true;
+}
+
+bool answer_read_usual(struct text message, struct usual_answer *usual)
+{
+  return take(&message, TEXT("{\"jsonrpc\":\"2.0\",\"id\":")) && take_digits(&message, &usual->id) &&
+         take(&message, TEXT(",\"result\":{\"void\":false,\"value\":{\"type\":\"")) &&
+         take_plain_string(&message, &usual->type) &&
+         take(&message, TEXT("\",\"null\":false,\"value\":\"")) &&
+         take_plain_string(&message, &usual->value) && text_equal(message, TEXT("\"}}}"));
+}
+
+enum jp_client_status answer_fill_usual(struct jp_answer *answer, const struct usual_answer *usual,
+                                        struct jp_client_error *error)
+{
+  if (!answer_set_type(answer, usual->type))
+    return answer_fail_memory(error);
+  if (!answer_set_value(answer, usual->type, usual->value))
+    return client_fail(error, JP_CLIENT_PROTOCOL, "\"%.*s\" is no value of type %s", TEXT_ARGS(usual->value),
+                       answer->type);
+  return answer->text.data == NULL ? answer_fail_memory(error) : JP_CLIENT_OK;
 }

@@ -283,13 +283,6 @@ void argument_write_named(struct argument_writer *writer, struct jp_text name)
   buffer_append_char(writer->out, '}');
 }
 
-static uint32_t number_of(const struct jp_argument *argument)
-{
-  if (argument->kind == JP_ARGUMENT_REF_NUMBER)
-    return argument->as.ref_number;
-  return argument->as.ref == NULL ? 0 : jp_ref_number(argument->as.ref);
-}
-
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error)
 {
   return client_fail(error, JP_CLIENT_STALE,
@@ -313,35 +306,27 @@ bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref)
   return true;
 }
 
-/* A number alone is of no epoch that is known. */
-static bool may_name(struct message_refs *refs, const struct jp_argument *argument)
-{
-  if (refs != NULL && argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL)
-    return message_name_ref(refs, argument->as.ref);
-  if (refs != NULL)
-    refs->are_named = true;
-  return true;
-}
-
-static void write_number_of_ref(struct argument_writer *writer, const struct jp_argument *argument,
-                                uint32_t number)
-{
-  if (may_name(writer->refs, argument))
-    json_write_integer(writer->out, number);
-  else if (writer->status == JP_CLIENT_OK)
-    writer->status = message_fail_stale(argument->as.ref, writer->error);
-}
-
-/* The number of a ref, or what names a result. */
+/* The number of a ref, or what names a result. A number alone is of no epoch that is known. */
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {
-  uint32_t number = argument->kind == JP_ARGUMENT_NAMED ? 0 : number_of(argument);
-  if (argument->kind == JP_ARGUMENT_NAMED)
+  if (argument->kind == JP_ARGUMENT_NAMED) {
     argument_write_named(writer, argument->as.text);
-  else if (number == 0)
+    return;
+  }
+  const struct jp_ref *ref = argument->kind == JP_ARGUMENT_REF ? argument->as.ref : NULL;
+  uint32_t number = argument->kind == JP_ARGUMENT_REF_NUMBER ? argument->as.ref_number
+                    : ref == NULL                            ? 0
+                                                             : jp_ref_number(ref);
+  if (number == 0) {
     fault(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
-  else
-    write_number_of_ref(writer, argument, number);
+    return;
+  }
+  if (writer->refs != NULL && ref == NULL)
+    writer->refs->are_named = true;
+  if (writer->refs == NULL || ref == NULL || message_name_ref(writer->refs, ref))
+    json_write_integer(writer->out, number);
+  else if (writer->status == JP_CLIENT_OK)
+    writer->status = message_fail_stale(ref, writer->error);
 }
 
 /* ---- whole arguments ---- */

@@ -1,7 +1,52 @@
 #ifndef JPEER_CLIENT_MESSAGES_ARGUMENT_JSON_H
 #define JPEER_CLIENT_MESSAGES_ARGUMENT_JSON_H
-/* Arguments as JSON (docs/protocol.md, "Arguments"). Any thread. */
-#include "client/messages/encode.h"
+/* Arguments as JSON (docs/protocol.md, "Arguments"), and what they may name. Any thread. */
+#include "client/messages/client_error.h"
+
+#include "base/buffer.h"
+#include "jpeer/request.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The objects that a message names have to be of one epoch: of the peer that the message goes to
+ * (docs/protocol.md, "Sessions over restarts"). */
+struct message_refs {
+  uint64_t epoch;
+  bool
+      may_adopt; /* an epoch of 0 becomes that of the first ref: the peer, which is told it, compares it with its own */
+  bool are_named; /* false before the message is written; who writes it sets it */
+};
+
+/* The epoch that the ref is of; 0: nobody knows, as of a client with binary messages. Given by who has the refs. */
+uint64_t message_ref_epoch(const struct jp_ref *ref);
+/* False: the ref is known to be of another epoch. */
+bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
+/* Notes that the message names the ref. False: it may not. */
+bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
+/* JP_CLIENT_STALE, with a line about the ref. */
+enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
+/* Which step of its batch a named argument means. NULL names: there is no batch, and a named argument is an
+ * error. */
+struct message_names {
+  /* The id of that step, as JSON; data NULL: no step has that name. */
+  struct text (*find)(const struct message_names *names, struct text name);
+};
+
+/* What an argument says of a callback. The texts are JSON, and borrowed. */
+struct message_callback {
+  int64_t id;
+  struct text interfaces; /* an array of names; data NULL: the parameter tells */
+  struct text facts;      /* further members, each behind a comma: ",\"arity\":2" */
+};
+
+/* Whose callbacks a message may give. NULL callbacks: there are none, and an argument that is one is an
+ * error. */
+struct message_callbacks {
+  /* Notes that the message gives it once more. */
+  enum jp_client_status (*give)(struct message_callbacks *callbacks, const struct jp_callback *callback,
+                                struct message_callback *form, struct jp_client_error *error);
+};
 
 /* Where a message is written to. The first fault is kept, and what follows it is not written. */
 struct argument_writer {

@@ -4,8 +4,8 @@
  * The messages of callbacks (docs/protocol.md, "Callbacks"): what the peer asks of the client's objects, and
  * what the client answers. Pure functions, any thread.
  */
-#include "client/messages/answer.h"
-#include "client/messages/encode.h"
+#include "client/messages/answer_json.h"
+#include "client/messages/argument_json.h"
 
 /* A call from Java inside its message; borrowed. */
 struct callback_call {

@@ -1,6 +1,7 @@
 #include "client/messages/json_config.h"
 
 #include "base/number.h"
+#include "jpeer/client.h"
 #include "json/reader.h"
 
 #include <limits.h>
@@ -141,3 +142,20 @@ enum jp_client_status json_config_read(const char *text, const struct json_confi
   read_config(&reading, config, object, out);
   return reading.status;
 }
+
+/* ---- the configuration of a client ---- */
+
+#define PLACE(member) offsetof(struct jp_client_config, member)
+
+const struct json_config CLIENT_JSON_CONFIG = {
+    .size = sizeof(struct jp_client_config),
+    .members =
+        (const struct json_config_member[]){
+            {"peer_id", JSON_CONFIG_TEXT, PLACE(peer_id), NULL},
+            {"binary", JSON_CONFIG_BOOLEAN, PLACE(binary), NULL},
+            {"reconnects", JSON_CONFIG_BOOLEAN, PLACE(reconnects), NULL},
+            {"connect_timeout_ms", JSON_CONFIG_INT, PLACE(connect_timeout_ms), NULL},
+            {"message_max", JSON_CONFIG_SIZE, PLACE(message_max), NULL},
+            {"pending_max", JSON_CONFIG_SIZE, PLACE(pending_max), NULL},
+        },
+    .member_count = 6};

@@ -40,4 +40,7 @@ enum jp_client_status json_config_read(const char *text, const struct json_confi
                                        struct arena *arena, void *out,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
+/* How a struct jp_client_config is read. Constant. */
+extern const struct json_config CLIENT_JSON_CONFIG;
+
 #endif

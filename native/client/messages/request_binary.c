@@ -1,6 +1,6 @@
-#include "client/messages/argument_json.h"
+#include "client/messages/request_binary.h"
 
-#include "base/primitives.h"
+#include "client/messages/request_json.h"
 #include "colfer/messages.h"
 #include "jpeer/client.h"
 
@@ -54,18 +54,6 @@ static uint32_t ref_of(const struct jp_argument *argument)
   return argument->kind == JP_ARGUMENT_REF && argument->as.ref != NULL ? jp_ref_number(argument->as.ref) : 0;
 }
 
-/* The value's text is told as its place in writer->values, which may move until all are written. */
-static void fill_value(struct binary_writer *writer, struct colfer_obj *obj,
-                       const struct jp_argument *argument)
-{
-  struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
-  size_t start = writer->values->len;
-  argument_write_value(&json, argument);
-  if (json.status != JP_CLIENT_OK)
-    writer->status = json.status;
-  obj->value = (struct text){NULL, writer->values->len - start};
-}
-
 static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const struct jp_argument *argument)
 {
   if (argument->type != NULL)
@@ -80,7 +68,13 @@ static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const
     if (obj->ref == 0)
       fail(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
   } else {
-    fill_value(writer, obj, argument);
+    /* The text is known by its place in writer->values, which may move until all are written. */
+    struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
+    size_t start = writer->values->len;
+    argument_write_value(&json, argument);
+    if (json.status != JP_CLIENT_OK)
+      writer->status = json.status;
+    obj->value = (struct text){NULL, writer->values->len - start};
   }
 }
 
@@ -358,4 +352,29 @@ void message_write_release_binary(const struct message_release *releases, size_t
                                            .params = {refs, count}};
   const struct colfer_message message = {.message_type = COLFER_CONTROL_REQUEST, .control_message = &control};
   colfer_encode(&colfer_message_type, &message, out);
+}
+
+enum jp_client_status jp_request_write_binary(const struct jp_request *request, const uint8_t session[16],
+                                              const char *message_id, void *out, size_t size, size_t *length,
+                                              struct jp_client_error *error)
+{
+  struct arena arena;
+  struct buffer written, scratch;
+  const struct message_binary how = {.session = session,
+                                     .id = message_id == NULL ? TEXT("") : text_of(message_id),
+                                     .arena = &arena,
+                                     .scratch = &scratch};
+  arena_init(&arena);
+  buffer_init(&written);
+  buffer_init(&scratch);
+  enum jp_client_status status = message_write_binary(request, &how, &written, error);
+  if (status == JP_CLIENT_OK) {
+    *length = written.len;
+    if (written.len <= size)
+      memcpy(out, written.data, written.len);
+  }
+  buffer_fini(&scratch);
+  buffer_fini(&written);
+  arena_fini(&arena);
+  return status;
 }

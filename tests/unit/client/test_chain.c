@@ -1,9 +1,11 @@
 /* Chains against a peer without a JVM: the batch that they become, and what its answers lead to. */
 #include "fake_peer.h"
 
+#include "base/buffer.h"
 #include "jpeer/client.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What the fake peer has read, and what it answers. */
 struct script {
@@ -125,6 +127,68 @@ UNIT_TEST(names_results_inside_arguments)
   assert_non_null(strstr(
       room.script.read[0],
       "\"instance\":{\"result\":2},\"max\":10},\"options\":{\"loader\":{\"result\":1},\"keep\":false}"));
+  leave(&room);
+}
+
+enum { STEPS = 1000 };
+
+/* Step i is on the result of step i / 2. */
+static void expect_halves(struct fake_connection *connection, void *context)
+{
+  static const char key[] = "\"instance\":{\"result\":";
+  struct buffer answers = {0};
+  struct text message;
+  int *wrong = context;
+  while (fake_read(connection, &message)) {
+    unsigned long long first_id = fake_id(message);
+    const char *at = message.data;
+    if (count_requests(message) != STEPS)
+      continue;
+    for (int i = 0; i < STEPS; i++) {
+      if (i > 0) {
+        at = memmem(at, (size_t)(message.data + message.len - at), key, sizeof key - 1);
+        *wrong += at == NULL || strtoull(at + sizeof key - 1, NULL, 10) != first_id + (unsigned)i / 2;
+        at = at == NULL ? message.data : at + 1;
+      }
+      buffer_printf(&answers, "%c{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":true}}",
+                    i == 0 ? '[' : ',', first_id + (unsigned)i);
+    }
+    fake_write(connection, "%.*s]", TEXT_ARGS(buffer_text(&answers)));
+    buffer_clear(&answers);
+  }
+  buffer_fini(&answers);
+}
+
+static void add_halves(struct jp_chain *chain)
+{
+  char name[32];
+  jp_chain_create_object(chain, "step 0", "T", JP_NO_ARGUMENTS);
+  for (int i = 1; i < STEPS; i++) {
+    snprintf(name, sizeof name, "step %d", i / 2);
+    jp_chain_with(chain, name, "T");
+    snprintf(name, sizeof name, "step %d", i);
+    jp_chain_call(chain, name, "m", JP_NO_ARGUMENTS);
+  }
+}
+
+UNIT_TEST(knows_many_names)
+{
+  int wrong = 0;
+  struct room room = {.peer = fake_peer_start(expect_halves, &wrong)};
+  assert_int_equal(jp_client_open(fake_peer_url(room.peer), NULL, &room.client, NULL), JP_CLIENT_OK);
+  room.chain = jp_chain_create(room.client);
+  add_halves(room.chain);
+  if (jp_chain_send(room.chain, 60000, &room.error) != JP_CLIENT_OK)
+    fail_msg("%s", room.error.text);
+  assert_int_equal(wrong, 0);
+  for (int i = 0; i < STEPS; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "step %d", i);
+    assert_non_null(jp_chain_answer(room.chain, name));
+  }
+  add_halves(room.chain);
+  jp_chain_call(room.chain, "step 500", "m", JP_NO_ARGUMENTS);
+  assert_fails(&room, JP_CLIENT_INVALID, "step 1001 (T.m): an earlier step is named \"step 500\", too");
   leave(&room);
 }
 

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 struct progress {
   struct jp_client *client;
@@ -163,6 +165,153 @@ UNIT_TEST(test_pending_max)
   jp_client_close(progress.client);
   assert_int_equal(progress.done, 4);
   fake_peer_stop(fixture_peer);
+}
+
+/* ---- answers in another order than that of the requests ---- */
+
+enum { MANY = 3000, STRIDE = 7 /* it divides no number of requests below */ };
+
+struct held_request {
+  struct held_requests *all;
+  int number; /* as they are sent, from 0 */
+};
+
+struct held_requests {
+  struct jp_client *client;
+  struct held_request requests[MANY];
+  int sent;
+  int seen[MANY]; /* in the order of the completions */
+  int done;
+};
+
+/* Holds the requests "held<number>" until "release" comes; answers them with their numbers, every seventh next. */
+static void answer_out_of_order(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  static uint64_t ids[MANY];
+  static int numbers[MANY];
+  size_t count = 0;
+  struct text message;
+  while (fake_read(connection, &message)) {
+    const char *held = memmem(message.data, message.len, "\"held", 5);
+    if (held != NULL) {
+      ids[count] = fake_id(message);
+      numbers[count++] = atoi(held + 5);
+      continue;
+    }
+    const uint64_t id = fake_id(message);
+    if (memmem(message.data, message.len, "\"release", 8) != NULL) {
+      for (size_t i = 0; i < count; i++)
+        fake_answer_int(connection, ids[i * STRIDE % count], numbers[i * STRIDE % count]);
+      count = 0;
+    }
+    fake_answer_int(connection, id, 8);
+  }
+}
+
+static void note_order(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  const struct held_request *request = context;
+  int64_t value = -1;
+  assert_int_equal(status, JP_CLIENT_OK);
+  assert_true(jp_answer_integer(answer, &value));
+  assert_int_equal(value, request->number);
+  request->all->seen[request->all->done++] = request->number;
+  jp_answer_free(answer);
+}
+
+static void send_held(struct held_requests *all, int count)
+{
+  for (int i = 0; i < count; i++) {
+    char member[32];
+    struct held_request *request = &all->requests[all->sent];
+    *request = (struct held_request){.all = all, .number = all->sent++};
+    snprintf(member, sizeof member, "held%d", request->number);
+    const struct jp_request what = jp_build_class_method_call("T", member, JP_NO_ARGUMENTS);
+    assert_int_equal(jp_client_send(all->client, &what, 60000, note_order, request, NULL), JP_CLIENT_OK);
+  }
+}
+
+/* By a call, which reads all answers before its own; completions wait for jp_client_process. */
+static void release_held(struct held_requests *all)
+{
+  const struct jp_request request = jp_build_class_method_call("T", "release", JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(all->client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+}
+
+/* The next `count` completions are those of the requests from that one on, as the peer has answered them. */
+static void expect_held(const struct held_requests *all, int from, int count)
+{
+  assert_in_range(all->done, from + count, MANY);
+  for (int i = 0; i < count; i++)
+    assert_int_equal(all->seen[from + i], from + i * STRIDE % count);
+}
+
+static void process_held(struct held_requests *all)
+{
+  while (all->done < all->sent)
+    fixture_process(all->client);
+  assert_int_equal(jp_client_pending(all->client), 0);
+}
+
+static struct held_requests *open_held(void)
+{
+  struct held_requests *all = test_calloc(1, sizeof *all);
+  all->client = fixture_open(fake_peer_start(answer_out_of_order, NULL), NULL);
+  return all;
+}
+
+static void end_held(struct held_requests *all)
+{
+  fixture_end(all->client);
+  test_free(all);
+}
+
+UNIT_TEST(completions_come_in_the_order_of_the_answers)
+{
+  struct held_requests *all = open_held();
+  send_held(all, MANY);
+  release_held(all);
+  process_held(all);
+  expect_held(all, 0, MANY);
+  end_held(all);
+}
+
+/* The queue of completions grows while some wait around the end of its ring. */
+UNIT_TEST(completions_wait_while_more_are_sent)
+{
+  enum { GROUP = 100 };
+  struct held_requests *all = open_held();
+  for (int group = 0; group < 4; group++) {
+    send_held(all, GROUP);
+    release_held(all);
+    if (group == 0)
+      process_held(all);
+  }
+  process_held(all);
+  for (int group = 0; group < 4; group++)
+    expect_held(all, group * GROUP, GROUP);
+  end_held(all);
+}
+
+/* Requests that have no answer for long share places of the table with new ones. */
+UNIT_TEST(old_requests_do_not_hide_new_ones)
+{
+  enum { PLACES = 128, ROUNDS = 5 };
+  struct held_requests *all = open_held();
+  for (int id = 1; id <= ROUNDS * PLACES; id++) {
+    if (id % PLACES == 0 || id % PLACES == PLACES - 1)
+      send_held(all, 1);
+    else
+      fixture_assert_call(all->client);
+  }
+  assert_int_equal(jp_client_pending(all->client), 2 * ROUNDS);
+  release_held(all);
+  process_held(all);
+  expect_held(all, 0, 2 * ROUNDS);
+  end_held(all);
 }
 
 /* ---- a peer that does not read ---- */

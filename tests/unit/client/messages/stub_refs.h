@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_UNIT_CLIENT_MESSAGES_STUB_REFS_H
 #define JPEER_TESTS_UNIT_CLIENT_MESSAGES_STUB_REFS_H
 /* Handles without a client: what was told of refs and is not released yet. One thread. */
-#include "client/messages/answer.h"
+#include "client/messages/client_answer.h"
 
 /* Counts tellings; told fails (no memory) once `room` of them were made. */
 struct stub_refs {

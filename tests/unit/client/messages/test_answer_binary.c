@@ -1,3 +1,5 @@
+#include "client/messages/answer_binary.h"
+
 #include "colfer/messages.h"
 #include "tests/unit/client/messages/stub_refs.h"
 #include "tests/unit/unit.h"

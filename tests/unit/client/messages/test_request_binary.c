@@ -1,4 +1,4 @@
-#include "client/messages/encode.h"
+#include "client/messages/request_binary.h"
 
 #include "colfer/messages.h"
 #include "tests/support/colfer_print.h"
@@ -160,6 +160,23 @@ UNIT_TEST(refuses_requests_that_lack_something)
                JP_CLIENT_INVALID, "argument 1: a text is not UTF-8: byte 0 of 1");
   expect_fault(jp_build_class_method_call("a.B", "f", NULL, 1), JP_CLIENT_INVALID,
                "the arguments are missing");
+}
+
+UNIT_TEST(tells_the_room_that_a_binary_message_needs)
+{
+  struct jp_request request = jp_build_ping();
+  uint8_t out[64] = {0xEE};
+  size_t length = 0;
+  assert_int_equal(jp_request_write_binary(&request, NULL, "1", NULL, 0, &length, NULL), JP_CLIENT_OK);
+  assert_in_range(length, 5, sizeof out);
+  size_t short_length = 0;
+  assert_int_equal(jp_request_write_binary(&request, NULL, "1", out, length - 1, &short_length, NULL),
+                   JP_CLIENT_OK);
+  assert_int_equal(short_length, length);
+  assert_int_equal(out[0], 0xEE);
+  assert_int_equal(jp_request_write_binary(&request, NULL, "1", out, length, &length, NULL), JP_CLIENT_OK);
+  assert_int_equal(out[0], 0);
+  assert_int_equal(out[length - 1], 0x7F);
 }
 
 UNIT_MAIN

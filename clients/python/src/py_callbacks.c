@@ -1,0 +1,514 @@
+/* Objects of Python's that Java calls. */
+#include "py_native.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+#include <time.h>
+
+/* ---- the refs of answers ---- */
+
+/*
+ * The refs of answers to Java's calls. Java's thread reads an answer when it comes to run, and the peer may let go of an
+ * object before that, if the message that says so came over another link. So its handle stays for a moment.
+ */
+
+enum { HELD_SECONDS = 1 };
+
+struct answered {
+  struct jp_ref *ref;
+  struct answered *next;
+};
+
+static void release_all(struct answered **list)
+{
+  struct answered *each = *list;
+  *list = NULL;
+  while (each != NULL) {
+    struct answered *next = each->next;
+    jp_ref_release(each->ref);
+    free(each);
+    each = next;
+  }
+}
+
+static time_t seconds_now(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
+
+void answered_release_old(struct connection *connection)
+{
+  time_t now = seconds_now();
+  if (now - connection->answered_since <= HELD_SECONDS)
+    return;
+  release_all(&connection->answered_before);
+  connection->answered_before = connection->answered;
+  connection->answered = NULL;
+  connection->answered_since = now;
+}
+
+void answered_release_all(struct connection *connection)
+{
+  release_all(&connection->answered_before);
+  release_all(&connection->answered);
+}
+
+static void hold_ref(struct connection *connection, const struct jp_ref *ref)
+{
+  struct answered *made = malloc(sizeof *made);
+  if (made == NULL)
+    return;
+  answered_release_old(connection);
+  *made = (struct answered){jp_ref_keep((struct jp_ref *)ref), connection->answered};
+  connection->answered = made;
+}
+
+static void hold_refs(struct connection *connection, const struct jp_argument *value)
+{
+  switch (value->kind) {
+  case JP_ARGUMENT_REF:
+    hold_ref(connection, value->as.ref);
+    break;
+  case JP_ARGUMENT_LIST:
+    for (size_t i = 0; i < value->as.list.count; i++)
+      hold_refs(connection, &value->as.list.items[i]);
+    break;
+  case JP_ARGUMENT_MAP:
+    for (size_t i = 0; i < value->as.map.count; i++)
+      hold_refs(connection, &value->as.map.entries[i].value);
+    break;
+  default:
+    break;
+  }
+}
+
+/*
+ * A Callback makes a jp_callback when it is sent first, and as long as Java has that one, it gives it again, as the same
+ * Java object. The Callback lives as long as Java has it: its jp_callback is a holder, until `released` says that
+ * nothing of it comes any more.
+ */
+struct callback {
+  PyObject ob_base;
+  struct connection *connection; /* strong */
+  PyObject *function;
+  PyObject *fault_of; /* the `throw` of _native.pyi */
+  PyObject *interfaces;
+  PyObject *overrides;
+  int arity;
+  struct given *current; /* the last one that was made; NULL: it has ended */
+  PyObject
+      *called_as; /* (interface, method, types of the parameters) of the last call; NULL: there was none */
+  PyObject *weak_references;
+};
+
+/* A jp_callback and whose it is. It may end after another one was made in its place. */
+struct given {
+  struct callback *callback; /* strong */
+  struct link *link;         /* strong: Java calls it over that one */
+  struct jp_callback *handle;
+  size_t senders; /* requests that hold the handle for the program */
+};
+
+/* ---- a call from Java ---- */
+
+static bool is_text(PyObject *string, const char *text)
+{
+  const char *known = PyUnicode_AsUTF8AndSize(string, NULL);
+  if (known == NULL)
+    PyErr_Clear();
+  return known != NULL && strcmp(known, text) == 0;
+}
+
+static const char *parameter_type(const struct jp_callback_call *call, size_t index)
+{
+  const char *type = jp_callback_parameter_type(call, index);
+  return type == NULL ? "" : type;
+}
+
+static bool is_called_as(PyObject *names, const struct jp_callback_call *call, size_t count)
+{
+  PyObject *types = PyTuple_GetItem(names, 2);
+  bool is_same = is_text(PyTuple_GetItem(names, 1), jp_callback_method(call)) &&
+                 is_text(PyTuple_GetItem(names, 0), jp_callback_interface(call)) &&
+                 PyTuple_Size(types) == (Py_ssize_t)count;
+  for (size_t i = 0; is_same && i < count; i++)
+    is_same = is_text(PyTuple_GetItem(types, (Py_ssize_t)i), parameter_type(call, i));
+  return is_same;
+}
+
+static PyObject *make_names(const struct jp_callback_call *call, size_t count)
+{
+  PyObject *types = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; types != NULL && i < count; i++) {
+    PyObject *name = PyUnicode_FromString(parameter_type(call, i));
+    if (name == NULL || PyTuple_SetItem(types, (Py_ssize_t)i, name) != 0)
+      Py_CLEAR(types);
+  }
+  PyObject *names =
+      types == NULL ? NULL
+                    : Py_BuildValue("(ssO)", jp_callback_interface(call), jp_callback_method(call), types);
+  Py_XDECREF(types);
+  return names;
+}
+
+/* Most calls are of the method of the one before. NULL: an exception. */
+static PyObject *names_of_call(struct callback *callback, const struct jp_callback_call *call, size_t count)
+{
+  if (callback->called_as != NULL && is_called_as(callback->called_as, call, count))
+    return Py_NewRef(callback->called_as);
+  PyObject *names = make_names(call, count);
+  PyObject *before = callback->called_as;
+  callback->called_as = Py_XNewRef(names);
+  Py_XDECREF(before);
+  return names;
+}
+
+static PyObject *arguments_of(struct connection *connection, const struct jp_callback_call *call,
+                              size_t count)
+{
+  PyObject *values = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; values != NULL && i < count; i++) {
+    PyObject *value = from_java(connection, jp_callback_argument_at(call, i));
+    if (value == NULL || PyTuple_SetItem(values, (Py_ssize_t)i, value) != 0)
+      Py_CLEAR(values);
+  }
+  return values;
+}
+
+static PyObject *call_function(struct callback *callback, const struct jp_callback_call *call)
+{
+  size_t count = jp_callback_argument_count(call);
+  PyObject *names = names_of_call(callback, call, count);
+  PyObject *args = names == NULL ? NULL : arguments_of(callback->connection, call, count);
+  PyObject *value = NULL;
+  if (args != NULL)
+    value = PyObject_CallFunctionObjArgs(callback->function, PyTuple_GetItem(names, 0),
+                                         PyTuple_GetItem(names, 1), PyTuple_GetItem(names, 2), args, NULL);
+  Py_XDECREF(names);
+  Py_XDECREF(args);
+  return value;
+}
+
+/* False: it could not be converted, or not be sent; an exception is set. */
+static bool return_value(const struct given *given, struct jp_callback_call *call, PyObject *value)
+{
+  struct builder builder;
+  struct jp_argument argument;
+  struct jp_client_error error;
+  builder_init(&builder, given->callback->connection);
+  builder.link = link_hold(given->link);
+  enum jp_client_status status = JP_CLIENT_INVALID;
+  bool good = to_java(&builder, value, &argument);
+  if (good)
+    status = jp_callback_return(call, &argument, &error);
+  if (status == JP_CLIENT_OK)
+    hold_refs(given->callback->connection, &argument);
+  good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
+  if (status == JP_CLIENT_STALE)
+    raise_failure(given->callback->connection, status, NULL, &error);
+  if (!good && !PyErr_Occurred())
+    PyErr_Format(PyExc_ValueError, "%s", error.text);
+  builder_fini(&builder);
+  return good;
+}
+
+/* As the hook says: a handle, a class, or a class and a message. */
+static bool throw_as(struct connection *connection, struct jp_callback_call *call, PyObject *what)
+{
+  struct jp_client_error error;
+  const char *class = NULL;
+  const char *message = NULL;
+  if (is_object(what)) {
+    const struct jp_ref *ref = ((struct object *)what)->ref;
+    bool good = jp_callback_throw_object(call, ref, &error) == JP_CLIENT_OK;
+    if (good)
+      hold_ref(connection, ref);
+    return good;
+  }
+  PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;
+  PyObject *second = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 1) : Py_None;
+  if (PyUnicode_Check(first))
+    class = PyUnicode_AsUTF8AndSize(first, NULL);
+  if (PyUnicode_Check(second))
+    message = PyUnicode_AsUTF8AndSize(second, NULL);
+  PyErr_Clear(); /* a text that is no UTF-8 is left out */
+  return jp_callback_throw(call, class, message, &error) == JP_CLIENT_OK;
+}
+
+static void throw_exception(struct callback *callback, struct jp_callback_call *call)
+{
+  struct jp_client_error error;
+  PyObject *raised = take_exception();
+  PyObject *what = raised == NULL ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
+  if (what == NULL || !throw_as(callback->connection, call, what)) {
+    (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
+    if (raised != NULL && !PyErr_Occurred())
+      PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+    PyErr_WriteUnraisable(callback->function);
+  }
+  Py_XDECREF(what);
+  Py_XDECREF(raised);
+}
+
+static void run_call(void *context, struct jp_callback_call *call)
+{
+  const struct given given = *(const struct given *)context;
+  if (is_ending)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_INCREF((PyObject *)given.callback); /* its end may be told meanwhile */
+  link_hold(given.link);
+  struct link_frame frame;
+  link_push(&frame, given.link, call);
+  listen_hand_on();
+  PyObject *value = call_function(given.callback, call);
+  if (value == NULL || !return_value(&given, call, value))
+    throw_exception(given.callback, call);
+  link_pop(&frame);
+  Py_XDECREF(value);
+  link_drop(given.link);
+  Py_DECREF((PyObject *)given.callback);
+  PyGILState_Release(state);
+}
+
+static void forget(void *context)
+{
+  struct given *given = context;
+  if (is_ending)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  if (given->callback->current == given)
+    given->callback->current = NULL;
+  Py_DECREF((PyObject *)given->callback);
+  link_drop(given->link);
+  PyMem_Free(given);
+  PyGILState_Release(state);
+}
+
+PyObject *connection_calling(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  const struct link_frame *frame = link_frame((struct connection *)self);
+  const char *id = frame == NULL ? NULL : jp_callback_id(frame->call);
+  if (id == NULL)
+    Py_RETURN_NONE;
+  return Py_BuildValue("(sI)", id, frame->link->number);
+}
+
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  return PyBool_FromLong(link_can_ask((struct connection *)self));
+}
+
+/* ---- giving it ---- */
+
+enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 255 };
+
+/* NULL-terminated, from a tuple that has room. False: an exception. */
+static bool read_names(struct builder *builder, PyObject *tuple, const char **names)
+{
+  Py_ssize_t count = PyTuple_Size(tuple);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    names[i] = builder_name(builder, PyTuple_GetItem(tuple, i));
+    if (names[i] == NULL)
+      return false;
+  }
+  names[count] = NULL;
+  return true;
+}
+
+/* The jp_callback keeps the Callback until it is released. */
+static struct given *create_given(struct builder *builder, struct callback *callback)
+{
+  const char *interfaces[INTERFACES_MAX + 1];
+  const char *overrides[OVERRIDES_MAX + 1];
+  if (!read_names(builder, callback->interfaces, interfaces) ||
+      !read_names(builder, callback->overrides, overrides))
+    return NULL;
+  struct given *given = PyMem_Malloc(sizeof *given);
+  if (given == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  const struct jp_callback_config config = {.size = sizeof config,
+                                            .interfaces = interfaces[0] == NULL ? NULL : interfaces,
+                                            .has_arity = callback->arity >= 0,
+                                            .arity = callback->arity,
+                                            .overrides = overrides[0] == NULL ? NULL : overrides,
+                                            .by_origin = true,
+                                            .function = run_call,
+                                            .released = forget,
+                                            .context = given};
+  struct jp_callback *made = NULL;
+  struct jp_client_error error;
+  enum jp_client_status status = jp_callback_create(builder->link->client, &config, &made, &error);
+  if (status != JP_CLIENT_OK) {
+    PyMem_Free(given);
+    raise_failure(callback->connection, status, NULL, &error);
+    return NULL;
+  }
+  *given = (struct given){.callback = (struct callback *)Py_NewRef((PyObject *)callback),
+                          .link = link_hold(builder->link),
+                          .handle = made};
+  return given;
+}
+
+/* Where Java has it already, the request goes over the same link, so that Java is given the same object; but not from
+ * within a callback, whose link is that of the callback. otherwise: NULL: the thread's. */
+static struct link *link_for(const struct callback *callback, struct link *otherwise)
+{
+  const struct link *known = callback->current == NULL ? NULL : callback->current->link;
+  if (known != NULL && !known->has_ended && known->connection != NULL &&
+      !link_is_nested(callback->connection))
+    return callback->current->link;
+  return otherwise != NULL ? otherwise : link_of_thread(callback->connection);
+}
+
+static bool may_give_again(const struct given *given, const struct link *link)
+{
+  return given != NULL && given->link == link && (given->senders > 0 || jp_callback_keep(given->handle));
+}
+
+struct given *callback_take(struct builder *builder, PyObject *object)
+{
+  struct callback *callback = (struct callback *)object;
+  if (callback->connection != builder->connection) {
+    PyErr_SetString(PyExc_ValueError, "a callback of another connection");
+    return NULL;
+  }
+  struct link *wanted = builder->link;
+  if (wanted == NULL && callback->connection->links != NULL)
+    wanted = link_for(callback, builder->for_callbacks);
+  if (PyErr_Occurred() || connection_enter(callback->connection, wanted) == NULL)
+    return NULL;
+  if (builder->link == NULL)
+    builder->link = link_hold(wanted);
+  if (!may_give_again(callback->current, wanted))
+    callback->current = listen_to(wanted) ? create_given(builder, callback) : NULL;
+  struct given *given = callback->current;
+  if (given != NULL) {
+    given->senders++;
+    Py_INCREF(object);
+  }
+  connection_leave(callback->connection);
+  return given;
+}
+
+struct jp_callback *callback_handle(const struct given *given)
+{
+  return given->handle;
+}
+
+void callback_let_go(struct given *given)
+{
+  PyObject *owner = (PyObject *)given->callback;
+  if (--given->senders == 0)
+    jp_callback_release(given->handle);
+  Py_DECREF(owner);
+}
+
+/* ---- the type ---- */
+
+static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
+{
+  PyObject *names = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
+  if (names != NULL && PyTuple_Size(names) > most) {
+    PyErr_Format(PyExc_ValueError, "a callback with more than %zd %s", most, what);
+    Py_CLEAR(names);
+  }
+  for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+    if (!PyUnicode_Check(PyTuple_GetItem(names, i))) {
+      PyErr_Format(PyExc_TypeError, "the %s of a callback are names", what);
+      Py_CLEAR(names);
+    }
+  }
+  return names;
+}
+
+static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"connection", "function", "throw", "interfaces", "arity", "overrides", NULL};
+  PyObject *connection;
+  PyObject *function;
+  PyObject *fault_of;
+  PyObject *interfaces = NULL;
+  PyObject *overrides = NULL;
+  int arity = -1;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiO:Callback", names, types.connection, &connection,
+                                   &function, &fault_of, &interfaces, &arity, &overrides))
+    return NULL;
+  interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
+  overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct callback *made = overrides == NULL ? NULL : (struct callback *)allocate(type, 0);
+  if (made == NULL) {
+    Py_XDECREF(interfaces);
+    Py_XDECREF(overrides);
+    return NULL;
+  }
+  made->connection = (struct connection *)Py_NewRef(connection);
+  made->function = Py_NewRef(function);
+  made->fault_of = Py_NewRef(fault_of);
+  made->interfaces = interfaces;
+  made->overrides = overrides;
+  made->arity = arity;
+  return (PyObject *)made;
+}
+
+static int callback_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  struct callback *callback = (struct callback *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT((PyObject *)callback->connection);
+  Py_VISIT(callback->function);
+  Py_VISIT(callback->fault_of);
+  return 0;
+}
+
+/* Only where Java has it no more: its jp_callback counts as a reference. */
+static int callback_clear(PyObject *self)
+{
+  struct callback *callback = (struct callback *)self;
+  PyObject *connection = (PyObject *)callback->connection;
+  callback->connection = NULL;
+  Py_XDECREF(connection);
+  Py_CLEAR(callback->function);
+  Py_CLEAR(callback->fault_of);
+  return 0;
+}
+
+static void callback_dealloc(PyObject *self)
+{
+  struct callback *callback = (struct callback *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (callback->weak_references != NULL)
+    PyObject_ClearWeakRefs(self);
+  (void)callback_clear(self);
+  Py_XDECREF(callback->called_as);
+  Py_XDECREF(callback->interfaces);
+  Py_XDECREF(callback->overrides);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyMemberDef callback_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct callback, weak_references), READONLY, NULL},
+    {"interfaces", T_OBJECT, offsetof(struct callback, interfaces), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot callback_slots[] = {{Py_tp_doc, "A Python object that Java can call."},
+                                       {Py_tp_new, callback_new},
+                                       {Py_tp_dealloc, callback_dealloc},
+                                       {Py_tp_traverse, callback_traverse},
+                                       {Py_tp_clear, callback_clear},
+                                       {Py_tp_members, callback_members},
+                                       {0, NULL}};
+
+PyType_Spec callback_spec = {"jpeer._native.Callback", sizeof(struct callback), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, callback_slots};

@@ -1,0 +1,625 @@
+/* Connections: opened, launched, used by any number of threads, closed. */
+#include "py_native.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <structmember.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- signals that end waits ---- */
+
+/*
+ * Signals that end waits. Handlers run on Python's main thread alone, so only its waits are ended.
+ *
+ * Where a request was made from a callback, Java's thread is still inside it when its wait has ended, and answers none of
+ * the requests that the callback is part of. So their waits end, too, with the same exception.
+ */
+
+static unsigned long main_thread;
+
+/* threading.main_thread().ident */
+static bool learn_main_thread(void)
+{
+  if (main_thread != 0)
+    return true;
+  PyObject *threading = PyImport_ImportModule("threading");
+  PyObject *thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
+  PyObject *ident = thread == NULL ? NULL : PyObject_GetAttrString(thread, "ident");
+  if (ident != NULL)
+    main_thread = PyLong_AsUnsignedLong(ident);
+  Py_XDECREF(threading);
+  Py_XDECREF(thread);
+  Py_XDECREF(ident);
+  return !PyErr_Occurred();
+}
+
+static bool is_interrupted(void *context)
+{
+  const struct connection *connection = context;
+  if (is_ending || PyThread_get_thread_ident() != main_thread)
+    return false;
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool is_due = connection->interruption != NULL || PyErr_CheckSignals() != 0;
+  PyGILState_Release(state);
+  return is_due;
+}
+
+/* What is set stays set. */
+static void keep_exception(struct connection *connection)
+{
+  PyObject *raised = take_exception();
+  PyObject *before = connection->interruption;
+  connection->interruption = Py_XNewRef(raised);
+  Py_XDECREF(before);
+  if (raised != NULL)
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  Py_XDECREF(raised);
+}
+
+void connection_end_wait(struct connection *connection, enum jp_client_status status)
+{
+  bool is_interrupted = status == JP_CLIENT_INTERRUPTED;
+  if ((!is_interrupted && connection->interruption == NULL) || PyThread_get_thread_ident() != main_thread)
+    return;
+  PyObject *kept = connection->interruption;
+  if (is_interrupted && kept != NULL && !PyErr_Occurred())
+    PyErr_SetObject((PyObject *)Py_TYPE(kept), kept);
+  if (!link_is_nested(connection))
+    Py_CLEAR(connection->interruption);
+  else if (is_interrupted)
+    keep_exception(connection);
+}
+
+enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
+
+/* Those that are open; the GIL guards the list. */
+static struct connection *open_connections;
+
+/* ---- users ---- */
+
+/* Those of other threads: the first one's may be the launched peer's. */
+static void close_clients(struct link *links)
+{
+  for (struct link *each = links->next; each != NULL; each = each->next)
+    jp_client_close(each->client);
+}
+
+/* The connection's hold of each of them ends. */
+static void drop_links(struct link *links)
+{
+  while (links != NULL) {
+    struct link *next = links->next;
+    links->connection = NULL;
+    links->client = NULL;
+    links->next = NULL;
+    link_drop(links);
+    links = next;
+  }
+}
+
+/* Closes the clients, when nobody is inside them. */
+static void finish(struct connection *connection, int timeout_ms)
+{
+  struct link *links = connection->links;
+  struct jp_peer *peer = connection->peer;
+  int callbacks_fd = connection->callbacks_fd;
+  int exit_status = 0;
+  connection->links = NULL;
+  connection->link_count = 0;
+  connection->peer = NULL;
+  connection->callbacks_fd = -1;
+  if (links == NULL)
+    return;
+  Py_BEGIN_ALLOW_THREADS;
+  close_clients(links);
+  if (peer != NULL)
+    exit_status = jp_peer_stop(peer, timeout_ms);
+  else
+    jp_client_close(links->client);
+  if (callbacks_fd >= 0)
+    close(callbacks_fd);
+  Py_END_ALLOW_THREADS;
+  drop_links(links);
+  connection->exit_status = exit_status;
+}
+
+static bool check_open(const struct connection *connection)
+{
+  if (!connection->is_closed && connection->links != NULL)
+    return true;
+  PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+  return false;
+}
+
+struct link *connection_enter(struct connection *connection, struct link *wanted)
+{
+  if (!check_open(connection))
+    return NULL;
+  struct link *link = wanted == NULL ? link_of_thread(connection) : wanted;
+  if (link == NULL || !check_open(connection)) /* it may have been closed while a link was opened */
+    return NULL;
+  connection->users++;
+  if (connection->dropped >= DROPPED_MAX && connection->link_count > 1)
+    link_flush_others(connection, link); /* those of threads that call no more */
+  return link;
+}
+
+struct link *connection_enter_first(struct connection *connection)
+{
+  if (!check_open(connection))
+    return NULL;
+  connection->users++;
+  return connection->links;
+}
+
+void connection_leave(struct connection *connection)
+{
+  connection->users--;
+  if (connection->users > 0 || !connection->is_closed)
+    return;
+  PyObject *type;
+  PyObject *value;
+  PyObject *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  finish(connection, GRACE_MS);
+  PyErr_Restore(type, value, traceback);
+}
+
+static void pause_a_moment(void)
+{
+  const struct timespec millisecond = {.tv_nsec = 1000000};
+  nanosleep(&millisecond, NULL);
+}
+
+/* So that nobody finds one that is being deallocated. */
+static void leave_list(const struct connection *connection)
+{
+  for (struct connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
+    if (*at == connection) {
+      *at = connection->next;
+      return;
+    }
+  }
+}
+
+/* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
+static void close_connection(struct connection *connection, int timeout_ms)
+{
+  if (connection->is_closed || connection->links == NULL)
+    return;
+  leave_list(connection);
+  connection->is_closed = true;
+  connection->users++;
+  Py_BEGIN_ALLOW_THREADS;
+  for (const struct link *each = connection->links; each != NULL; each = each->next)
+    jp_client_end(each->client);
+  Py_END_ALLOW_THREADS;
+  for (int i = 0; i < MS && connection->users > 1; i++) {
+    Py_BEGIN_ALLOW_THREADS;
+    pause_a_moment();
+    Py_END_ALLOW_THREADS;
+  }
+  connection->users--;
+  if (connection->users == 0)
+    finish(connection, timeout_ms);
+}
+
+PyObject *connection_close_all(PyObject *module, PyObject *ignored)
+{
+  (void)module, (void)ignored;
+  while (open_connections != NULL) {
+    struct connection *connection = (struct connection *)Py_NewRef((PyObject *)open_connections);
+    close_connection(connection, GRACE_MS);
+    Py_DECREF((PyObject *)connection);
+  }
+  is_ending = true;
+  Py_RETURN_NONE;
+}
+
+bool connection_read_seconds(double seconds, int *milliseconds)
+{
+  if (!(seconds >= 0 && seconds <= (double)(INT32_MAX / MS))) {
+    PyErr_SetString(PyExc_ValueError, "a timeout is a number of seconds that is not negative");
+    return false;
+  }
+  *milliseconds = (int)ceil(seconds * MS);
+  return true;
+}
+
+/* ---- opening ---- */
+
+static bool take_hook(PyObject *hooks, const char *name, PyObject **place)
+{
+  *place = PyObject_GetAttrString(hooks, name);
+  return *place != NULL;
+}
+
+static struct connection *create(PyTypeObject *type, PyObject *hooks)
+{
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct connection *made = (struct connection *)allocate(type, 0);
+  if (made == NULL)
+    return NULL;
+  made->timeout_ms = JP_FOREVER;
+  made->callbacks_fd = -1;
+  made->process = getpid();
+  if (learn_main_thread() && take_hook(hooks, "classes", &made->classes) &&
+      take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
+      take_hook(hooks, "to_java", &made->to_java) &&
+      take_hook(hooks, "other_to_java", &made->other_to_java) &&
+      take_hook(hooks, "make_error", &made->make_error)) {
+    bool good = PyDict_Check(made->classes) && PyDict_Check(made->from_text) && PyDict_Check(made->to_java);
+    if (good)
+      return made;
+    PyErr_SetString(PyExc_TypeError, "classes, from_text and to_java of Hooks have to be dicts");
+  }
+  Py_DECREF((PyObject *)made);
+  return NULL;
+}
+
+/* False: an exception; the client or peer is closed then. */
+static bool note_open(struct connection *connection, struct jp_client *client, struct jp_peer *peer,
+                      const char *url)
+{
+  connection->links = link_create(connection, client);
+  if (connection->links == NULL) {
+    if (peer != NULL)
+      (void)jp_peer_stop(peer, GRACE_MS);
+    else
+      jp_client_close(client);
+    PyErr_NoMemory();
+    return false;
+  }
+  connection->link_count = 1;
+  connection->peer = peer;
+  connection->next = open_connections;
+  open_connections = connection;
+  connection->url = PyUnicode_FromString(url);
+  if (connection->url != NULL)
+    return true;
+  close_connection(connection, GRACE_MS);
+  return false;
+}
+
+/* How links are opened, once the session has a name. */
+static void keep_config(struct connection *connection, const struct jp_client_config *config)
+{
+  connection->config = *config;
+  connection->config.peer_id = NULL;
+}
+
+static struct jp_client_config make_config(struct connection *connection, const char *peer_id,
+                                           int connect_timeout_ms, Py_ssize_t message_max,
+                                           Py_ssize_t pending_max, int reconnects)
+{
+  return (struct jp_client_config){.size = sizeof(struct jp_client_config),
+                                   .peer_id = peer_id,
+                                   .connect_timeout_ms = connect_timeout_ms,
+                                   .message_max = (size_t)message_max,
+                                   .pending_max = (size_t)pending_max,
+                                   .reconnects = reconnects != 0,
+                                   .interrupted = is_interrupted,
+                                   .interrupted_context = connection};
+}
+
+static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"url",         "hooks",       "peer_id",    "connect_timeout",
+                          "message_max", "pending_max", "reconnects", NULL};
+  const char *url;
+  PyObject *hooks;
+  const char *peer_id = NULL;
+  double connect_timeout = 10;
+  Py_ssize_t message_max = 0;
+  Py_ssize_t pending_max = 0;
+  int reconnects = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnp:Connection", names, &url, &hooks, &peer_id,
+                                   &connect_timeout, &message_max, &pending_max, &reconnects))
+    return NULL;
+  if (message_max < 0 || pending_max < 0)
+    return PyErr_Format(PyExc_ValueError, "message_max and pending_max cannot be negative");
+  int connect_timeout_ms;
+  if (!connection_read_seconds(connect_timeout, &connect_timeout_ms))
+    return NULL;
+  struct connection *made = create(type, hooks);
+  if (made == NULL)
+    return NULL;
+  struct jp_client_config config =
+      make_config(made, peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
+  keep_config(made, &config);
+  struct jp_client *client = NULL;
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_open(url, &config, &client, &error);
+  Py_END_ALLOW_THREADS;
+  bool good = status == JP_CLIENT_OK && note_open(made, client, NULL, url);
+  if (status != JP_CLIENT_OK) /* a scheme that the library has not is the caller's mistake */
+    raise_failure(made, status == JP_CLIENT_UNSUPPORTED ? JP_CLIENT_INVALID : status, NULL, &error);
+  if (good)
+    return (PyObject *)made;
+  Py_DECREF((PyObject *)made);
+  return NULL;
+}
+
+/* ---- launching ---- */
+
+/* What Java writes; on a thread of the library. */
+static void pass_output(void *context, int descriptor, struct jp_text bytes)
+{
+  struct connection *connection = context;
+  if (is_ending)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *taken = NULL;
+  if (connection->on_output != NULL)
+    taken =
+        PyObject_CallFunction(connection->on_output, "iy#", descriptor, bytes.data, (Py_ssize_t)bytes.len);
+  if (taken == NULL && PyErr_Occurred())
+    PyErr_WriteUnraisable(connection->on_output);
+  Py_XDECREF(taken);
+  PyGILState_Release(state);
+}
+
+/* NULL-terminated; NULL: an exception. */
+static const char **read_words(struct builder *builder, PyObject *sequence)
+{
+  PyObject *tuple = PySequence_Tuple(sequence);
+  Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
+  const char **words = tuple == NULL ? NULL : builder_alloc(builder, ((size_t)count + 1) * sizeof *words);
+  for (Py_ssize_t i = 0; words != NULL && i < count; i++) {
+    const char *word = builder_name(builder, PyTuple_GetItem(tuple, i));
+    size_t size = word == NULL ? 0 : strlen(word) + 1;
+    char *copy = word == NULL ? NULL : builder_alloc(builder, size);
+    words[i] = copy;
+    if (copy == NULL)
+      words = NULL;
+    else
+      memcpy(copy, word, size);
+  }
+  Py_XDECREF(tuple);
+  return words;
+}
+
+static PyObject *launch_peer(struct connection *made, const struct jp_launch_config *config)
+{
+  struct jp_peer *peer = NULL;
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_launch(config, &peer, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK)
+    return raise_failure(made, status, NULL, &error);
+  made->process_id = jp_peer_process_id(peer);
+  return note_open(made, jp_peer_client(peer), peer, jp_peer_url(peer)) ? (PyObject *)made : NULL;
+}
+
+PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"hooks",      "program",   "class_path", "jvm_options",   "options",
+                          "main_class", "arguments", "on_output",  "start_timeout", NULL};
+  (void)ignored;
+  PyObject *hooks;
+  PyObject *empty = PyTuple_New(0);
+  PyObject *jvm_options = empty;
+  PyObject *options = empty;
+  PyObject *arguments = empty;
+  PyObject *on_output = Py_None;
+  double start_timeout = 30;
+  struct jp_client_config client;
+  struct jp_launch_config config = {.size = sizeof config, .client = &client};
+  if (empty == NULL ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
+                                   &config.class_path, &jvm_options, &options, &config.main_class, &arguments,
+                                   &on_output, &start_timeout) ||
+      !connection_read_seconds(start_timeout, &config.start_timeout_ms)) {
+    Py_XDECREF(empty);
+    return NULL;
+  }
+  struct connection *made = create(types.connection, hooks);
+  struct builder builder;
+  builder_init(&builder, made);
+  client = make_config(made, NULL, 0, 0, 0, 0);
+  if (made != NULL)
+    keep_config(made, &client);
+  PyObject *launched = NULL;
+  if (made != NULL) {
+    config.jvm_options = read_words(&builder, jvm_options);
+    config.options = config.jvm_options == NULL ? NULL : read_words(&builder, options);
+    config.arguments = config.options == NULL ? NULL : read_words(&builder, arguments);
+    if (on_output != Py_None) {
+      made->on_output = Py_NewRef(on_output);
+      config.on_output = pass_output;
+      config.output_context = made;
+    }
+    launched = config.arguments == NULL ? NULL : launch_peer(made, &config);
+  }
+  builder_fini(&builder);
+  Py_DECREF(empty);
+  if (launched == NULL)
+    Py_XDECREF((PyObject *)made);
+  return launched;
+}
+
+/* ---- closing ---- */
+
+PyObject *connection_close(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  close_connection((struct connection *)self, GRACE_MS);
+  Py_RETURN_NONE;
+}
+
+PyObject *connection_stop(PyObject *self, PyObject *timeout)
+{
+  struct connection *connection = (struct connection *)self;
+  double seconds = PyFloat_AsDouble(timeout);
+  int timeout_ms;
+  if (PyErr_Occurred() || !connection_read_seconds(seconds, &timeout_ms))
+    return NULL;
+  close_connection(connection, timeout_ms);
+  return PyLong_FromLong(connection->exit_status);
+}
+
+/* ---- the type ---- */
+
+static int connection_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  struct connection *connection = (struct connection *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(connection->on_output);
+  Py_VISIT(connection->classes);
+  Py_VISIT(connection->make_class);
+  Py_VISIT(connection->from_text);
+  Py_VISIT(connection->to_java);
+  Py_VISIT(connection->other_to_java);
+  Py_VISIT(connection->make_error);
+  Py_VISIT(connection->interruption);
+  return 0;
+}
+
+static int connection_clear(PyObject *self)
+{
+  struct connection *connection = (struct connection *)self;
+  close_connection(connection, GRACE_MS); /* nobody is inside: a thread there holds it */
+  answered_release_all(connection);
+  Py_CLEAR(connection->interruption);
+  Py_CLEAR(connection->on_output);
+  Py_CLEAR(connection->classes);
+  Py_CLEAR(connection->make_class);
+  Py_CLEAR(connection->from_text);
+  Py_CLEAR(connection->to_java);
+  Py_CLEAR(connection->other_to_java);
+  Py_CLEAR(connection->make_error);
+  return 0;
+}
+
+static void connection_dealloc(PyObject *self)
+{
+  struct connection *connection = (struct connection *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (connection->weak_references != NULL)
+    PyObject_ClearWeakRefs(self);
+  (void)connection_clear(self);
+  Py_CLEAR(connection->url);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyObject *get_timeout(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  int timeout_ms = ((struct connection *)self)->timeout_ms;
+  if (timeout_ms < 0)
+    Py_RETURN_NONE;
+  return PyFloat_FromDouble((double)timeout_ms / MS);
+}
+
+static int set_timeout(PyObject *self, PyObject *value, void *ignored)
+{
+  (void)ignored;
+  bool is_none = value == NULL || value == Py_None;
+  double seconds = is_none ? 0 : PyFloat_AsDouble(value);
+  int timeout_ms = JP_FOREVER;
+  if (PyErr_Occurred() || (!is_none && !connection_read_seconds(seconds, &timeout_ms)))
+    return -1;
+  ((struct connection *)self)->timeout_ms = timeout_ms;
+  return 0;
+}
+
+static PyObject *get_session(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  const char *peer_id = ((const struct connection *)self)->config.peer_id;
+  if (peer_id == NULL)
+    Py_RETURN_NONE;
+  return PyUnicode_FromString(peer_id);
+}
+
+/* Set once, because threads that open links read it without a lock. */
+static int set_session(PyObject *self, PyObject *value, void *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  Py_ssize_t length = 0;
+  const char *name =
+      value == NULL || !PyUnicode_Check(value) ? NULL : PyUnicode_AsUTF8AndSize(value, &length);
+  if (connection->config.peer_id != NULL || name == NULL || length != PEER_ID_SIZE - 1) {
+    PyErr_SetString(PyExc_ValueError, "session is set once, to a UUID");
+    return -1;
+  }
+  memcpy(connection->peer_id, name, PEER_ID_SIZE);
+  connection->config.peer_id = connection->peer_id;
+  return 0;
+}
+
+static PyObject *get_closed(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  const struct connection *connection = (const struct connection *)self;
+  return PyBool_FromLong(connection->is_closed || connection->links == NULL);
+}
+
+static PyObject *get_process_id(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  int process_id = ((struct connection *)self)->process_id;
+  if (process_id == 0)
+    Py_RETURN_NONE;
+  return PyLong_FromLong(process_id);
+}
+
+static PyObject *sum_of_links(PyObject *self, size_t (*count)(const struct jp_client *client))
+{
+  size_t sum = 0;
+  for (const struct link *each = ((struct connection *)self)->links; each != NULL; each = each->next)
+    sum += count(each->client);
+  return PyLong_FromSize_t(sum);
+}
+
+static PyObject *get_pending(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return sum_of_links(self, jp_client_pending);
+}
+
+static PyObject *get_ref_count(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return sum_of_links(self, jp_client_ref_count);
+}
+
+static PyObject *get_link_count(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyLong_FromSize_t(((struct connection *)self)->link_count);
+}
+
+static PyGetSetDef getters[] = {
+    {"timeout", get_timeout, set_timeout, NULL, NULL}, {"session", get_session, set_session, NULL, NULL},
+    {"is_closed", get_closed, NULL, NULL, NULL},       {"process_id", get_process_id, NULL, NULL, NULL},
+    {"pending", get_pending, NULL, NULL, NULL},        {"ref_count", get_ref_count, NULL, NULL, NULL},
+    {"link_count", get_link_count, NULL, NULL, NULL},  {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"url", T_OBJECT, offsetof(struct connection, url), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct connection, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_doc, "A connection to a peer."},
+                              {Py_tp_new, connection_new},
+                              {Py_tp_dealloc, connection_dealloc},
+                              {Py_tp_traverse, connection_traverse},
+                              {Py_tp_clear, connection_clear},
+                              {Py_tp_members, members},
+                              {Py_tp_getset, getters},
+                              {Py_tp_methods, connection_methods},
+                              {0, NULL}};
+
+PyType_Spec connection_spec = {"jpeer._native.Connection", sizeof(struct connection), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};

@@ -1,0 +1,198 @@
+/* Errors of the library and of the peer as Python's exceptions. */
+#include "py_native.h"
+
+#include <string.h>
+
+static PyObject *text_or_none(const char *text)
+{
+  if (text == NULL)
+    Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
+}
+
+static PyObject *frames_of(const struct jp_throwable *throwable)
+{
+  PyObject *frames = PyList_New((Py_ssize_t)throwable->stack_count);
+  for (size_t i = 0; frames != NULL && i < throwable->stack_count; i++) {
+    PyObject *frame = text_or_none(throwable->stack[i]);
+    if (frame == NULL || PyList_SetItem(frames, (Py_ssize_t)i, frame) != 0)
+      Py_CLEAR(frames);
+  }
+  return frames;
+}
+
+/* The library's text ends at a NUL, and the JSON of the same throwable does not. */
+static PyObject *message_of(const struct jp_throwable *throwable, struct jp_json json)
+{
+  struct jp_json message = jp_json_member(json, "message");
+  return message.kind == JP_JSON_STRING ? from_json(message) : text_or_none(throwable->message);
+}
+
+/* From the last cause on, so that a long chain needs no stack. handle: a new reference, which is taken. */
+static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handle)
+{
+  enum { CAUSES_MAX = 64 };
+  const struct jp_throwable *all[CAUSES_MAX];
+  struct jp_json json[CAUSES_MAX];
+  int count = 0;
+  struct jp_json next = jp_answer_json(answer);
+  for (const struct jp_throwable *each = jp_answer_throwable(answer); each != NULL && count < CAUSES_MAX;
+       each = each->cause) {
+    all[count] = each;
+    json[count++] = next;
+    next = jp_json_member(next, "cause");
+  }
+  PyObject *cause = Py_NewRef(Py_None);
+  while (count-- > 0 && cause != NULL) {
+    PyObject *type = text_or_none(all[count]->type);
+    PyObject *message = message_of(all[count], json[count]);
+    PyObject *frames = frames_of(all[count]);
+    PyObject *tuple = type == NULL || message == NULL || frames == NULL
+                          ? NULL
+                          : PyTuple_Pack(5, type, message, frames, cause, count == 0 ? handle : Py_None);
+    Py_XDECREF(type);
+    Py_XDECREF(message);
+    Py_XDECREF(frames);
+    Py_DECREF(cause);
+    cause = tuple;
+  }
+  Py_DECREF(handle);
+  return cause;
+}
+
+static PyObject *handle_of(struct connection *connection, const struct jp_answer *answer)
+{
+  struct jp_ref *ref = jp_answer_ref(answer);
+  if (ref == NULL)
+    Py_RETURN_NONE;
+  PyObject *type = PyUnicode_FromString(jp_ref_type(ref));
+  PyObject *handle = type == NULL ? NULL : object_create(types.object, connection, jp_ref_keep(ref), type);
+  Py_XDECREF(type);
+  return handle;
+}
+
+/* True for an exception of Python's own that a value of the wrong shape raises. Those of the package are made on the
+ * heap, and mean what they say. */
+static bool is_of_shape(PyObject *type)
+{
+  PyObject *const shapes[] = {PyExc_ArithmeticError, PyExc_AttributeError, PyExc_LookupError, PyExc_TypeError,
+                              PyExc_ValueError};
+  if (!PyType_Check(type) || (PyType_GetFlags((PyTypeObject *)type) & Py_TPFLAGS_HEAPTYPE) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    if (PyErr_GivenExceptionMatches(type, shapes[i]))
+      return true;
+  }
+  return false;
+}
+
+PyObject *check_taken_apart(PyObject *value)
+{
+  PyObject *type = value == NULL ? PyErr_Occurred() : NULL;
+  if (type == NULL || !is_of_shape(type))
+    return value;
+  PyObject *cause = take_exception();
+  PyErr_Format(types.protocol_error, "the peer's answer is malformed: %.300R", cause);
+  PyObject *raised = take_exception();
+  PyException_SetCause(raised, cause); /* takes it */
+  PyErr_SetObject(types.protocol_error, raised);
+  Py_DECREF(raised);
+  return NULL;
+}
+
+static PyObject *raise_remote(struct connection *connection, const struct jp_answer *answer)
+{
+  const struct jp_throwable *throwable = jp_answer_throwable(answer);
+  PyObject *handle = handle_of(connection, answer);
+  PyObject *tuple = NULL;
+  if (handle != NULL && throwable->type != NULL)
+    tuple = throwable_tuple(answer, handle);
+  else if (handle != NULL)
+    tuple = handle; /* None */
+  PyObject *message =
+      text_or_none(throwable->message != NULL ? throwable->message : jp_answer_error_message(answer));
+  PyObject *data = tuple == NULL || message == NULL ? NULL : from_json(jp_answer_json(answer));
+  PyObject *raised = NULL;
+  if (data != NULL)
+    raised = PyObject_CallFunction(connection->make_error, "OiOOO", connection, jp_answer_error_code(answer),
+                                   message, tuple, data);
+  Py_XDECREF(tuple);
+  Py_XDECREF(message);
+  Py_XDECREF(data);
+  if (raised == NULL)
+    return check_taken_apart(NULL);
+  if (raised == Py_NotImplemented)
+    PyErr_Clear();
+  else if (PyExceptionInstance_Check(raised))
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  else
+    PyErr_Format(PyExc_TypeError, "make_error gave no exception: %R", raised);
+  Py_DECREF(raised);
+  return NULL;
+}
+
+/* As where the peer has refused it. */
+static PyObject *raise_stale(struct connection *connection, const struct jp_client_error *error)
+{
+  enum { SERVER_ERROR = -32000 };
+  PyObject *data = Py_BuildValue("{ssss}", "message", error->text, "reason", "stale");
+  PyObject *raised = data == NULL ? NULL
+                                  : PyObject_CallFunction(connection->make_error, "OisOO", connection,
+                                                          SERVER_ERROR, error->text, Py_None, data);
+  if (raised != NULL && PyExceptionInstance_Check(raised))
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  else if (raised != NULL)
+    PyErr_Format(PyExc_TypeError, "make_error gave no exception: %R", raised);
+  Py_XDECREF(data);
+  Py_XDECREF(raised);
+  return NULL;
+}
+
+PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
+                        const struct jp_answer *answer, const struct jp_client_error *error)
+{
+  if (PyErr_Occurred())
+    return NULL;
+  switch (status) {
+  case JP_CLIENT_REMOTE:
+    if (answer != NULL)
+      return raise_remote(connection, answer);
+    break;
+  case JP_CLIENT_STALE:
+    return answer != NULL ? raise_remote(connection, answer) : raise_stale(connection, error);
+  case JP_CLIENT_TIMEOUT:
+    return PyErr_Format(PyExc_TimeoutError, "%s", error->text);
+  case JP_CLIENT_CLOSED:
+    if (strstr(error->text, "fork") != NULL)
+      return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
+    return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  case JP_CLIENT_PROTOCOL:
+    return PyErr_Format(types.protocol_error, "%s", error->text);
+  case JP_CLIENT_REFUSED:
+    return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  case JP_CLIENT_INVALID:
+    return PyErr_Format(PyExc_ValueError, "%s", error->text);
+  case JP_CLIENT_NO_MEMORY:
+    return PyErr_NoMemory();
+  case JP_CLIENT_INTERRUPTED:
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
+  default:
+    break;
+  }
+  return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
+}
+
+PyObject *take_exception(void)
+{
+  PyObject *type;
+  PyObject *value;
+  PyObject *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL)
+    (void)PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}

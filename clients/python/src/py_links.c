@@ -1,0 +1,389 @@
+/*
+ * The links of a connection: clients of one session, so that no thread waits behind the call of another.
+ *
+ * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it
+ * then. The first link is the one that the connection was opened with. A loop has links that no thread takes
+ * (py_loop.c). What runs in a callback calls over the link that the callback has come by, because Java waits
+ * there. Calls from threads of Java's, which no thread of Python's waits for, one thread of the package listens for.
+ */
+#include "py_native.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 256, RETRY_SECONDS = 1 };
+
+/* The callbacks that run on this thread. */
+static _Thread_local struct link_frame *innermost;
+
+/* ---- one link ---- */
+
+struct link *link_create(struct connection *connection, struct jp_client *client)
+{
+  struct link *link = calloc(1, sizeof *link);
+  if (link == NULL)
+    return NULL;
+  *link = (struct link){.holders = 1, .connection = connection, .client = client};
+  return link;
+}
+
+struct link *link_hold(struct link *link)
+{
+  link->holders++;
+  return link;
+}
+
+void link_drop(struct link *link)
+{
+  if (link != NULL && --link->holders == 0)
+    free(link);
+}
+
+void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call)
+{
+  *frame = (struct link_frame){link, call, innermost};
+  innermost = frame;
+}
+
+void link_pop(const struct link_frame *frame)
+{
+  innermost = frame->outer;
+}
+
+const struct link_frame *link_frame(const struct connection *connection)
+{
+  const struct link_frame *frame = innermost;
+  while (frame != NULL && frame->link->connection != connection)
+    frame = frame->outer;
+  return frame;
+}
+
+bool link_can_ask(const struct connection *connection)
+{
+  const struct link_frame *frame = link_frame(connection);
+  return frame == NULL || !frame->link->was_left;
+}
+
+bool link_is_nested(const struct connection *connection)
+{
+  return link_frame(connection) != NULL;
+}
+
+/* ---- the lease of a thread ---- */
+
+static const char lease_name[] = "jpeer._native.lease";
+
+/* With the GIL: who closes the connection says so before it lets go of it. */
+static bool may_flush(const struct link *link)
+{
+  return !is_ending && link->connection != NULL && !link->connection->is_closed;
+}
+
+void link_flush_others(struct connection *connection, const struct link *link)
+{
+  bool is_done = true;
+  for (const struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each != link)
+      is_done &= jp_client_flush(each->client);
+  }
+  if (is_done)
+    connection->dropped = 0;
+}
+
+/* The thread has ended, or its leases were looked through. */
+static void end_lease(PyObject *lease)
+{
+  struct link *link = PyCapsule_GetPointer(lease, lease_name);
+  link->thread = 0;
+  if (may_flush(link)) /* what the thread has let go of would wait for the next one */
+    (void)jp_client_flush(link->client);
+  link_drop(link);
+}
+
+/* Those of closed connections go. */
+static bool forget_old_leases(PyObject *leases)
+{
+  PyObject *items = PyDict_Items(leases);
+  bool good = items != NULL;
+  for (Py_ssize_t i = 0; good && i < PyList_Size(items); i++) {
+    PyObject *item = PyList_GetItem(items, i);
+    const struct link *link = PyCapsule_GetPointer(PyTuple_GetItem(item, 1), lease_name);
+    if (link->connection == NULL)
+      good = PyDict_DelItem(leases, PyTuple_GetItem(item, 0)) == 0;
+  }
+  Py_XDECREF(items);
+  return good;
+}
+
+/* The thread's leases by their links; they end with the thread. Borrowed; NULL: an exception. */
+static PyObject *leases_of_thread(void)
+{
+  PyObject *of_thread = PyThreadState_GetDict();
+  if (of_thread == NULL)
+    return PyErr_NoMemory();
+  PyObject *leases = PyDict_GetItemString(of_thread, lease_name);
+  if (leases != NULL)
+    return leases;
+  leases = PyDict_New();
+  if (leases != NULL && PyDict_SetItemString(of_thread, lease_name, leases) != 0)
+    Py_CLEAR(leases);
+  Py_XDECREF(leases); /* the dict has it */
+  return leases;
+}
+
+/* False: an exception. */
+static bool lease(struct link *link)
+{
+  link->thread = PyThread_get_thread_ident(); /* first: what follows may let another thread run */
+  link_hold(link);
+  PyObject *made = PyCapsule_New(link, lease_name, end_lease);
+  if (made == NULL) {
+    link->thread = 0;
+    link_drop(link);
+    return false;
+  }
+  PyObject *leases = leases_of_thread();
+  PyObject *key = leases == NULL ? NULL : PyLong_FromVoidPtr(link);
+  bool good = key != NULL && forget_old_leases(leases) && PyDict_SetItem(leases, key, made) == 0;
+  Py_XDECREF(key);
+  Py_DECREF(made);
+  return good;
+}
+
+/* ---- more links ---- */
+
+static bool may_open(const struct connection *connection)
+{
+  return connection->config.peer_id != NULL && connection->link_count < LINKS_MAX &&
+         connection->process == getpid() && time(NULL) >= connection->retry_at;
+}
+
+/* Over shared memory, where the connection's own link may be; without the GIL. */
+static enum jp_client_status open_client(const struct connection *connection, const char *url,
+                                         struct jp_client **client)
+{
+  enum { URL_MAX = 4096 };
+  static const char unix_scheme[] = "ws+unix:";
+  size_t scheme = sizeof unix_scheme - 1;
+  char shared[URL_MAX];
+  bool is_launched = connection->process_id != 0 && strncmp(url, unix_scheme, scheme) == 0 &&
+                     snprintf(shared, sizeof shared, "shm:%s", url + scheme) < URL_MAX;
+  struct jp_client_error error;
+  if (is_launched && jp_client_open(shared, &connection->config, client, &error) == JP_CLIENT_OK)
+    return JP_CLIENT_OK;
+  return jp_client_open(url, &connection->config, client, &error);
+}
+
+/* NULL: it could not be opened; perhaps with an exception. */
+static struct link *open_link(struct connection *connection, bool is_loops)
+{
+  const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
+  struct link *link = url == NULL ? NULL : link_create(connection, NULL);
+  if (link == NULL)
+    return NULL;
+  connection->users++;
+  connection->link_count++;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = open_client(connection, url, &link->client);
+  Py_END_ALLOW_THREADS;
+  bool is_wanted = status == JP_CLIENT_OK && !connection->is_closed; /* who closes it walks the list */
+  if (is_wanted) {
+    link->number = ++connection->numbered_links;
+    link->is_loops = is_loops;
+    link->next = connection->links->next;
+    connection->links->next = link;
+  } else {
+    Py_BEGIN_ALLOW_THREADS;
+    jp_client_close(link->client);
+    Py_END_ALLOW_THREADS;
+    connection->link_count--;
+    connection->retry_at = time(NULL) + RETRY_SECONDS;
+    link_drop(link);
+  }
+  connection_leave(connection);
+  return is_wanted ? link : NULL;
+}
+
+struct link *link_open_for_loop(struct connection *connection)
+{
+  return may_open(connection) ? open_link(connection, true) : NULL;
+}
+
+/* False: a request would wait behind one that nobody waits for any more. */
+static bool is_free(struct link *link)
+{
+  struct jp_client_error error;
+  if (link->has_ended || link->is_loops)
+    return false;
+  if (link->was_left) {
+    (void)!jp_client_process_answers(link->client,
+                                     &error); /* the late answer; its end is told by the next call */
+    link->was_left = jp_client_pending(link->client) > 0;
+  }
+  return !link->was_left;
+}
+
+static struct link *find_link(const struct connection *connection, unsigned long thread)
+{
+  for (struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each->thread == thread && is_free(each))
+      return each;
+  }
+  return NULL;
+}
+
+/* One that nobody has, else a new one, else the first, which is shared then. NULL: an exception. */
+static struct link *take_link(struct connection *connection)
+{
+  struct link *link = find_link(connection, 0);
+  if (link == NULL && may_open(connection))
+    link = open_link(connection, false);
+  if (PyErr_Occurred())
+    return NULL;
+  if (connection->links == NULL) {
+    PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+    return NULL;
+  }
+  if (link == NULL)
+    return connection->links;
+  return lease(link) ? link : NULL;
+}
+
+struct link *link_of_thread(struct connection *connection)
+{
+  const struct link_frame *frame = link_frame(connection);
+  if (frame != NULL)
+    return frame->link;
+  unsigned long thread = PyThread_get_thread_ident();
+  if (connection->links->thread == thread && is_free(connection->links))
+    return connection->links;
+  struct link *link = find_link(connection, thread);
+  return link == NULL ? take_link(connection) : link;
+}
+
+bool link_learn_epoch(const struct link *link, int timeout_ms)
+{
+  enum { TRIES = 2 }; /* the first one may find out that the connection has ended */
+  const struct jp_request ping = jp_build_ping();
+  enum jp_client_status status = JP_CLIENT_CLOSED;
+  for (int i = 0; i < TRIES && status == JP_CLIENT_CLOSED; i++) {
+    struct jp_client_error error;
+    struct jp_answer *answer = NULL;
+    status = jp_client_call(link->client, &ping, timeout_ms, &answer, &error);
+    jp_answer_free(answer);
+  }
+  return status == JP_CLIENT_OK;
+}
+
+void link_note_status(struct link *link, enum jp_client_status status)
+{
+  bool is_over = status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL;
+  if (is_over && link->connection != NULL && !link->connection->config.reconnects &&
+      link != link->connection->links)
+    link->has_ended = true;
+  link->was_left |= status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT;
+}
+
+/* ---- listening for calls from threads of Java's ---- */
+
+/* Calls from threads of Java's, which no thread of Python's waits for: one thread of the package's listens for them. */
+
+enum { EVENTS_MAX = 16 };
+/* What comes is mostly an answer, and the thread that waits for it reads. So this one leaves it the time in which a thread
+ * wakes up, some 50 us, several times over; a longer pause would put off Java's calls where that thread is held up. */
+enum { PAUSE_US = 300 };
+
+/* What this thread calls before it runs a function of Python's; NULL: nothing. Borrowed. */
+static _Thread_local PyObject *hands_on;
+
+bool listen_to(struct link *link)
+{
+  struct connection *connection = link->connection;
+  if (link->gives_callbacks)
+    return true;
+  if (connection->callbacks_fd < 0)
+    connection->callbacks_fd = epoll_create1(EPOLL_CLOEXEC);
+  int descriptor = jp_client_descriptor(link->client);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
+  if (connection->callbacks_fd < 0 || descriptor < 0 ||
+      epoll_ctl(connection->callbacks_fd, EPOLL_CTL_ADD, descriptor, &event) != 0) {
+    PyErr_SetString(PyExc_OSError, "no descriptor is left to listen for Java's calls");
+    return false;
+  }
+  link->gives_callbacks = true;
+  return true;
+}
+
+/* A link whose connection has ended is left alone from then on. */
+static void process_link(struct connection *connection, struct link *link)
+{
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  (void)jp_client_await_calls(link->client,
+                              PAUSE_US); /* a thread that waits for its answer reads this, too */
+  status = jp_client_process(link->client, &error);
+  Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK || connection->config.reconnects)
+    return;
+  (void)epoll_ctl(connection->callbacks_fd, EPOLL_CTL_DEL, jp_client_descriptor(link->client), NULL);
+  link_note_status(link, status);
+  if (link == connection->links)
+    raise_failure(connection, status, NULL, &error);
+}
+
+/* The connection is entered, so that its links stay. */
+static void process_ready(struct connection *connection, int timeout_ms)
+{
+  struct epoll_event events[EVENTS_MAX];
+  int count;
+  Py_BEGIN_ALLOW_THREADS;
+  count = epoll_wait(connection->callbacks_fd, events, EVENTS_MAX, timeout_ms);
+  Py_END_ALLOW_THREADS;
+  if (count < 0 && errno != EINTR)
+    PyErr_SetFromErrno(PyExc_OSError);
+  for (int i = 0; i < count && !PyErr_Occurred(); i++)
+    process_link(connection, events[i].data.ptr);
+}
+
+void listen_hand_on(void)
+{
+  PyObject *hand_on = hands_on;
+  hands_on = NULL;
+  if (hand_on == NULL)
+    return;
+  PyObject *nothing = PyObject_CallNoArgs(hand_on);
+  if (nothing == NULL)
+    PyErr_WriteUnraisable(hand_on);
+  Py_XDECREF(nothing);
+}
+
+PyObject *connection_listen(PyObject *self, PyObject *args)
+{
+  struct connection *connection = (struct connection *)self;
+  double seconds;
+  PyObject *hand_on = NULL;
+  int timeout_ms;
+  if (!PyArg_ParseTuple(args, "d|O:listen", &seconds, &hand_on) ||
+      !connection_read_seconds(seconds, &timeout_ms))
+    return NULL;
+  struct link *first = connection_enter_first(connection);
+  if (first == NULL)
+    return NULL;
+  PyObject *before = hands_on;
+  hands_on = hand_on;
+  answered_release_old(connection);
+  if (listen_to(first)) /* its end ends the wait */
+    process_ready(connection, timeout_ms);
+  hands_on = before;
+  connection_leave(connection);
+  if (PyErr_Occurred())
+    return NULL;
+  Py_RETURN_NONE;
+}

@@ -1,0 +1,388 @@
+/*
+ * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these,
+ * and the loop watches their descriptors. A link is named by its number; 0 is the first one.
+ */
+#include "py_native.h"
+
+#include <stdio.h>
+
+/* ---- a request ---- */
+
+/* A request that a loop completes. */
+struct sent {
+  struct connection *connection; /* strong */
+  struct link *link;             /* strong; that it goes over */
+  PyObject *step;
+  PyObject *done;
+  PyObject *later;  /* what makes another thread convert an answer, or None */
+  PyObject *within; /* a str, or None */
+  int timeout_ms;
+  enum jp_operation operation;
+  bool is_second; /* the first one was refused, as request_retry says */
+  struct attempt attempt;
+  PyObject *first; /* the exception of the first form; NULL: none */
+};
+
+static void free_sent(struct sent *sent)
+{
+  Py_DECREF((PyObject *)sent->connection);
+  link_drop(sent->link);
+  Py_DECREF(sent->step);
+  Py_DECREF(sent->done);
+  Py_DECREF(sent->later);
+  Py_DECREF(sent->within);
+  Py_XDECREF(sent->first);
+  PyMem_Free(sent);
+}
+
+static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
+                               struct jp_answer *answer)
+{
+  struct jp_client_error error = {.status = status};
+  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
+  if (status != JP_CLIENT_OK)
+    return raise_failure(sent->connection, status, answer, &error);
+  if (sent->operation == JP_FETCH)
+    return from_java_page(sent->connection, answer, PyTuple_GetItem(sent->step, 1));
+  return from_java_result(sent->connection, sent->operation, answer);
+}
+
+/* Calls `done` with the value, which is taken, or with the exception that is set. */
+static void tell(struct sent *sent, PyObject *value)
+{
+  PyObject *fault = value == NULL ? take_exception() : NULL;
+  if (fault == NULL)
+    fault = Py_NewRef(Py_None);
+  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
+  if (told == NULL)
+    PyErr_WriteUnraisable(sent->done);
+  Py_XDECREF(told);
+  Py_XDECREF(value);
+  Py_DECREF(fault);
+  free_sent(sent);
+}
+
+static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
+
+/* As request_retry; an exception is set. True: values have taken other forms, and it was sent. */
+static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
+{
+  struct builder told;
+  request_note_fate(&told, answer);
+  sent->attempt.fate = told.fate;
+  while (attempt_next(&sent->attempt)) {
+    PyObject *failure = take_exception();
+    if (sent->first == NULL)
+      sent->first = Py_XNewRef(failure);
+    Py_XDECREF(failure);
+    sent->attempt.fate = BUILDER_NOT_SENT;
+    if (send_step(sent, NULL, NULL))
+      return true;
+  }
+  if (sent->first != NULL && sent->attempt.fate != BUILDER_SENT) {
+    PyErr_Clear();
+    PyErr_SetObject((PyObject *)Py_TYPE(sent->first), sent->first);
+  }
+  return false;
+}
+
+/* Takes the answer; with the GIL. */
+static void finish(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
+{
+  PyObject *value = value_of_sent(sent, status, answer);
+  bool is_refused = value == NULL && !PyErr_Occurred();
+  bool is_sent = false;
+  if (is_refused && sent->is_second)
+    request_fail_twice();
+  else if (is_refused) {
+    sent->is_second = true;
+    is_sent = send_step(sent, NULL, NULL);
+  } else if (value == NULL) {
+    is_sent = send_other_forms(sent, answer);
+  }
+  jp_answer_free(answer);
+  if (!is_sent)
+    tell(sent, value);
+}
+
+/* ---- answers whose values ask the peer ---- */
+
+static const char late_name[] = "jpeer._native.late";
+
+/* An answer that another thread converts. */
+struct late {
+  struct sent *sent; /* NULL: it was converted */
+  enum jp_client_status status;
+  struct jp_answer *answer;
+};
+
+static void finish_late(struct late *late)
+{
+  struct sent *sent = late->sent;
+  late->sent = NULL;
+  if (sent != NULL)
+    finish(sent, late->status, late->answer);
+}
+
+static PyObject *convert_late(PyObject *capsule, PyObject *ignored)
+{
+  (void)ignored;
+  struct late *late = PyCapsule_GetPointer(capsule, late_name);
+  if (late == NULL)
+    return NULL;
+  finish_late(late);
+  Py_RETURN_NONE;
+}
+
+/* Whoever waits is to be told in any case. */
+static void free_late(PyObject *capsule)
+{
+  struct late *late = PyCapsule_GetPointer(capsule, late_name);
+  finish_late(late);
+  PyMem_Free(late);
+}
+
+/* False: the answer is the caller's still. No exception is set. */
+static bool leave_to_thread(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
+{
+  static PyMethodDef convert = {"convert", convert_late, METH_NOARGS, NULL};
+  struct late *late = PyMem_Malloc(sizeof *late);
+  PyObject *capsule = late == NULL ? NULL : PyCapsule_New(late, late_name, free_late);
+  if (capsule == NULL) {
+    PyMem_Free(late);
+    PyErr_Clear();
+    return false;
+  }
+  *late = (struct late){sent, status, answer};
+  PyObject *function = PyCFunction_New(&convert, capsule);
+  PyObject *left = function == NULL ? NULL : PyObject_CallFunctionObjArgs(sent->later, function, NULL);
+  if (left == NULL)
+    PyErr_Clear(); /* it is converted here, as the capsule ends */
+  Py_XDECREF(left);
+  Py_XDECREF(function);
+  Py_DECREF(capsule);
+  return true;
+}
+
+static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct sent *sent = context;
+  if (is_ending) {
+    jp_answer_free(answer);
+    return;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool asks =
+      answer != NULL && sent->later != Py_None && from_java_asks(sent->connection, sent->operation, answer);
+  if (!asks || !leave_to_thread(sent, status, answer))
+    finish(sent, status, answer);
+  PyGILState_Release(state);
+}
+
+/* False: an exception; nothing was sent. */
+static bool send_request(struct sent *sent, const struct jp_request *request)
+{
+  struct jp_client_error error;
+  struct connection *connection = sent->connection;
+  struct link *link = connection_enter(connection, sent->link);
+  if (link == NULL)
+    return false;
+  enum jp_client_status status;
+  int timeout_ms = sent->timeout_ms;
+  Py_INCREF((PyObject *)connection); /* `sent` may be over */
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK)
+    raise_failure(connection, status, NULL, &error);
+  connection_leave(connection);
+  Py_DECREF((PyObject *)connection);
+  return status == JP_CLIENT_OK;
+}
+
+static void change_link(struct sent *sent, struct link *link)
+{
+  struct link *before = sent->link;
+  sent->link = link_hold(link);
+  link_drop(before);
+}
+
+/* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any
+ * case. *used, which the caller drops: over which it went, since `sent` may be over. */
+static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
+{
+  struct builder builder;
+  struct jp_request request;
+  PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
+  attempt_begin(&sent->attempt, &builder, sent->connection);
+  builder.for_callbacks = for_callbacks;
+  if (for_callbacks == NULL)
+    builder.link = link_hold(sent->link);
+  bool good = request_from_step(&builder, step, &request);
+  if (good && builder.link != NULL)
+    change_link(sent, builder.link);
+  if (used != NULL)
+    *used = link_hold(sent->link);
+  struct jp_options options;
+  if (good && sent->within != Py_None) {
+    options = *request.options;
+    options.within = PyUnicode_AsUTF8AndSize(sent->within, NULL);
+    request.options = &options;
+    good = options.within != NULL;
+  }
+  sent->attempt.choice = builder.choice; /* once it is on its way, `sent` may be over */
+  if (good)
+    sent->attempt.fate = BUILDER_SENT;
+  good = good && send_request(sent, &request);
+  builder_fini(&builder);
+  Py_DECREF(step);
+  return good;
+}
+
+/* ---- methods of Connection ---- */
+
+/* Borrowed; NULL: an exception. */
+static struct link *find_link(PyObject *self, unsigned number)
+{
+  const struct connection *connection = (const struct connection *)self;
+  for (struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each->number == number)
+      return each;
+  }
+  PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+  return NULL;
+}
+
+PyObject *loop_send(PyObject *self, PyObject *args)
+{
+  PyObject *step;
+  PyObject *timeout;
+  PyObject *done;
+  PyObject *within = Py_None;
+  PyObject *later = Py_None;
+  unsigned number = 0;
+  unsigned number_for_callbacks = 0;
+  int timeout_ms = JP_FOREVER;
+  if (!PyArg_ParseTuple(args, "OOO|OIIO:send", &step, &timeout, &done, &within, &number,
+                        &number_for_callbacks, &later))
+    return NULL;
+  double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
+  if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
+    return NULL;
+  struct link *link = find_link(self, number);
+  struct link *for_callbacks = link == NULL ? NULL : find_link(self, number_for_callbacks);
+  struct sent *sent = for_callbacks == NULL ? NULL : PyMem_Malloc(sizeof *sent);
+  if (sent == NULL)
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
+                        .link = link_hold(link),
+                        .step = Py_NewRef(step),
+                        .done = Py_NewRef(done),
+                        .later = Py_NewRef(later),
+                        .within = Py_NewRef(within),
+                        .timeout_ms = timeout_ms,
+                        .operation = request_step_kind(step)};
+  link_hold(for_callbacks);
+  struct link *used = NULL;
+  bool good = send_step(sent, within == Py_None ? for_callbacks : NULL, &used);
+  PyObject *answer = NULL;
+  if (good)
+    answer = Py_BuildValue("(IO)", used->number, used->gives_callbacks ? Py_True : Py_False);
+  else
+    free_sent(sent);
+  link_drop(used);
+  link_drop(for_callbacks);
+  return answer;
+}
+
+/* The link whose number the arguments name, entered; NULL: an exception. */
+static struct link *enter_link(PyObject *self, PyObject *args)
+{
+  unsigned number = 0;
+  if (!PyArg_ParseTuple(args, "|I", &number))
+    return NULL;
+  struct link *link = find_link(self, number);
+  return link == NULL ? NULL : connection_enter((struct connection *)self, link);
+}
+
+PyObject *loop_descriptor(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  int descriptor = jp_client_descriptor(link->client);
+  connection_leave((struct connection *)self);
+  if (descriptor < 0)
+    return PyErr_Format(PyExc_OSError, "no descriptor is left");
+  return PyLong_FromLong(descriptor);
+}
+
+PyObject *loop_process(PyObject *self, PyObject *args)
+{
+  struct connection *connection = (struct connection *)self;
+  struct jp_client_error error;
+  struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_process_answers(link->client, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK) {
+    link_note_status(link, status);
+    raise_failure(connection, status, NULL, &error);
+  }
+  connection_leave(connection);
+  if (status != JP_CLIENT_OK)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_unanswered(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  size_t count = jp_client_pending(link->client);
+  connection_leave((struct connection *)self);
+  return PyLong_FromSize_t(count);
+}
+
+/* ---- the links of a loop ---- */
+
+PyObject *loop_learn_epoch(PyObject *self, PyObject *args)
+{
+  const struct link *link = enter_link(self, args);
+  if (link == NULL)
+    return NULL;
+  int timeout_ms = ((struct connection *)self)->timeout_ms;
+  Py_BEGIN_ALLOW_THREADS;
+  (void)link_learn_epoch(link, timeout_ms);
+  Py_END_ALLOW_THREADS;
+  connection_leave((struct connection *)self);
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct link *link = find_link(self, 0);
+  if (link == NULL)
+    return NULL;
+  link->is_loops = true;
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_open_link(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  if (connection_enter_first(connection) == NULL)
+    return NULL;
+  const struct link *link = link_open_for_loop(connection);
+  PyObject *number = link == NULL ? NULL : PyLong_FromUnsignedLong(link->number);
+  connection_leave(connection);
+  if (number != NULL || PyErr_Occurred())
+    return number;
+  Py_RETURN_NONE;
+}

@@ -1,0 +1,353 @@
+#ifndef JPEER_PYTHON_PY_NATIVE_H
+#define JPEER_PYTHON_PY_NATIVE_H
+/*
+ * The parts of the extension _native and what they share. jpeer/_native.pyi says what Python sees.
+ *
+ * Threads: the GIL guards all of it. It is released around every function of libjpeer-client that waits for the peer;
+ * functions that only take the library's lock for a moment are called with it, because whoever holds that lock never
+ * waits for the GIL.
+ *
+ * Ownership: PyObject pointers are strong unless a comment says "borrowed". Functions give NULL, -1 or false with a
+ * Python exception set.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <jpeer/client.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* ---- types (py_module.c makes them) ---- */
+
+struct native_types {
+  PyTypeObject *connection;
+  PyTypeObject *object;
+  PyTypeObject *array;
+  PyTypeObject *typed;
+  PyTypeObject *result;
+  PyTypeObject *forms;
+  PyTypeObject *method;
+  PyTypeObject *instance_method;
+  PyTypeObject *bound_method;
+  PyTypeObject *constructor;
+  PyTypeObject *field;
+  PyTypeObject *callback;
+  PyObject *protocol_error; /* jpeer.ProtocolError */
+};
+extern struct native_types types;
+
+extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, forms_spec, method_spec,
+    instance_method_spec, bound_method_spec, constructor_spec, field_spec, callback_spec;
+
+/* The process ends, or is about to: no Python any more. */
+extern atomic_bool is_ending;
+
+/* ---- py_connection.c ---- */
+
+enum { PEER_ID_SIZE = 37 };
+
+struct connection {
+  PyObject ob_base;
+  struct link *links;      /* the first is the connection's own; NULL: it was closed, or never opened */
+  size_t link_count;       /* those that are being opened included */
+  unsigned numbered_links; /* but for the first, which is 0 */
+  size_t dropped;          /* objects that were let go of since all links were flushed */
+  struct jp_peer *peer;    /* of launch(); it owns the first link's client then */
+  size_t users;            /* threads inside the clients */
+  bool is_closed;          /* the last user closes the clients */
+  /* How links are opened. No name of a session: there is but one. */
+  struct jp_client_config config;
+  char peer_id[PEER_ID_SIZE];
+  pid_t process;    /* that has opened it */
+  time_t retry_at;  /* a link could not be opened: none is tried before */
+  int callbacks_fd; /* an epoll of the links that have given callbacks; -1: none has */
+  int timeout_ms;
+  int exit_status; /* of the launched peer */
+  int process_id;  /* 0: none */
+  PyObject *url;
+  PyObject *on_output; /* NULL: none */
+  PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *make_error;
+  PyObject
+      *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
+  struct answered *answered,
+      *answered_before;    /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;   /* when `answered` began */
+  struct connection *next; /* of those that are open; borrowed */
+  PyObject *weak_references;
+};
+
+/* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
+struct link *connection_enter(struct connection *connection, struct link *wanted);
+/* The same with the connection's own link. */
+struct link *connection_enter_first(struct connection *connection);
+void connection_leave(struct connection *connection);
+/* Closes those that are open, when the interpreter ends. */
+PyObject *connection_close_all(PyObject *module, PyObject *ignored);
+/* Methods of Connection, for the table in py_requests.c. */
+PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords);
+PyObject *connection_close(PyObject *self, PyObject *ignored);
+PyObject *connection_stop(PyObject *self, PyObject *timeout);
+/* False: a ValueError. Rounded up. */
+bool connection_read_seconds(double seconds, int *milliseconds);
+
+/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted by a signal's handler. */
+void connection_end_wait(struct connection *connection, enum jp_client_status status);
+
+/* ---- py_links.c ---- */
+
+/* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
+ * thread, requests that are being built, callbacks. */
+struct link {
+  size_t holders;
+  struct connection *connection; /* borrowed; NULL: it is closed */
+  struct jp_client *client;      /* NULL: it is closed */
+  unsigned long thread;          /* that calls over it; 0: none */
+  unsigned number;               /* of the connection's */
+  bool is_loops;                 /* a loop's: no thread takes it */
+  bool has_ended;                /* it is not used any more */
+  bool was_left;                 /* a wait was given up: its request may still be inside Java */
+  bool gives_callbacks;          /* it is in the connection's callbacks_fd */
+  struct link *next;             /* of the connection; each holds the next */
+};
+
+/* A callback that runs on this thread, and by which link it has come. */
+struct link_frame {
+  struct link *link;
+  const struct jp_callback_call *call;
+  struct link_frame *outer;
+};
+
+/* With one holder. NULL: no memory; no exception is set. */
+struct link *link_create(struct connection *connection, struct jp_client *client);
+struct link *link_hold(struct link *link);
+void link_drop(struct link *link); /* NULL is fine */
+void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);
+void link_pop(const struct link_frame *frame);
+/* A callback of the connection runs on this thread. */
+bool link_is_nested(const struct connection *connection);
+/* The innermost of them, and the link that it has come by; NULL: none does. */
+const struct link_frame *link_frame(const struct connection *connection);
+/* False: it is one whose Java thread is still inside a request that was given up. */
+bool link_can_ask(const struct connection *connection);
+/* Borrowed. The connection is open. NULL: an exception. */
+struct link *link_of_thread(struct connection *connection);
+/* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
+struct link *link_open_for_loop(struct connection *connection);
+/* Tells the peer what was let go of, where other links have told of it. Never waits. */
+void link_flush_others(struct connection *connection, const struct link *link);
+/* Asks the peer for nothing, so that the link's client knows the epoch of the session: of another link's object it cannot say
+ * before whether the object is of a peer that has ended, or whether its own connection is. Without the GIL. False: the peer
+ * does not answer. */
+bool link_learn_epoch(const struct link *link, int timeout_ms);
+/* What a call has given: a link whose connection has ended is not used any more. */
+void link_note_status(struct link *link, enum jp_client_status status);
+/* The link gives a callback from now on. False: an exception. */
+bool listen_to(struct link *link);
+/* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
+PyObject *connection_listen(PyObject *self, PyObject *args);
+/* A function of Python's is about to run on this thread: if it listens, another one is to. */
+void listen_hand_on(void);
+
+/* ---- py_object.c ---- */
+
+struct object {
+  PyObject ob_base;
+  struct connection *connection; /* strong */
+  struct jp_ref *ref;            /* NULL: a class was called without its constructor */
+  PyObject *java_type;           /* str */
+  PyObject *weak_references;
+};
+
+struct typed {
+  PyObject ob_base;
+  PyObject *type; /* str */
+  PyObject *value;
+};
+
+struct result {
+  PyObject ob_base;
+  Py_ssize_t index;
+};
+
+struct forms {
+  PyObject ob_base;
+  PyObject *forms; /* a tuple of one or more */
+};
+
+static inline bool is_object(PyObject *value)
+{
+  return PyObject_TypeCheck(value, types.object);
+}
+
+/* Takes the handle, even on failure. type is a type whose instances are Objects, java_type a str (borrowed). */
+PyObject *object_create(PyTypeObject *type, struct connection *connection, struct jp_ref *ref,
+                        PyObject *java_type);
+
+/* ---- py_to_java.c: Python's values as arguments ---- */
+
+enum { BUILDER_BYTES = 1024 };
+
+enum { FORM_PLACES = 8, FORM_MAX = 255 };
+
+/* Which of their forms values take: one number for the receiver and one for each of the first
+ * arguments, because what is inside one argument changes together. Values that have fewer forms take their last. */
+struct form_choice {
+  unsigned char form[FORM_PLACES];
+  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as it is known */
+};
+
+/* What has become of the request of a builder. */
+enum builder_fate {
+  BUILDER_NOT_SENT,
+  BUILDER_SENT,
+  BUILDER_REFUSED /* by the peer, for its arguments: nothing of Java's has run */
+};
+
+/* What the arguments of one request borrow from. */
+struct builder {
+  struct connection *connection; /* borrowed */
+  struct link *link;             /* strong: what the request goes over; NULL: the thread's */
+  struct link
+      *for_callbacks; /* borrowed: in place of the thread's where it gives callbacks; NULL: the thread's */
+  struct builder_chunk *chunks;
+  struct builder_buffer *buffers;
+  struct builder_owned *owned;
+  struct builder_callback *callbacks;
+  struct form_choice choice;
+  size_t place;   /* in the choice, of the value that is converted */
+  unsigned level; /* of lists around that; the arguments are one */
+  enum builder_fate fate;
+  size_t used; /* bytes of `first` */
+  _Alignas(16) char first[BUILDER_BYTES];
+};
+
+static inline void builder_init(struct builder *builder, struct connection *connection)
+{
+  builder->connection = connection;
+  builder->link = NULL;
+  builder->for_callbacks = NULL;
+  builder->chunks = NULL;
+  builder->buffers = NULL;
+  builder->owned = NULL;
+  builder->callbacks = NULL;
+  builder->choice = (struct form_choice){.form = {0}};
+  builder->place = 0;
+  builder->level = 0;
+  builder->fate = BUILDER_NOT_SENT;
+  builder->used = 0;
+}
+void builder_fini(struct builder *builder);
+/* NULL with MemoryError. Zeroed. */
+void *builder_alloc(struct builder *builder, size_t size);
+/* UTF-8 of a str, borrowed from it or from the builder. False: an exception. */
+bool builder_text(struct builder *builder, PyObject *text, struct jp_text *out);
+/* The same for names of classes and members, which hold no NUL; NULL: an exception. */
+const char *builder_name(struct builder *builder, PyObject *text);
+/* The value is borrowed until the builder ends. */
+bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out);
+/* The same for receivers: a value without a type of its own takes the class's. */
+bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out);
+/* The same for the value of a field. */
+bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out);
+/* Of a sequence's items; *count is how many. NULL: an exception. */
+struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count);
+
+/* ---- py_from_java.c: answers as Python's values ---- */
+
+/* A value of a result or of a callback's argument. The answer stays the caller's. */
+PyObject *from_java(struct connection *connection, const struct jp_answer *answer);
+/* The same of a request's result: what `new` makes is an object, even where its text would be a value. */
+PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
+                           const struct jp_answer *answer);
+/* jpeer.fetch: (elements, done, handle or None). */
+PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
+/* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
+ * is not known, or its objects are read by Python. */
+bool from_java_asks(struct connection *connection, enum jp_operation operation,
+                    const struct jp_answer *answer);
+/* Any JSON as Python's own values. */
+PyObject *from_json(struct jp_json json);
+/* An object of that class. Takes the handle, even on failure. */
+PyObject *from_java_object(struct connection *connection, const char *type, struct jp_ref *ref,
+                           struct jp_text text);
+PyObject *text_to_python(struct jp_text text);
+
+/* ---- py_errors.c ---- */
+
+/* Sets the exception for an error of the library; gives NULL. The answer (may be NULL) stays the caller's. No exception
+ * is set where make_error gives NotImplemented: the request is to be built and sent once more. */
+PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
+                        const struct jp_answer *answer, const struct jp_client_error *error);
+/* Clears the exception that is set, and gives it; NULL: there is none. */
+PyObject *take_exception(void);
+/* Whoever takes an answer apart passes the value through it: where Python has raised because the answer has the wrong
+ * shape, it raises ProtocolError in its place. Takes and gives value, or NULL. */
+PyObject *check_taken_apart(PyObject *value);
+
+/* ---- py_requests.c: requests, sent and waited for ---- */
+
+/* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
+ * request was built with; NULL: it borrows nothing. */
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
+                               const struct jp_request *request);
+/* The same, with the answer's value. */
+PyObject *request_value(struct connection *connection, struct builder *builder,
+                        const struct jp_request *request);
+/* Notes in the builder whether the peer has refused the arguments. */
+void request_note_fate(struct builder *builder, const struct jp_answer *answer);
+/* JP_METHOD: it is no step. */
+enum jp_operation request_step_kind(PyObject *step);
+/* A step of batch() and send() as a request. False: an exception. */
+bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request);
+/* An operation of the connection, by its name. */
+PyObject *request_operation(struct connection *connection, const char *name, PyObject *args);
+
+/* Of Connection. */
+extern PyMethodDef connection_methods[];
+
+/* A request that is built and sent once more: which forms its values take, and how it ended. */
+struct attempt {
+  struct form_choice choice;
+  unsigned count; /* of those before it */
+  enum builder_fate fate;
+};
+
+void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection);
+/* Ends the builder, too. */
+void attempt_end(struct attempt *attempt, struct builder *builder);
+/* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
+ * refused their first ones. Where it takes none, the exception is that of the first. */
+PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
+PyObject *request_fail_twice(void);
+/* True: the next attempt is to be made; false: none is left, or Java has run. */
+bool attempt_next(struct attempt *attempt);
+
+/* ---- py_loop.c: requests that a loop completes. Methods of Connection ---- */
+
+PyObject *loop_send(PyObject *self, PyObject *args);
+PyObject *loop_descriptor(PyObject *self, PyObject *args);
+PyObject *loop_process(PyObject *self, PyObject *args);
+PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
+PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
+PyObject *loop_open_link(PyObject *self, PyObject *ignored);
+
+/* ---- py_callbacks.c ---- */
+
+/* A callback that was given over a link. */
+struct given;
+
+/* What to give Java; the builder lets go of it, and goes over its link. NULL: an exception. */
+struct given *callback_take(struct builder *builder, PyObject *callback);
+struct jp_callback *callback_handle(const struct given *given);
+void callback_let_go(struct given *given);
+/* Methods of Connection. */
+PyObject *connection_calling(PyObject *self, PyObject *ignored);
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
+
+/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it: releases those
+ * whose moment is over. */
+void answered_release_old(struct connection *connection);
+void answered_release_all(struct connection *connection);
+
+#endif

@@ -1,0 +1,335 @@
+/* Handles of objects and arrays, values with a type, results of a batch. */
+#include "py_native.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <structmember.h>
+
+/* ---- Object ---- */
+
+PyObject *object_create(PyTypeObject *type, struct connection *connection, struct jp_ref *ref,
+                        PyObject *java_type)
+{
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct object *made = (struct object *)allocate(type, 0);
+  if (made == NULL) {
+    jp_ref_release(ref);
+    return NULL;
+  }
+  made->connection = (struct connection *)Py_NewRef((PyObject *)connection);
+  made->ref = ref;
+  made->java_type = Py_NewRef(java_type);
+  return (PyObject *)made;
+}
+
+static PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  (void)args, (void)keywords;
+  return PyErr_Format(PyExc_TypeError, "%R is made by calling Java, not by Python", type);
+}
+
+static void object_dealloc(PyObject *self)
+{
+  struct object *object = (struct object *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  if (object->weak_references != NULL)
+    PyObject_ClearWeakRefs(self);
+  jp_ref_release(object->ref);
+  if (object->connection != NULL)
+    object->connection->dropped++;
+  Py_XDECREF((PyObject *)object->connection);
+  Py_XDECREF(object->java_type);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyObject *object_number(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyLong_FromUnsignedLong(jp_ref_number(((struct object *)self)->ref));
+}
+
+static PyObject *object_epoch(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyLong_FromUnsignedLongLong(jp_ref_epoch(((struct object *)self)->ref));
+}
+
+static PyMemberDef object_members[] = {
+    {"_connection", T_OBJECT_EX, offsetof(struct object, connection), READONLY, NULL},
+    {"_java_type", T_OBJECT_EX, offsetof(struct object, java_type), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct object, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef object_getters[] = {{"_number", object_number, NULL, NULL, NULL},
+                                       {"_epoch", object_epoch, NULL, NULL, NULL},
+                                       {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot object_slots[] = {{Py_tp_doc, "A handle of an object in the peer."},
+                                     {Py_tp_new, object_new},
+                                     {Py_tp_dealloc, object_dealloc},
+                                     {Py_tp_members, object_members},
+                                     {Py_tp_getset, object_getters},
+                                     {0, NULL}};
+
+PyType_Spec object_spec = {"jpeer._native.Object", sizeof(struct object), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, object_slots};
+
+/* ---- Typed ---- */
+
+static PyObject *typed_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"type", "value", NULL};
+  PyObject *name;
+  PyObject *value;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "UO:Typed", names, &name, &value))
+    return NULL;
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct typed *made = (struct typed *)allocate(type, 0);
+  if (made == NULL)
+    return NULL;
+  made->type = Py_NewRef(name);
+  made->value = Py_NewRef(value);
+  return (PyObject *)made;
+}
+
+static void typed_dealloc(PyObject *self)
+{
+  struct typed *typed = (struct typed *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  Py_XDECREF(typed->type);
+  Py_XDECREF(typed->value);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyObject *typed_repr(PyObject *self)
+{
+  struct typed *typed = (struct typed *)self;
+  return PyUnicode_FromFormat("Typed(%R, %R)", typed->type, typed->value);
+}
+
+static PyMemberDef typed_members[] = {{"type", T_OBJECT_EX, offsetof(struct typed, type), READONLY, NULL},
+                                      {"value", T_OBJECT_EX, offsetof(struct typed, value), READONLY, NULL},
+                                      {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot typed_slots[] = {{Py_tp_doc, "A value with the Java type that it goes as."},
+                                    {Py_tp_new, typed_new},
+                                    {Py_tp_dealloc, typed_dealloc},
+                                    {Py_tp_repr, typed_repr},
+                                    {Py_tp_members, typed_members},
+                                    {0, NULL}};
+
+PyType_Spec typed_spec = {"jpeer._native.Typed", sizeof(struct typed), 0, Py_TPFLAGS_DEFAULT, typed_slots};
+
+/* ---- Result ---- */
+
+static PyObject *result_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"index", NULL};
+  Py_ssize_t index;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "n:Result", names, &index))
+    return NULL;
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct result *made = (struct result *)allocate(type, 0);
+  if (made != NULL)
+    made->index = index;
+  return (PyObject *)made;
+}
+
+static void plain_dealloc(PyObject *self)
+{
+  PyTypeObject *type = Py_TYPE(self);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyType_Slot result_slots[] = {{Py_tp_doc, "The result of an earlier step of a batch."},
+                                     {Py_tp_new, result_new},
+                                     {Py_tp_dealloc, plain_dealloc},
+                                     {0, NULL}};
+
+PyType_Spec result_spec = {"jpeer._native.Result", sizeof(struct result), 0, Py_TPFLAGS_DEFAULT,
+                           result_slots};
+
+/* ---- Forms ---- */
+
+static PyObject *forms_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  if (PyTuple_Size(args) == 0 || keywords != NULL)
+    return PyErr_Format(PyExc_TypeError, "Forms takes one form or more");
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct forms *made = (struct forms *)allocate(type, 0);
+  if (made != NULL)
+    made->forms = Py_NewRef(args);
+  return (PyObject *)made;
+}
+
+static void forms_dealloc(PyObject *self)
+{
+  Py_XDECREF(((struct forms *)self)->forms);
+  plain_dealloc(self);
+}
+
+static PyMemberDef forms_members[] = {{"forms", T_OBJECT_EX, offsetof(struct forms, forms), READONLY, NULL},
+                                      {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot forms_slots[] = {{Py_tp_doc, "What a value may go as, in the order in which it is tried."},
+                                    {Py_tp_new, forms_new},
+                                    {Py_tp_dealloc, forms_dealloc},
+                                    {Py_tp_members, forms_members},
+                                    {0, NULL}};
+
+PyType_Spec forms_spec = {"jpeer._native.Forms", sizeof(struct forms), 0, Py_TPFLAGS_DEFAULT, forms_slots};
+
+/* ---- Array: copies of the elements by the buffer protocol ---- */
+
+/* The element types: how JVM descriptors and buffers name them. */
+static const struct element_type {
+  const char *descriptor; /* "[I" */
+  const char *name;       /* "int[]" */
+  const char *format;     /* of the struct module */
+  size_t size;
+} element_types[] = {{"[B", "byte[]", "b", 1},    {"[S", "short[]", "h", 2}, {"[I", "int[]", "i", 4},
+                     {"[J", "long[]", "q", 8},    {"[F", "float[]", "f", 4}, {"[D", "double[]", "d", 8},
+                     {"[Z", "boolean[]", "?", 1}, {"[C", "char[]", "H", 2}};
+
+static const struct element_type *find_type(const char *name)
+{
+  for (size_t i = 0; i < sizeof element_types / sizeof element_types[0]; i++) {
+    if (strcmp(name, element_types[i].descriptor) == 0 || strcmp(name, element_types[i].name) == 0)
+      return &element_types[i];
+  }
+  return NULL;
+}
+
+/* A copy of elements, as a bytes. range NULL: of the whole array. */
+static PyObject *copy_elements(struct object *array, const struct element_type *type, const char *range)
+{
+  enum { ELEMENTS_MAX = 1 << 30 };
+  const struct jp_options options = {.size = sizeof options, .base64 = true, .array_value_max = ELEMENTS_MAX};
+  struct jp_request request = {.operation = JP_GET,
+                               .type = type->name,
+                               .member = range == NULL ? "[:]" : range,
+                               .instance = jp_object(array->ref),
+                               .options = &options};
+  struct jp_answer *answer = request_call(array->connection, NULL, &request);
+  if (answer == NULL) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_BufferError, "the elements were not read");
+    return NULL;
+  }
+  size_t count = jp_answer_array(answer, type->name, NULL, 0);
+  PyObject *bytes = NULL;
+  if (count == SIZE_MAX)
+    PyErr_Format(PyExc_BufferError, "the elements are too many for one answer of the peer");
+  else
+    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * type->size));
+  if (bytes != NULL)
+    (void)jp_answer_array(answer, type->name, PyBytes_AsString(bytes), count);
+  jp_answer_free(answer);
+  return bytes;
+}
+
+static const struct element_type *type_of(PyObject *self)
+{
+  const struct object *array = (const struct object *)self;
+  const char *name = PyUnicode_AsUTF8AndSize(array->java_type, NULL);
+  const struct element_type *type = name == NULL ? NULL : find_type(name);
+  if (type == NULL && !PyErr_Occurred())
+    PyErr_Format(PyExc_BufferError, "%U is no array of primitives", array->java_type);
+  return type;
+}
+
+static PyObject *array_read(PyObject *self, PyObject *args)
+{
+  enum { RANGE_SIZE = 64 };
+  Py_ssize_t start;
+  Py_ssize_t stop;
+  char range[RANGE_SIZE];
+  if (!PyArg_ParseTuple(args, "nn:_read", &start, &stop))
+    return NULL;
+  const struct element_type *type = type_of(self);
+  if (type == NULL)
+    return NULL;
+  snprintf(range, sizeof range, "[%zd:%zd]", start, stop);
+  PyObject *bytes = copy_elements((struct object *)self, type, range);
+  PyObject *view = bytes == NULL ? NULL : PyMemoryView_FromObject(bytes);
+  Py_XDECREF(bytes);
+  PyObject *cast = view == NULL ? NULL : PyObject_CallMethod(view, "cast", "s", type->format);
+  Py_XDECREF(view);
+  return cast;
+}
+
+/* What a view keeps. */
+struct copy {
+  PyObject *bytes;
+  Py_ssize_t count;
+  Py_ssize_t stride;
+};
+
+/* Takes the bytes, even on failure. */
+static struct copy *keep_copy(PyObject *bytes, const struct element_type *type)
+{
+  struct copy *copy = bytes == NULL ? NULL : PyMem_Malloc(sizeof *copy);
+  if (copy == NULL) {
+    Py_XDECREF(bytes);
+    if (!PyErr_Occurred())
+      PyErr_NoMemory();
+    return NULL;
+  }
+  *copy = (struct copy){.bytes = bytes,
+                        .count = PyBytes_Size(bytes) / (Py_ssize_t)type->size,
+                        .stride = (Py_ssize_t)type->size};
+  return copy;
+}
+
+static int array_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+  view->obj = NULL;
+  if ((flags & PyBUF_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_BufferError,
+                    "the elements of a Java array are copied: they cannot be written in place");
+    return -1;
+  }
+  const struct element_type *type = type_of(self);
+  struct copy *copy = type == NULL ? NULL : keep_copy(copy_elements((struct object *)self, type, NULL), type);
+  if (copy == NULL)
+    return -1;
+  *view = (Py_buffer){.buf = PyBytes_AsString(copy->bytes),
+                      .obj = Py_NewRef(self),
+                      .len = PyBytes_Size(copy->bytes),
+                      .itemsize = copy->stride,
+                      .readonly = 1,
+                      .ndim = 1,
+                      .format = (flags & PyBUF_FORMAT) != 0 ? (char *)type->format : NULL,
+                      .shape = (flags & PyBUF_ND) == PyBUF_ND ? &copy->count : NULL,
+                      .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &copy->stride : NULL,
+                      .internal = copy};
+  return 0;
+}
+
+static void array_release_buffer(PyObject *self, Py_buffer *view)
+{
+  (void)self;
+  struct copy *copy = view->internal;
+  if (copy == NULL)
+    return;
+  view->internal = NULL;
+  Py_DECREF(copy->bytes);
+  PyMem_Free(copy);
+}
+
+static PyMethodDef array_methods[] = {{"_read", array_read, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static PyType_Slot array_slots[] = {{Py_tp_doc, "A Java array of primitives."},
+                                    {Py_tp_methods, array_methods},
+                                    {Py_bf_getbuffer, array_get_buffer},
+                                    {Py_bf_releasebuffer, array_release_buffer},
+                                    {0, NULL}};
+
+PyType_Spec array_spec = {"jpeer._native.Array", sizeof(struct object), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};

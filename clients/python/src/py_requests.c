@@ -1,0 +1,556 @@
+/*
+ * Requests: sent and waited for without the GIL; steps and batches of them; built and sent once more where the peer has
+ * refused how they were built; and the methods of Connection.
+ */
+#include "py_native.h"
+
+#include <stdio.h>
+
+/* ---- attempts ---- */
+
+/* Requests that are built and sent once more, because the peer has refused how they were built. */
+
+void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection)
+{
+  builder_init(builder, connection);
+  builder->choice = attempt->choice;
+}
+
+void attempt_end(struct attempt *attempt, struct builder *builder)
+{
+  attempt->choice = builder->choice;
+  attempt->fate = builder->fate;
+  builder_fini(builder);
+}
+
+bool attempt_next(struct attempt *attempt)
+{
+  enum { ATTEMPTS_MAX = 64 };
+  struct form_choice *choice = &attempt->choice;
+  if (attempt->fate == BUILDER_SENT || ++attempt->count >= ATTEMPTS_MAX)
+    return false;
+  for (size_t i = 0; i < FORM_PLACES; i++) {
+    if (choice->form[i] < choice->last[i]) {
+      choice->form[i]++;
+      return true;
+    }
+    choice->form[i] = 0;
+  }
+  return false;
+}
+
+PyObject *request_fail_twice(void)
+{
+  PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
+  return NULL;
+}
+
+static PyObject *try_twice(PyObject *(*attempt)(struct attempt *attempt, void *context),
+                           struct attempt *state, void *context)
+{
+  PyObject *value = attempt(state, context);
+  if (value == NULL && !PyErr_Occurred())
+    value = attempt(state, context);
+  return value == NULL && !PyErr_Occurred() ? request_fail_twice() : value;
+}
+
+PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context)
+{
+  struct attempt state = {.count = 0};
+  PyObject *value = try_twice(attempt, &state, context);
+  if (value != NULL || state.fate != BUILDER_REFUSED || !attempt_next(&state))
+    return value;
+  PyObject *first = take_exception();
+  do {
+    PyErr_Clear();
+    value = try_twice(attempt, &state, context);
+  } while (value == NULL && attempt_next(&state));
+  if (value == NULL && first != NULL && state.fate != BUILDER_SENT && PyErr_ExceptionMatches(PyExc_Exception))
+    PyErr_SetObject((PyObject *)Py_TYPE(first), first);
+  Py_XDECREF(first);
+  return value;
+}
+
+enum { FETCHED = 1000 };
+
+/* Errors come with the throwable, elements with their types. */
+static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
+static const struct jp_options fetch_options = {
+    .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};
+
+/* ---- one request ---- */
+
+void request_note_fate(struct builder *builder, const struct jp_answer *answer)
+{
+  enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
+  int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
+  builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
+}
+
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
+                               const struct jp_request *request)
+{
+  struct jp_client_error error;
+  struct jp_answer *answer = NULL;
+  struct link *link = connection_enter(connection, builder == NULL ? NULL : builder->link);
+  if (link == NULL)
+    return NULL;
+  enum jp_client_status status;
+  int timeout_ms = connection->timeout_ms;
+  struct jp_request sent = *request;
+  if (sent.options == NULL)
+    sent.options = &default_options;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
+  if (status == JP_CLIENT_STALE && answer == NULL && link_learn_epoch(link, timeout_ms))
+    status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
+  Py_END_ALLOW_THREADS;
+  connection_end_wait(connection, status);
+  bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
+  if (builder != NULL)
+    request_note_fate(builder, answer);
+  if (!good) {
+    link_note_status(link, status);
+    raise_failure(connection, status, answer, &error);
+    jp_answer_free(answer);
+    answer = NULL;
+  }
+  connection_leave(connection);
+  return answer;
+}
+
+PyObject *request_value(struct connection *connection, struct builder *builder,
+                        const struct jp_request *request)
+{
+  struct jp_answer *answer = request_call(connection, builder, request);
+  if (answer == NULL)
+    return NULL;
+  PyObject *value = from_java_result(connection, request->operation, answer);
+  jp_answer_free(answer);
+  return value;
+}
+
+/* ---- steps ---- */
+
+static bool fail_step(PyObject *step)
+{
+  PyErr_Format(PyExc_ValueError, "this is no step of a batch: %R", step);
+  return false;
+}
+
+/* What a position of the step has, or None. Borrowed. */
+static PyObject *part(PyObject *step, Py_ssize_t index)
+{
+  return index < PyTuple_Size(step) ? PyTuple_GetItem(step, index) : Py_None;
+}
+
+static bool read_instance(struct builder *builder, PyObject *instance, struct jp_request *request)
+{
+  return instance == Py_None || to_java_receiver(builder, instance, request->type, &request->instance);
+}
+
+static bool read_args(struct builder *builder, PyObject *args, struct jp_request *request)
+{
+  PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
+  if (tuple == NULL)
+    return false;
+  /* The items have to live as long as the builder, which a list keeps. */
+  struct jp_argument list;
+  bool good = to_java(builder, tuple, &list);
+  Py_DECREF(tuple);
+  request->args = good ? list.as.list.items : NULL;
+  request->arg_count = good ? list.as.list.count : 0;
+  return good;
+}
+
+static bool read_value(struct builder *builder, PyObject *value, struct jp_request *request)
+{
+  struct jp_argument *argument = builder_alloc(builder, sizeof *argument);
+  request->args = argument;
+  request->arg_count = 1;
+  return argument != NULL && to_java_field(builder, value, argument);
+}
+
+static bool read_type(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->type = builder_name(builder, part(step, 1));
+  return request->type != NULL;
+}
+
+static bool read_member(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->member = builder_name(builder, part(step, 2));
+  return request->member != NULL;
+}
+
+static bool read_fetch(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->options = &fetch_options;
+  request->max = part(step, 2) == Py_None ? FETCHED : PyLong_AsLongLong(part(step, 2));
+  request->from = part(step, 3) == Py_None ? 0 : PyLong_AsLongLong(part(step, 3));
+  return !PyErr_Occurred() &&
+         to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
+}
+
+static bool read_describe(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  if (part(step, 1) != Py_None)
+    return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
+  request->type = builder_name(builder, part(step, 2));
+  return request->type != NULL;
+}
+
+enum jp_operation request_step_kind(PyObject *step)
+{
+  static const struct {
+    const char *name;
+    enum jp_operation operation;
+  } names[] = {{"new", JP_NEW},     {"call", JP_CALL},         {"get", JP_GET},        {"put", JP_PUT},
+               {"fetch", JP_FETCH}, {"describe", JP_DESCRIBE}, {"control", JP_CONTROL}};
+  PyObject *name = PyTuple_Check(step) && PyTuple_Size(step) > 1 ? part(step, 0) : Py_None;
+  for (size_t i = 0; PyUnicode_Check(name) && i < sizeof names / sizeof names[0]; i++) {
+    if (PyUnicode_CompareWithASCIIString(name, names[i].name) == 0)
+      return names[i].operation;
+  }
+  return JP_METHOD;
+}
+
+bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  *request = (struct jp_request){.operation = request_step_kind(step), .options = &default_options};
+  switch (request->operation) {
+  case JP_NEW:
+    return read_type(builder, step, request) && read_args(builder, part(step, 2), request);
+  case JP_CALL:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request) && read_args(builder, part(step, 4), request);
+  case JP_GET:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request);
+  case JP_PUT:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request) && read_value(builder, part(step, 4), request);
+  case JP_FETCH:
+    return read_fetch(builder, step, request);
+  case JP_DESCRIBE:
+    return read_describe(builder, step, request);
+  case JP_CONTROL:
+    request->member = builder_name(builder, part(step, 1));
+    return request->member != NULL;
+  default:
+    return fail_step(step);
+  }
+}
+
+/* ---- the operations as methods ---- */
+
+struct step {
+  struct connection *connection;
+  PyObject *parts;
+};
+
+static PyObject *try_step(struct attempt *attempt, void *context)
+{
+  const struct step *step = context;
+  struct builder builder;
+  struct jp_request request;
+  attempt_begin(attempt, &builder, step->connection);
+  PyObject *value = NULL;
+  if (request_from_step(&builder, step->parts, &request))
+    value = request_value(step->connection, &builder, &request);
+  attempt_end(attempt, &builder);
+  return value;
+}
+
+static PyObject *value_of_step(struct connection *connection, PyObject *parts)
+{
+  struct step step = {connection, parts};
+  return request_retry(try_step, &step);
+}
+
+PyObject *request_operation(struct connection *connection, const char *name, PyObject *args)
+{
+  PyObject *head = Py_BuildValue("(s)", name);
+  PyObject *step = head == NULL ? NULL : PySequence_Concat(head, args);
+  Py_XDECREF(head);
+  PyObject *value = step == NULL ? NULL : value_of_step(connection, step);
+  Py_XDECREF(step);
+  return value;
+}
+
+/* A method of Connection whose arguments are those of the step of that name. */
+static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
+{
+  return request_operation((struct connection *)self, name, args);
+}
+
+static PyObject *operation_new(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "new", args);
+}
+
+static PyObject *operation_call(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "call", args);
+}
+
+static PyObject *operation_get(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "get", args);
+}
+
+static PyObject *operation_put(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "put", args);
+}
+
+static PyObject *operation_control(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "control", args);
+}
+
+static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"instance", "maximum", "start", NULL};
+  struct connection *connection = (struct connection *)self;
+  PyObject *instance;
+  struct jp_request request = {.operation = JP_FETCH, .options = &fetch_options, .max = FETCHED};
+  long long maximum = FETCHED;
+  long long start = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|LL:fetch", names, &instance, &maximum, &start))
+    return NULL;
+  request.max = maximum;
+  request.from = start;
+  struct builder builder;
+  builder_init(&builder, connection);
+  struct jp_answer *answer = NULL;
+  if (to_java_receiver(&builder, instance, "java.lang.String", &request.instance))
+    answer = request_call(connection, &builder, &request);
+  if (answer == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for a fetch");
+  PyObject *page = answer == NULL ? NULL : from_java_page(connection, answer, instance);
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return page;
+}
+
+static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"instance", "type", NULL};
+  PyObject *instance = Py_None;
+  PyObject *type = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:describe", names, &instance, &type))
+    return NULL;
+  PyObject *step = Py_BuildValue("(sOO)", "describe", instance, type);
+  PyObject *value = step == NULL ? NULL : value_of_step((struct connection *)self, step);
+  Py_XDECREF(step);
+  return value;
+}
+
+/* NULL-terminated names of a sequence; NULL: an exception. */
+static const char *const *read_names(struct builder *builder, PyObject *sequence)
+{
+  PyObject *tuple = PySequence_Tuple(sequence);
+  Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
+  const char **names = tuple == NULL ? NULL : builder_alloc(builder, ((size_t)count + 1) * sizeof *names);
+  struct jp_argument kept; /* makes the builder keep the texts */
+  bool good = names != NULL && to_java(builder, tuple, &kept);
+  for (Py_ssize_t i = 0; good && i < count; i++) {
+    names[i] = builder_name(builder, PyTuple_GetItem(tuple, i));
+    good = names[i] != NULL;
+  }
+  Py_XDECREF(tuple);
+  return good ? names : NULL;
+}
+
+static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"include", "merge_ancestry", NULL};
+  struct connection *connection = (struct connection *)self;
+  PyObject *include;
+  int merge = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:classes_info", names, &include, &merge))
+    return NULL;
+  struct builder builder;
+  builder_init(&builder, connection);
+  const char *const *included = read_names(&builder, include);
+  struct jp_answer *answer = NULL;
+  if (included != NULL) {
+    struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
+    answer = request_call(connection, &builder, &request);
+  }
+  PyObject *list = NULL;
+  if (answer != NULL) {
+    enum { DEPTH = 64 };
+    struct jp_json json;
+    if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
+      list = from_json(json);
+    else
+      PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
+  }
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return list;
+}
+
+/* ---- batches ---- */
+
+enum { STEP_NAME_SIZE = 24 };
+
+static const struct jp_answer *answer_of_step(const struct jp_chain *chain, Py_ssize_t step)
+{
+  char name[STEP_NAME_SIZE];
+  snprintf(name, sizeof name, "%zd", step);
+  return jp_chain_answer(chain, name);
+}
+
+static PyObject *value_of_answer(struct connection *connection, const struct jp_answer *answer,
+                                 PyObject *step)
+{
+  static const struct jp_client_error no_answer = {.status = JP_CLIENT_PROTOCOL,
+                                                   .text = "a step of a batch has no answer"};
+  if (answer == NULL)
+    return raise_failure(connection, JP_CLIENT_PROTOCOL, NULL, &no_answer);
+  if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
+    return raise_failure(connection, JP_CLIENT_REMOTE, answer, &no_answer);
+  return from_java_result(connection, request_step_kind(step), answer);
+}
+
+/* Steps that have run would run twice. */
+static void refuse_retry(const struct jp_chain *chain, Py_ssize_t count)
+{
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const struct jp_answer *answer = answer_of_step(chain, i);
+    if (answer != NULL && jp_answer_kind(answer) != JP_ANSWER_ERROR) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "a step of a batch was refused, and the batch cannot be sent again: others have run");
+      return;
+    }
+  }
+}
+
+/* Gives the value of each step, or raises the first failure. */
+static PyObject *values_of_chain(struct connection *connection, const struct jp_chain *chain, PyObject *steps)
+{
+  Py_ssize_t count = PyTuple_Size(steps);
+  PyObject *values = PyList_New(count);
+  for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
+    PyObject *value = value_of_answer(connection, answer_of_step(chain, i), PyTuple_GetItem(steps, i));
+    if (value == NULL && !PyErr_Occurred())
+      refuse_retry(chain, count);
+    if (value == NULL || PyList_SetItem(values, i, value) != 0)
+      Py_CLEAR(values);
+  }
+  return values;
+}
+
+static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject *steps)
+{
+  char name[STEP_NAME_SIZE];
+  for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
+    struct jp_request request;
+    if (!request_from_step(builder, PyTuple_GetItem(steps, i), &request))
+      return false;
+    snprintf(name, sizeof name, "%zd", i);
+    jp_chain_request(chain, name, &request);
+  }
+  return true;
+}
+
+/* is_stale: where not NULL, it is set in place of the exception where nothing was sent. */
+static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps, bool *is_stale)
+{
+  struct connection *connection = link->connection;
+  struct jp_client_error error;
+  enum jp_client_status status;
+  int timeout_ms = connection->timeout_ms;
+  bool may_build = false;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_chain_send(chain, timeout_ms, &error);
+  if (is_stale != NULL && status == JP_CLIENT_STALE && answer_of_step(chain, 0) == NULL)
+    may_build = link_learn_epoch(link, timeout_ms);
+  Py_END_ALLOW_THREADS;
+  if (may_build) {
+    *is_stale = true;
+    return NULL;
+  }
+  link_note_status(link, status);
+  connection_end_wait(connection, status);
+  if (PyErr_Occurred())
+    return NULL;
+  if (status != JP_CLIENT_OK && status != JP_CLIENT_REMOTE)
+    return raise_failure(connection, status, NULL, &error);
+  return values_of_chain(connection, chain, steps);
+}
+
+struct batch {
+  struct connection *connection;
+  PyObject *steps; /* a tuple */
+};
+
+static PyObject *build_batch(struct attempt *attempt, const struct batch *batch, bool *is_stale)
+{
+  struct connection *connection = batch->connection;
+  PyObject *steps = batch->steps;
+  struct link *link = connection_enter(connection, NULL);
+  if (link == NULL)
+    return NULL;
+  struct builder builder;
+  attempt_begin(attempt, &builder, connection);
+  builder.link = link_hold(link);
+  struct jp_chain *chain = jp_chain_create(link->client);
+  PyObject *values = NULL;
+  if (chain == NULL)
+    PyErr_NoMemory();
+  else if (add_steps(&builder, chain, steps))
+    values = send_chain(link, chain, steps, is_stale);
+  jp_chain_destroy(chain);
+  attempt_end(attempt,
+              &builder); /* values have their first forms: steps before one that was refused have run */
+  connection_leave(connection);
+  return values;
+}
+
+static PyObject *try_batch(struct attempt *attempt, void *context)
+{
+  bool is_stale = false;
+  PyObject *values = build_batch(attempt, context, &is_stale);
+  return is_stale ? build_batch(attempt, context, NULL) : values;
+}
+
+PyObject *run_batch(PyObject *self, PyObject *sequence)
+{
+  struct batch batch = {(struct connection *)self, PySequence_Tuple(sequence)};
+  PyObject *values = batch.steps == NULL ? NULL : request_retry(try_batch, &batch);
+  Py_XDECREF(batch.steps);
+  return values;
+}
+
+/* ---- all methods ---- */
+
+#define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
+
+PyMethodDef connection_methods[] = {
+    {"launch", WITH_KEYWORDS(connection_launch), METH_VARARGS | METH_KEYWORDS | METH_STATIC, NULL},
+    {"close", connection_close, METH_NOARGS, NULL},
+    {"stop", connection_stop, METH_O, NULL},
+    {"new", operation_new, METH_VARARGS, NULL},
+    {"call", operation_call, METH_VARARGS, NULL},
+    {"get", operation_get, METH_VARARGS, NULL},
+    {"put", operation_put, METH_VARARGS, NULL},
+    {"control", operation_control, METH_VARARGS, NULL},
+    {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"batch", run_batch, METH_O, NULL},
+    {"send", loop_send, METH_VARARGS, NULL},
+    {"descriptor", loop_descriptor, METH_VARARGS, NULL},
+    {"process", loop_process, METH_VARARGS, NULL},
+    {"unanswered", loop_unanswered, METH_VARARGS, NULL},
+    {"learn_epoch", loop_learn_epoch, METH_VARARGS, NULL},
+    {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
+    {"open_link", loop_open_link, METH_NOARGS, NULL},
+    {"listen", connection_listen, METH_VARARGS, NULL},
+    {"calling", connection_calling, METH_NOARGS, NULL},
+    {"can_ask", connection_can_ask, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,514 @@
+/* Python's values as arguments for Java. */
+#include "py_native.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what arguments borrow from ---- */
+
+struct builder_chunk {
+  struct builder_chunk *next;
+  _Alignas(16) char bytes[];
+};
+
+struct builder_buffer {
+  Py_buffer view;
+  struct builder_buffer *next;
+};
+
+struct builder_owned {
+  PyObject *value;
+  struct builder_owned *next;
+};
+
+struct builder_callback {
+  struct given *given;
+  struct builder_callback *next;
+};
+
+void builder_fini(struct builder *builder)
+{
+  for (struct builder_callback *each = builder->callbacks; each != NULL; each = each->next)
+    callback_let_go(each->given);
+  for (struct builder_buffer *each = builder->buffers; each != NULL; each = each->next)
+    PyBuffer_Release(&each->view);
+  for (struct builder_owned *each = builder->owned; each != NULL; each = each->next)
+    Py_DECREF(each->value);
+  while (builder->chunks != NULL) {
+    struct builder_chunk *next = builder->chunks->next;
+    free(builder->chunks);
+    builder->chunks = next;
+  }
+  link_drop(builder->link);
+}
+
+void *builder_alloc(struct builder *builder, size_t size)
+{
+  size = (size + 15) & ~(size_t)15;
+  if (size <= sizeof builder->first - builder->used) {
+    void *place = builder->first + builder->used;
+    builder->used += size;
+    return memset(place, 0, size);
+  }
+  struct builder_chunk *chunk = calloc(1, sizeof *chunk + size);
+  if (chunk == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  chunk->next = builder->chunks;
+  builder->chunks = chunk;
+  return chunk->bytes;
+}
+
+/* Takes the value, even on failure. */
+static bool own(struct builder *builder, PyObject *value)
+{
+  struct builder_owned *owned = value == NULL ? NULL : builder_alloc(builder, sizeof *owned);
+  if (owned == NULL) {
+    Py_XDECREF(value);
+    return false;
+  }
+  owned->value = value;
+  owned->next = builder->owned;
+  builder->owned = owned;
+  return true;
+}
+
+/* ---- texts ---- */
+
+bool builder_text(struct builder *builder, PyObject *text, struct jp_text *out)
+{
+  Py_ssize_t length;
+  const char *data = PyUnicode_AsUTF8AndSize(text, &length);
+  if (data == NULL) {
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+      return false;
+    PyErr_Clear(); /* lone surrogates, which Java's strings may hold, too */
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    if (!own(builder, bytes))
+      return false;
+    data = PyBytes_AsString(bytes);
+    length = PyBytes_Size(bytes);
+  }
+  *out = (struct jp_text){data, (size_t)length};
+  return true;
+}
+
+const char *builder_name(struct builder *builder, PyObject *text)
+{
+  struct jp_text name;
+  if (!PyUnicode_Check(text)) {
+    PyErr_Format(PyExc_TypeError, "a name has to be a str, not %R", (PyObject *)Py_TYPE(text));
+    return NULL;
+  }
+  if (!builder_text(builder, text, &name))
+    return NULL;
+  if (strlen(name.data) != name.len) {
+    PyErr_SetString(PyExc_ValueError, "a name with a NUL");
+    return NULL;
+  }
+  return name.data;
+}
+
+static bool put_text(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  out->kind = JP_ARGUMENT_TEXT;
+  return builder_text(builder, value, &out->as.text);
+}
+
+/* ---- numbers ---- */
+
+/* int and str have a limit of digits, decimal has none. */
+static PyObject *digits_of(PyObject *integer)
+{
+  PyObject *digits = PyNumber_ToBase(integer, 10);
+  if (digits != NULL || !PyErr_ExceptionMatches(PyExc_ValueError))
+    return digits;
+  PyErr_Clear();
+  PyObject *module = PyImport_ImportModule("decimal");
+  PyObject *number = module == NULL ? NULL : PyObject_CallMethod(module, "Decimal", "O", integer);
+  digits = number == NULL ? NULL : PyObject_Str(number);
+  Py_XDECREF(module);
+  Py_XDECREF(number);
+  return digits;
+}
+
+static bool put_integer(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  int overflow;
+  long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (number == -1 && PyErr_Occurred())
+    return false;
+  if (overflow == 0) {
+    out->kind = JP_ARGUMENT_INTEGER;
+    out->as.integer = number;
+    return true;
+  }
+  PyObject *digits = digits_of(value);
+  out->type = "java.math.BigInteger";
+  return own(builder, digits) && put_text(builder, digits, out);
+}
+
+static void put_number(double number, struct jp_argument *out)
+{
+  out->kind = JP_ARGUMENT_NUMBER;
+  out->as.number = number;
+  if (!isfinite(number))
+    out->type = "double"; /* bare JSON has no such number */
+}
+
+/* ---- lists and maps ---- */
+
+/* A list, a tuple, or what iterates a set. */
+static bool put_items(struct builder *builder, PyObject *sequence, const char *type, struct jp_argument *out)
+{
+  PyObject *tuple = PySequence_Tuple(sequence);
+  if (!own(builder, tuple))
+    return false;
+  if (Py_EnterRecursiveCall(" in an argument for Java"))
+    return false;
+  out->kind = JP_ARGUMENT_LIST;
+  out->type = type;
+  out->as.list.items = to_java_all(builder, tuple, 0, &out->as.list.count);
+  Py_LeaveRecursiveCall();
+  return out->as.list.items != NULL;
+}
+
+static bool is_plain_key(PyObject *key)
+{
+  return PyUnicode_CheckExact(key);
+}
+
+/* A bare object with one of these members would be read as an argument (docs/protocol.md, "Arguments"). */
+static bool looks_like_argument(struct jp_text key)
+{
+  static const char *const names[] = {"type", "value", "ref"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (key.len == strlen(names[i]) && memcmp(key.data, names[i], key.len) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool has_plain_keys(PyObject *dict)
+{
+  Py_ssize_t at = 0;
+  PyObject *key;
+  while (PyDict_Next(dict, &at, &key, NULL)) {
+    if (!is_plain_key(key))
+      return false;
+  }
+  return true;
+}
+
+static bool put_dict(struct builder *builder, PyObject *dict, struct jp_argument *out)
+{
+  PyObject *copy = PyDict_Copy(dict); /* converting a value may run Python code that changes the dict */
+  if (!own(builder, copy) || Py_EnterRecursiveCall(" in an argument for Java"))
+    return false;
+  struct jp_entry *entries = builder_alloc(builder, ((size_t)PyDict_Size(copy) + 1) * sizeof *entries);
+  Py_ssize_t at = 0;
+  PyObject *key;
+  PyObject *value;
+  size_t count = 0;
+  bool good = entries != NULL;
+  out->kind = JP_ARGUMENT_MAP;
+  while (good && PyDict_Next(copy, &at, &key, &value)) {
+    good = builder_text(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
+    if (good && looks_like_argument(entries[count].key))
+      out->type = "java.util.Map";
+    count++;
+  }
+  Py_LeaveRecursiveCall();
+  out->as.map.entries = entries;
+  out->as.map.count = count;
+  return good;
+}
+
+struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count)
+{
+  Py_ssize_t size = PyTuple_Size(tuple);
+  *count = (size_t)(size - from);
+  struct jp_argument *items = builder_alloc(builder, (*count + 1) * sizeof *items);
+  builder->level++;
+  bool good = items != NULL;
+  for (Py_ssize_t i = from; good && i < size; i++) {
+    if (builder->level == 1)
+      builder->place = (size_t)(i - from) + 1;
+    good = to_java(builder, PyTuple_GetItem(tuple, i), &items[i - from]);
+  }
+  builder->level--;
+  return good ? items : NULL;
+}
+
+/* ---- buffers ---- */
+
+/* The array of primitives whose elements a buffer has; NULL: Java has none. */
+static const char *array_type(const Py_buffer *view)
+{
+  static const struct {
+    char format;
+    char size;
+    const char *type;
+  } formats[] = {{'b', 1, "byte[]"}, {'B', 1, "byte[]"},  {'c', 1, "byte[]"},   {'h', 2, "short[]"},
+                 {'i', 4, "int[]"},  {'l', 4, "int[]"},   {'l', 8, "long[]"},   {'q', 8, "long[]"},
+                 {'n', 8, "long[]"}, {'f', 4, "float[]"}, {'d', 8, "double[]"}, {'?', 1, "boolean[]"},
+                 {'u', 2, "char[]"}, {'H', 2, "char[]"}};
+  const char *format = view->format == NULL ? "B" : view->format;
+  if (format[0] == '<' || format[0] == '=' || format[0] == '@')
+    format++;
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0] && strlen(format) == 1; i++) {
+    if (formats[i].format == format[0] && formats[i].size == view->itemsize)
+      return formats[i].type;
+  }
+  return NULL;
+}
+
+/* The number of the form that a value takes, of 0 to last. */
+static Py_ssize_t choose_form(struct builder *builder, Py_ssize_t last)
+{
+  struct form_choice *choice = &builder->choice;
+  size_t place = builder->place;
+  if (place >= FORM_PLACES)
+    return 0;
+  if (last > choice->last[place])
+    choice->last[place] = last < FORM_MAX ? (unsigned char)last : FORM_MAX;
+  return choice->form[place] < last ? choice->form[place] : last;
+}
+
+/* A scalar of numpy's has a buffer, too. */
+static bool is_scalar(PyObject *value)
+{
+  if (PyBytes_Check(value) || PyByteArray_Check(value))
+    return false;
+  PyObject *dimensions = PyObject_GetAttrString(value, "ndim");
+  bool is_zero = dimensions != NULL && PyLong_Check(dimensions) && PyLong_AsLong(dimensions) == 0;
+  Py_XDECREF(dimensions);
+  PyErr_Clear();
+  return is_zero;
+}
+
+/* 1: as put_buffer. */
+static int put_elements(struct builder *builder, PyObject *buffer, struct jp_argument *out)
+{
+  PyObject *list = PyObject_HasAttrString(buffer, "tolist") ? PyObject_CallMethod(buffer, "tolist", NULL)
+                                                            : PySequence_List(buffer);
+  return own(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
+}
+
+/* 1: it is an array, in its other form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
+static int put_buffer(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  if (!PyObject_CheckBuffer(value) || is_scalar(value))
+    return 0;
+  struct builder_buffer *buffer = builder_alloc(builder, sizeof *buffer);
+  if (buffer == NULL)
+    return -1;
+  if (PyObject_GetBuffer(value, &buffer->view, PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) {
+    PyErr_Clear(); /* its elements do not lie one after the other */
+    return 0;
+  }
+  const char *type = buffer->view.ndim == 1 ? array_type(&buffer->view) : NULL;
+  if (type == NULL) {
+    PyBuffer_Release(&buffer->view);
+    return 0;
+  }
+  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
+  if (buffer->view.len / buffer->view.itemsize <= LISTED_MAX && choose_form(builder, 1) > 0) {
+    PyBuffer_Release(&buffer->view);
+    return put_elements(builder, value, out);
+  }
+  buffer->next = builder->buffers;
+  builder->buffers = buffer;
+  *out = jp_array(type, buffer->view.buf, (size_t)(buffer->view.len / buffer->view.itemsize));
+  return 1;
+}
+
+/* ---- objects, callbacks, values with a type ---- */
+
+static bool put_object(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  const struct object *object = (const struct object *)value;
+  if (object->ref == NULL) {
+    PyErr_SetString(PyExc_TypeError, "an object without a handle: it was not made by Java");
+    return false;
+  }
+  if (object->connection != builder->connection) {
+    PyErr_SetString(PyExc_ValueError, "an object of another connection");
+    return false;
+  }
+  *out = jp_object(object->ref);
+  return true;
+}
+
+static bool put_callback(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  struct builder_callback *kept = builder_alloc(builder, sizeof *kept);
+  struct given *given = kept == NULL ? NULL : callback_take(builder, value);
+  if (given == NULL)
+    return false;
+  *kept = (struct builder_callback){.given = given, .next = builder->callbacks};
+  builder->callbacks = kept;
+  *out = jp_callback_argument(callback_handle(given));
+  return true;
+}
+
+static bool put_typed(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  const struct typed *typed = (const struct typed *)value;
+  const char *type = builder_name(builder, typed->type);
+  if (type == NULL || !to_java(builder, typed->value, out))
+    return false;
+  bool is_array = strlen(type) > 2 && strcmp(type + strlen(type) - 2, "[]") == 0;
+  if (out->kind == JP_ARGUMENT_ARRAY && is_array && strcmp(out->type, type) != 0 &&
+      put_elements(builder, typed->value, out) < 0)
+    return false;
+  if (out->kind != JP_ARGUMENT_ARRAY)
+    out->type = type;
+  return true;
+}
+
+static bool put_result(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  enum { NAME_SIZE = 24 };
+  char *name = builder_alloc(builder, NAME_SIZE);
+  if (name == NULL)
+    return false;
+  snprintf(name, NAME_SIZE, "%zd", ((const struct result *)value)->index);
+  *out = jp_named(name);
+  return true;
+}
+
+static bool put_forms(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  PyObject *forms = ((const struct forms *)value)->forms;
+  PyObject *form = Py_NewRef(PyTuple_GetItem(forms, choose_form(builder, PyTuple_Size(forms) - 1)));
+  if (PyCallable_Check(form)) {
+    PyObject *made = PyObject_CallNoArgs(form);
+    Py_DECREF(form);
+    form = made;
+  }
+  return own(builder, form) && to_java(builder, form, out);
+}
+
+/* ---- by the hooks ---- */
+
+/* The Python half makes something of it that is known here. */
+static bool put_converted(struct builder *builder, PyObject *converter, PyObject *value,
+                          struct jp_argument *out)
+{
+  PyObject *made = PyObject_CallFunctionObjArgs(converter, value, NULL);
+  if (made != NULL && made == value) {
+    PyErr_Format(PyExc_TypeError, "%R has no form in Java", (PyObject *)Py_TYPE(value));
+    Py_CLEAR(made);
+  }
+  if (!own(builder, made) || Py_EnterRecursiveCall(" in an argument for Java"))
+    return false;
+  bool good = to_java(builder, made, out);
+  Py_LeaveRecursiveCall();
+  return good;
+}
+
+/* Borrowed; NULL: the hooks know none of its types. */
+static PyObject *find_converter(const struct builder *builder, PyObject *value)
+{
+  PyObject *mro = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__mro__");
+  PyObject *found = NULL;
+  Py_ssize_t count = mro == NULL ? 0 : PyTuple_Size(mro);
+  for (Py_ssize_t i = 0; i < count && found == NULL; i++)
+    found = PyDict_GetItemWithError(builder->connection->to_java, PyTuple_GetItem(mro, i));
+  Py_XDECREF(mro);
+  return found;
+}
+
+/* What derives from Python's own types goes as these do. 1: it does; 0: no such type; -1: an exception. */
+static int put_derived(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  if (PyUnicode_Check(value))
+    return put_text(builder, value, out) ? 1 : -1;
+  if (PyLong_Check(value))
+    return put_integer(builder, value, out) ? 1 : -1;
+  if (PyFloat_Check(value)) {
+    put_number(PyFloat_AsDouble(value), out);
+    return 1;
+  }
+  if (PyList_Check(value) || PyTuple_Check(value))
+    return put_items(builder, value, NULL, out) ? 1 : -1;
+  if (PyAnySet_Check(value))
+    return put_items(builder, value, "java.util.Set", out) ? 1 : -1;
+  if (PyDict_Check(value) && has_plain_keys(value))
+    return put_dict(builder, value, out) ? 1 : -1;
+  return 0;
+}
+
+static bool put_other(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  PyObject *converter = find_converter(builder, value);
+  if (converter != NULL)
+    return put_converted(builder, converter, value, out);
+  if (PyErr_Occurred())
+    return false;
+  int done = put_derived(builder, value, out);
+  if (done == 0)
+    done = put_buffer(builder, value, out);
+  if (done != 0)
+    return done > 0;
+  return put_converted(builder, builder->connection->other_to_java, value, out);
+}
+
+bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  PyTypeObject *type = Py_TYPE(value);
+  *out = (struct jp_argument){.kind = JP_ARGUMENT_NULL};
+  if (value == Py_None)
+    return true;
+  if (PyBool_Check(value)) {
+    out->kind = JP_ARGUMENT_BOOLEAN;
+    out->as.boolean = value == Py_True;
+    return true;
+  }
+  if (PyLong_CheckExact(value))
+    return put_integer(builder, value, out);
+  if (PyUnicode_CheckExact(value))
+    return put_text(builder, value, out);
+  if (PyFloat_CheckExact(value)) {
+    put_number(PyFloat_AsDouble(value), out);
+    return true;
+  }
+  if (PyType_IsSubtype(type, types.object))
+    return put_object(builder, value, out);
+  if (type == types.typed)
+    return put_typed(builder, value, out);
+  if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
+    return put_items(builder, value, NULL, out);
+  if (type == types.callback)
+    return put_callback(builder, value, out);
+  if (type == types.result)
+    return put_result(builder, value, out);
+  if (type == types.forms)
+    return put_forms(builder, value, out);
+  return put_other(builder, value, out);
+}
+
+bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out)
+{
+  builder->level = 1;
+  builder->place = 1;
+  return to_java(builder, value, out);
+}
+
+bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out)
+{
+  if (value == Py_None) {
+    PyErr_SetString(PyExc_TypeError, "None has no members of Java's");
+    return false;
+  }
+  if (!to_java(builder, value, out))
+    return false;
+  bool is_value = out->kind != JP_ARGUMENT_REF && out->kind != JP_ARGUMENT_NAMED;
+  if (is_value && out->type == NULL)
+    out->type = type;
+  return true;
+}

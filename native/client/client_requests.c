@@ -1,0 +1,899 @@
+/*
+ * The requests in flight: written with what is released before them, kept in a table by their ids, and ended by the messages
+ * that answer them, by their deadline or by the connection's end. Who asks waits (jp_client_call and chains, by
+ * client_exchange) or has a completion called (jp_client_send).
+ */
+#include "base/clock.h"
+#include "client/client_state.h"
+#include "client/messages/answer_binary.h"
+#include "client/messages/request_binary.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NS_IN_MS = 1000000 };
+enum { FIRST_CAPACITY = 128 };
+enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
+enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
+enum { ID_SIZE = 24 }; /* the digits of 64 bits */
+
+/* ---- the table of requests ---- */
+
+static size_t home_of(const struct pending_table *table, uint64_t id)
+{
+  return (size_t)id & (table->capacity - 1);
+}
+
+static size_t next_place(const struct pending_table *table, size_t place)
+{
+  return (place + 1) & (table->capacity - 1);
+}
+
+static void put_request(struct pending_table *table, const struct pending *request)
+{
+  size_t home = home_of(table, request->id);
+  size_t place = home;
+  while (table->places[place].id != 0)
+    place = next_place(table, place);
+  table->places[place] = *request;
+  table->displaced += place != home;
+}
+
+static bool grow_table(struct pending_table *table)
+{
+  struct pending_table larger = {.capacity = table->capacity * 2, .count = table->count};
+  larger.places = calloc(larger.capacity, sizeof *larger.places);
+  if (larger.places == NULL)
+    return false;
+  for (size_t i = 0; i < table->capacity; i++) {
+    if (table->places[i].id != 0)
+      put_request(&larger, &table->places[i]);
+  }
+  free(table->places);
+  *table = larger;
+  return true;
+}
+
+static bool add_request(struct pending_table *table, const struct pending *request)
+{
+  if (table->count >= table->capacity / 2 && !grow_table(table))
+    return false;
+  put_request(table, request);
+  table->count++;
+  return true;
+}
+
+static struct pending *find_request(const struct pending_table *table, uint64_t id)
+{
+  for (size_t place = home_of(table, id); table->places[place].id != 0; place = next_place(table, place)) {
+    if (table->places[place].id == id)
+      return &table->places[place];
+  }
+  return NULL;
+}
+
+static struct pending *find_oldest_request(const struct pending_table *table)
+{
+  struct pending *oldest = NULL;
+  for (size_t i = 0; i < table->capacity; i++) {
+    struct pending *request = &table->places[i];
+    if (request->id != 0 && (oldest == NULL || request->id < oldest->id))
+      oldest = request;
+  }
+  return oldest;
+}
+
+/* Those behind the hole move up where they may, so that no search ends too early. */
+static size_t close_hole(struct pending_table *table, size_t hole)
+{
+  for (size_t at = next_place(table, hole); table->places[at].id != 0; at = next_place(table, at)) {
+    size_t home = home_of(table, table->places[at].id);
+    size_t from_home = (at - home) & (table->capacity - 1);
+    size_t from_hole = (at - hole) & (table->capacity - 1);
+    if (from_home < from_hole)
+      continue;
+    table->places[hole] = table->places[at];
+    table->displaced -= hole == home;
+    hole = at;
+  }
+  return hole;
+}
+
+static void remove_request(struct pending_table *table, struct pending *request)
+{
+  size_t hole = (size_t)(request - table->places);
+  table->displaced -= hole != home_of(table, request->id);
+  if (table->displaced > 0)
+    hole = close_hole(table, hole);
+  table->places[hole].id = 0;
+  table->count--;
+}
+
+/* ---- the queue of completions ---- */
+
+static struct completion *completion_at(const struct completion_queue *queue, size_t number)
+{
+  return &queue->ring[(queue->first + number) & (queue->capacity - 1)];
+}
+
+static bool reserve_completions(struct completion_queue *queue, size_t count)
+{
+  if (count <= queue->capacity)
+    return true;
+  size_t capacity = queue->capacity == 0 ? FIRST_CAPACITY : queue->capacity;
+  while (capacity < count)
+    capacity *= 2;
+  struct completion *ring = calloc(capacity, sizeof *ring);
+  if (ring == NULL)
+    return false;
+  for (size_t i = 0; i < queue->count; i++)
+    ring[i] = *completion_at(queue, i);
+  free(queue->ring);
+  *queue = (struct completion_queue){.ring = ring, .capacity = capacity, .count = queue->count};
+  return true;
+}
+
+/* ---- answers ---- */
+
+/* The end of jp_answer_free: the answer is clear. */
+static void take_back(void *owner, struct jp_answer *answer)
+{
+  struct jp_client *client = owner;
+  if (fork_guard_is_child(&client->fork_guard))
+    return;
+  buffer_trim(&answer->bytes, KEPT_BYTES_MAX);
+  client_lock(client);
+  bool is_kept = client->free_count < FREE_ANSWERS_MAX;
+  if (is_kept) {
+    answer->next = client->free_answers;
+    client->free_answers = answer;
+    client->free_count++;
+  }
+  if (!is_kept)
+    answer_destroy(answer); /* it has no handles */
+  client_leave(client);
+}
+
+struct jp_answer *client_take_answer(struct jp_client *client)
+{
+  struct jp_answer *answer = client->free_answers;
+  if (answer != NULL) {
+    client->free_answers = answer->next;
+    client->free_count--;
+  } else {
+    answer = answer_create();
+  }
+  if (answer != NULL) {
+    answer->give_back = take_back;
+    answer->owner = client;
+    answer->next = NULL;
+  }
+  return answer;
+}
+
+/* ---- errors of the peer ---- */
+
+/* The names that the peer suggests in an error's data: ": did you mean a, b or c?"; "" where it suggests none. */
+static void write_suggestions(struct jp_json suggestions, char *out, size_t size)
+{
+  enum { ENTRIES_MAX = 8 }; /* a peer gives three */
+  struct jp_json_cursor cursor = jp_json_enter(suggestions);
+  struct jp_json entry;
+  size_t length = 0;
+  out[0] = '\0';
+  bool has_next = jp_json_next(&cursor, NULL, &entry);
+  for (size_t i = 0; has_next && i < ENTRIES_MAX; i++) {
+    char name[100];
+    size_t name_length = jp_json_string(entry, name, sizeof name);
+    has_next = jp_json_next(&cursor, NULL, &entry);
+    if (name_length >= sizeof name) /* no string, or no name that helps */
+      continue;
+    int written = snprintf(out + length, size - length, "%s%s",
+                           length == 0 ? ": did you mean "
+                           : has_next  ? ", "
+                                       : " or ",
+                           name);
+    if (written < 0 || (size_t)written >= size - length)
+      break;
+    length += (size_t)written;
+  }
+  if (length > 0)
+    snprintf(out + length, size - length, "?");
+}
+
+static enum jp_client_status status_of_error(const struct jp_answer *answer)
+{
+  char reason[8];
+  static const char stale[] = "stale";
+  size_t length = jp_json_string(jp_json_member(jp_answer_json(answer), "reason"), reason, sizeof reason);
+  return length == sizeof stale - 1 && memcmp(reason, stale, length) == 0 ? JP_CLIENT_STALE
+                                                                          : JP_CLIENT_REMOTE;
+}
+
+enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
+{
+  const struct jp_throwable *throwable = jp_answer_throwable(answer);
+  const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
+  char near[400];
+  write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
+  if (what[0] == '\0')
+    what = "an error without a message";
+  return client_fail(error, status_of_error(answer), "%s%s%s%s", what, throwable->message != NULL ? ": " : "",
+                     throwable->message != NULL ? throwable->message : "", near);
+}
+
+/* ---- ending requests ---- */
+
+static void tell_waiter(struct jp_client *client, const struct pending *request, enum jp_client_status status,
+                        struct jp_answer *answer, const struct jp_client_error *error)
+{
+  struct waiter *waiter = request->as.waited.waiter;
+  waiter->answers[request->as.waited.index] = answer;
+  if (answer == NULL) {
+    waiter->status = status;
+    if (waiter->error != NULL)
+      *waiter->error = *error;
+  }
+  waiter->left--;
+  if (waiter->left == 0)
+    client_end_wait(client, waiter);
+}
+
+static void queue_completion(struct jp_client *client, const struct pending *request,
+                             enum jp_client_status status, struct jp_answer *answer)
+{
+  struct completion_queue *queue = &client->completed;
+  assert(queue->count < queue->capacity); /* jp_client_send has reserved the place */
+  *completion_at(queue, queue->count) = (struct completion){.function = request->as.completed.function,
+                                                            .context = request->as.completed.context,
+                                                            .status = status,
+                                                            .answer = answer};
+  queue->count++;
+  client->completions_pending--;
+  if (client->processors == 0)
+    client_wake_loop(client);
+}
+
+static void end_request(struct jp_client *client, const struct pending *request, enum jp_client_status status,
+                        struct jp_answer *answer, const struct jp_client_error *error)
+{
+  if (answer != NULL)
+    client->holders++;
+  switch (request->kind) {
+  case PENDING_WAITED:
+    tell_waiter(client, request, status, answer, error);
+    break;
+  case PENDING_COMPLETED:
+    queue_completion(client, request, status, answer);
+    break;
+  default:
+    if (answer != NULL) {
+      answer->next = client->dropped;
+      client->dropped = answer;
+    }
+  }
+}
+
+void client_end_requests(struct jp_client *client, const struct jp_client_error *why)
+{
+  struct pending_table *table = &client->pending;
+  for (size_t i = 0; i < table->capacity; i++) {
+    if (table->places[i].id != 0)
+      end_request(client, &table->places[i], why->status, NULL, why);
+  }
+  memset(table->places, 0, table->capacity * sizeof *table->places);
+  table->count = 0;
+  table->displaced = 0;
+}
+
+/* The request ends with its answer, or with the error of reading that. Only a lack of memory leaves the connection as it is. */
+static enum jp_client_status end_read(struct jp_client *client, const struct pending *request,
+                                      struct jp_answer *answer, enum jp_client_status status,
+                                      struct jp_client_error *error)
+{
+  const struct pending nobody = {.kind = PENDING_ABANDONED};
+  if (status == JP_CLIENT_OK) {
+    end_request(client, request, answer->kind == JP_ANSWER_ERROR ? status_of_error(answer) : JP_CLIENT_OK,
+                answer, NULL);
+    return JP_CLIENT_OK;
+  }
+  if (answer != NULL)
+    end_request(client, &nobody, status, answer, error);
+  end_request(client, request, status, NULL, error);
+  return status == JP_CLIENT_NO_MEMORY ? JP_CLIENT_OK : status;
+}
+
+/* ---- messages that came ---- */
+
+/* Nothing is known that it could be about. */
+static enum jp_client_status refuse_without_id(struct text body, struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers without an id: %.*s",
+                     TEXT_ARGS(text_cut(body, 500)));
+}
+
+static bool read_id(struct text digits, uint64_t *id)
+{
+  *id = 0;
+  for (size_t i = 0; digits.data != NULL && i < digits.len; i++) {
+    uint64_t digit = (uint64_t)(digits.data[i] - '0');
+    if (digit > 9 || __builtin_mul_overflow(*id, 10, id) || __builtin_add_overflow(*id, digit, id))
+      return false;
+  }
+  return digits.len > 0;
+}
+
+/* Takes the request out of the table. One that was answered before is not there: a second answer is
+ * nobody's. False: there is nothing to fill. JP_CLIENT_PROTOCOL: no such request was ever sent. */
+static enum jp_client_status take_request(struct jp_client *client, struct text id_text,
+                                          struct pending *request, bool *is_taken,
+                                          struct jp_client_error *error)
+{
+  uint64_t id;
+  *is_taken = false;
+  if (!read_id(id_text, &id) || id == 0 || id > client->last_id)
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers a request that was never sent: %.*s",
+                       TEXT_ARGS(text_cut(id_text, 100)));
+  struct pending *found = find_request(&client->pending, id);
+  if (found == NULL)
+    return JP_CLIENT_OK;
+  *request = *found;
+  *is_taken = true;
+  remove_request(&client->pending, found);
+  return JP_CLIENT_OK;
+}
+
+/* What was asked tells how an answer is read, also one that looks usual. */
+static bool is_usual(const struct jp_client *client, struct text message, struct usual_answer *usual,
+                     struct pending **request)
+{
+  uint64_t id;
+  *request = NULL;
+  if (answer_read_usual(message, usual) && read_id(usual->id, &id))
+    *request = find_request(&client->pending, id);
+  return *request != NULL && (*request)->form == ANSWER_ENVELOPE;
+}
+
+static enum jp_client_status take_usual(struct jp_client *client, const struct usual_answer *usual,
+                                        struct pending *found, struct jp_client_error *error)
+{
+  struct pending request = *found;
+  remove_request(&client->pending, found);
+  struct jp_answer *answer = client_take_answer(client);
+  enum jp_client_status status = answer == NULL
+                                     ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                                     : answer_fill_usual(answer, usual, error);
+  return end_read(client, &request, answer, status, error);
+}
+
+/* Ends one request with what the message says of it. */
+static enum jp_client_status end_with_answer(struct jp_client *client, const struct pending *request,
+                                             const struct answer_message *message,
+                                             struct jp_client_error *error)
+{
+  struct jp_answer *answer = client_take_answer(client);
+  enum jp_client_status status =
+      answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                     : answer_fill_json(answer, message, request->form, &client->refs.refs, error);
+  return end_read(client, request, answer, status, error);
+}
+
+/* What the peer refuses as a whole, as a batch of too many requests, it answers without an id, and in its
+ * turn: it is the message that was sent first of those without an answer. */
+static enum jp_client_status take_error_without_id(struct jp_client *client,
+                                                   const struct answer_message *message,
+                                                   struct jp_client_error *error)
+{
+  const struct pending *oldest = find_oldest_request(&client->pending);
+  if (!message->is_error || oldest == NULL)
+    return refuse_without_id(message->body.span, error);
+  const uint64_t first_id = oldest->first_id;
+  enum jp_client_status status = JP_CLIENT_OK;
+  for (uint64_t id = oldest->id; status == JP_CLIENT_OK; id++) {
+    struct pending *found = find_request(&client->pending, id);
+    if (found == NULL || found->first_id != first_id)
+      break;
+    struct pending request = *found;
+    remove_request(&client->pending, found);
+    status = end_with_answer(client, &request, message, error);
+  }
+  return status;
+}
+
+static enum jp_client_status take_json(struct answer_reader *reader, const struct answer_message *message,
+                                       struct jp_client_error *error)
+{
+  struct jp_client *client = ((struct client_reader *)reader)->client;
+  struct pending request;
+  bool is_taken;
+  if (message->id.data == NULL)
+    return take_error_without_id(client, message, error);
+  enum jp_client_status status = take_request(client, message->id, &request, &is_taken, error);
+  return status != JP_CLIENT_OK || !is_taken ? status : end_with_answer(client, &request, message, error);
+}
+
+static enum jp_client_status take_binary(struct jp_client *client, struct text message,
+                                         struct jp_client_error *error)
+{
+  struct pending request;
+  struct text id;
+  bool is_taken;
+  enum jp_client_status status = answer_find_binary_id(message, &id, error);
+  if (status == JP_CLIENT_OK && id.data == NULL)
+    return refuse_without_id(TEXT("a reply to no message"), error);
+  if (status == JP_CLIENT_OK)
+    status = take_request(client, id, &request, &is_taken, error);
+  if (status != JP_CLIENT_OK || !is_taken)
+    return status;
+  struct jp_answer *answer = client_take_answer(client);
+  status = answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                          : answer_fill_binary(answer, message, &client->refs.refs, error);
+  return end_read(client, &request, answer, status, error);
+}
+
+/* Of a peer that may speak at any time; another one only answers. */
+static enum jp_client_status take_call(struct answer_reader *reader, struct json_value message,
+                                       struct jp_client_error *error)
+{
+  struct jp_client *client = ((struct client_reader *)reader)->client;
+  if (client->url_kind->has_callbacks)
+    return callback_take_message(client, message, error);
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
+                     TEXT_ARGS(text_cut(message.span, 500)));
+}
+
+static enum jp_client_status take_message(struct transport_listener *listener, struct text message,
+                                          struct jp_client_error *error)
+{
+  struct jp_client *client = ((struct client_listener *)listener)->client;
+  struct usual_answer usual;
+  struct pending *request;
+  if (client->options.binary)
+    return take_binary(client, message, error);
+  if (is_usual(client, message, &usual, &request))
+    return take_usual(client, &usual, request, error);
+  return answers_read_json(message, &client->reader.reader, error);
+}
+
+static void take_epoch(struct transport_listener *listener, struct text epoch)
+{
+  struct jp_client *client = ((struct client_listener *)listener)->client;
+  uint64_t number = ref_epoch_parse(epoch);
+  if (number != EPOCH_UNKNOWN)
+    ref_table_enter_epoch(&client->refs, number);
+}
+
+/* ---- requests in the form of the connection ---- */
+
+static struct text write_id(uint64_t id, char digits[ID_SIZE])
+{
+  char *at = digits + ID_SIZE;
+  size_t length = 0;
+  for (; id > 0; id /= 10, length++)
+    *--at = (char)('0' + id % 10);
+  return (struct text){length == 0 ? NULL : at, length};
+}
+
+struct text client_name_in_messages(const struct jp_client *client)
+{
+  return client->url_kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
+                                                                           : TEXT_ABSENT;
+}
+
+static bool tells_epoch_in_messages(const struct jp_client *client)
+{
+  return client->url_kind->names_in_messages && ref_table_epoch(&client->refs) != EPOCH_UNKNOWN;
+}
+
+static struct message_binary binary_form(struct jp_client *client, struct text id)
+{
+  arena_reset(&client->binary_arena);
+  return (struct message_binary){.session = client->peer_id[0] == '\0' ? NULL : client->session.bytes,
+                                 .id = id,
+                                 .arena = &client->binary_arena,
+                                 .scratch = &client->binary_scratch};
+}
+
+static enum jp_client_status append_request(struct jp_client *client, const struct jp_request *request,
+                                            uint64_t id, struct buffer *out, struct jp_client_error *error)
+{
+  char digits[ID_SIZE];
+  struct text id_text = write_id(id, digits);
+  if (!client->options.binary) {
+    struct message_json how = {.id = id_text,
+                               .peer_id = client_name_in_messages(client),
+                               .within = callback_within(client),
+                               .callbacks = callbacks_begin_message(client),
+                               .refs = &client->named,
+                               .has_epoch = tells_epoch_in_messages(client)};
+    return message_write_json(request, &how, out, error);
+  }
+  if (id == 0)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no notifications");
+  struct message_binary how = binary_form(client, id_text);
+  return message_write_binary(request, &how, out, error);
+}
+
+/* ---- releases ---- */
+
+static void write_releases(struct jp_client *client, const struct message_release *releases, size_t count,
+                           struct text within)
+{
+  struct buffer *out = client_begin_message(client);
+  if (client->options.binary) {
+    char digits[ID_SIZE];
+    const uint64_t id = client->last_id + 1;
+    const struct pending nobody = {.id = id, .first_id = id, .kind = PENDING_ABANDONED};
+    struct message_binary how = binary_form(client, write_id(nobody.id, digits));
+    message_write_release_binary(releases, count, &how, out);
+    if (!out->failed && add_request(&client->pending, &nobody))
+      client->last_id = nobody.id;
+    else
+      out->failed = true;
+  } else {
+    client->named.are_named = true;
+    message_write_release_json(
+        releases, count, client_name_in_messages(client), within,
+        tells_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
+  }
+  if (out->failed) /* these stay in the peer until the session ends: memory is short */
+    client->kind->take_back(client->transport);
+  else
+    client_end_message(client, client->options.binary);
+}
+
+/* Binary messages cannot say how many tellings they mean: an answer that is on its way may tell of the
+ * object again. */
+static bool may_release(const struct jp_client *client)
+{
+  return client->refs.releases > 0 && (!client->options.binary || client->pending.count == 0);
+}
+
+void client_write_releases(struct jp_client *client, struct text within)
+{
+  if (!may_release(client))
+    return;
+  struct message_release releases[RELEASES_A_MESSAGE];
+  size_t count = ref_table_take_releases(&client->refs, releases, RELEASES_A_MESSAGE);
+  if (count > 0)
+    write_releases(client, releases, count, within);
+}
+
+static void send_all_releases(struct jp_client *client)
+{
+  while (may_release(client))
+    client_write_releases(client, callback_within(client));
+  client_flush(client);
+}
+
+void client_write_overdue_releases(struct jp_client *client)
+{
+  if (client->refs.releases >= RELEASES_MAX && client_is_open(client) && may_release(client))
+    send_all_releases(client);
+}
+
+bool jp_client_flush(struct jp_client *client)
+{
+  if (fork_guard_is_child(&client->fork_guard))
+    return true;
+  client_lock(client);
+  bool is_idle = client_is_open(client) && client->pending.count == 0;
+  if (is_idle)
+    send_all_releases(client);
+  bool has_left = !is_idle || !client_is_open(client) || !client->kind->wants_to_write(client->transport);
+  client_unlock(client);
+  return has_left;
+}
+
+void client_write_all_tellings(struct jp_client *client)
+{
+  struct message_release releases[RELEASES_A_MESSAGE];
+  size_t from = 0;
+  size_t count;
+  while ((count = ref_table_take_tellings(&client->refs, &from, releases, RELEASES_A_MESSAGE)) > 0)
+    write_releases(client, releases, count, TEXT_ABSENT);
+}
+
+/* ---- messages that a thread waits for ---- */
+
+static enum jp_client_status check_pending(const struct jp_client *client, size_t count,
+                                           struct jp_client_error *error)
+{
+  if (client->pending.count + count <= client->pending_max)
+    return JP_CLIENT_OK;
+  return client_fail(error, JP_CLIENT_LIMIT,
+                     "%zu requests have no answer: %zu more would pass pending_max, %zu",
+                     client->pending.count, count, client->pending_max);
+}
+
+static enum jp_client_status note_requests(struct jp_client *client, const struct exchange *exchange,
+                                           uint64_t first_id, struct waiter *waiter,
+                                           struct jp_client_error *error)
+{
+  for (size_t i = 0; i < exchange->count; i++) {
+    const struct pending request = {.id = first_id + i,
+                                    .first_id = first_id,
+                                    .kind = PENDING_WAITED,
+                                    .form = exchange->forms[i],
+                                    .as = {.waited = {.waiter = waiter, .index = i}}};
+    if (add_request(&client->pending, &request))
+      continue;
+    while (i > 0)
+      remove_request(&client->pending, find_request(&client->pending, first_id + --i));
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  }
+  client->last_id += exchange->count;
+  return JP_CLIENT_OK;
+}
+
+/* Writes the message and notes whom its answers are for. */
+static enum jp_client_status send_message(struct exchange *exchange, struct waiter *waiter,
+                                          uint64_t *first_id, struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  enum jp_client_status status = check_pending(client, exchange->count, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_write_releases(client, callback_within(client));
+  *first_id = client->last_id + 1;
+  struct buffer *out = client_begin_message(client);
+  status = exchange->write(exchange, *first_id, out, error);
+  if (status == JP_CLIENT_OK && out->failed)
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  if (status == JP_CLIENT_OK)
+    status = note_requests(client, exchange, *first_id, waiter, error);
+  if (status == JP_CLIENT_OK) {
+    client_end_message(client, exchange->count > 0);
+    callbacks_end_message(client, waiter);
+  } else {
+    client->kind->take_back(client->transport);
+  }
+  client_flush(client);
+  return status;
+}
+
+/* Late answers are taken, and their objects let go of. */
+static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    struct pending *request = find_request(&client->pending, first_id + i);
+    if (request != NULL)
+      request->kind = PENDING_ABANDONED;
+  }
+}
+
+static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms,
+                                          struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  struct waiter waiter = {.left = exchange->count,
+                          .answers = exchange->answers,
+                          .error = error,
+                          .runs_calls = true,
+                          .thread = pthread_self()};
+  int64_t deadline_ns = client_deadline(timeout_ms);
+  uint64_t first_id = 0;
+  enum jp_client_status status = client_connect(client, deadline_ns, error);
+  if (status == JP_CLIENT_OK)
+    status = send_message(exchange, &waiter, &first_id, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  callback_begin_asking(client, &waiter);
+  bool is_over = client_wait(client, &waiter, deadline_ns);
+  callback_end_asking(client, &waiter);
+  callbacks_end_wait(client, &waiter);
+  if (is_over)
+    return waiter.status;
+  abandon_requests(client, first_id, exchange->count);
+  if (waiter.was_interrupted)
+    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
+  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
+}
+
+enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
+                                      struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  for (size_t i = 0; i < exchange->count; i++)
+    exchange->answers[i] = NULL;
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_lock(client);
+  client->holders++;
+  status = run_exchange(exchange, timeout_ms, error);
+  callbacks_report_ended(client);
+  client_leave(client);
+  return status;
+}
+
+/* ---- one call ---- */
+
+struct call {
+  struct exchange exchange; /* first: an exchange is its call */
+  const struct jp_request *request;
+};
+
+static enum jp_client_status write_call(struct exchange *exchange, uint64_t first_id, struct buffer *out,
+                                        struct jp_client_error *error)
+{
+  const struct call *call = (const struct call *)exchange;
+  return append_request(exchange->client, call->request, first_id, out, error);
+}
+
+enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
+                                     int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
+{
+  const enum answer_form form = answer_form_of(request);
+  struct call call = {
+      .exchange = {.write = write_call, .client = client, .forms = &form, .count = 1, .answers = answer},
+      .request = request};
+  enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
+  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
+    return client_report_remote(*answer, error);
+  return status;
+}
+
+/* ---- notifications ---- */
+
+static enum jp_client_status write_notification(struct jp_client *client, const struct jp_request *request,
+                                                struct jp_client_error *error)
+{
+  client_write_releases(client, callback_within(client));
+  struct buffer *out = client_begin_message(client);
+  enum jp_client_status status = append_request(client, request, 0, out, error);
+  if (status == JP_CLIENT_OK && out->failed)
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  if (status == JP_CLIENT_OK) {
+    client_end_message(client, false);
+    callbacks_end_message(client, NULL);
+  } else {
+    client->kind->take_back(client->transport);
+  }
+  client_flush(client);
+  return status != JP_CLIENT_OK ? status : client_report_end(client, error);
+}
+
+enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
+                                       struct jp_client_error *error)
+{
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_lock(client);
+  client->holders++;
+  status = client_connect(client, INT64_MAX, error);
+  if (status == JP_CLIENT_OK)
+    status = write_notification(client, request, error);
+  if (status == JP_CLIENT_OK)
+    status = client_await_room(client, INT64_MAX, error);
+  callbacks_report_ended(client);
+  client_leave(client);
+  return status;
+}
+
+/* ---- requests with a completion ---- */
+
+static enum jp_client_status send_request(struct jp_client *client, const struct jp_request *request,
+                                          struct pending *pending, struct jp_client_error *error)
+{
+  enum jp_client_status status = check_pending(client, 1, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (!reserve_completions(&client->completed, client->completed.count + client->completions_pending + 1))
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  client_write_releases(client, callback_within(client));
+  pending->id = client->last_id + 1;
+  pending->first_id = pending->id;
+  struct buffer *out = client_begin_message(client);
+  status = append_request(client, request, pending->id, out, error);
+  if (status == JP_CLIENT_OK && (out->failed || !add_request(&client->pending, pending)))
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  if (status != JP_CLIENT_OK) {
+    client->kind->take_back(client->transport);
+    return status;
+  }
+  client->last_id = pending->id;
+  client->completions_pending++;
+  client_end_message(client, true);
+  callbacks_end_message(client, NULL);
+  return JP_CLIENT_OK;
+}
+
+/* The coarse clock is up to a tick behind, of 10 ms at most. Asking the other one is a tenth of the library's
+ * own time of a pipelined call. */
+static int64_t coarse_deadline(int timeout_ms)
+{
+  enum { TICK_MS = 10 };
+  return timeout_ms < 0 ? INT64_MAX : (clock_coarse_ms() + TICK_MS + timeout_ms) * NS_IN_MS;
+}
+
+enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
+                                     int timeout_ms, jp_client_completion *completion, void *context,
+                                     struct jp_client_error *error)
+{
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  int64_t deadline_ns = coarse_deadline(timeout_ms);
+  struct pending pending = {
+      .kind = PENDING_COMPLETED,
+      .form = answer_form_of(request),
+      .as = {.completed = {.function = completion, .context = context, .deadline_ns = deadline_ns}}};
+  client_lock(client);
+  client->holders++;
+  status = client_connect(client, deadline_ns, error);
+  if (status == JP_CLIENT_OK)
+    status = send_request(client, request, &pending, error);
+  if (status == JP_CLIENT_OK) {
+    if (deadline_ns < client->loop.timer_ns)
+      client_set_timer(client, deadline_ns);
+    if (!client_is_processing(client) || ++client->unflushed == client->kind->flushed_after)
+      client_flush(client);
+  }
+  callbacks_report_ended(client);
+  client_leave(client);
+  return status;
+}
+
+/* Looks at all requests, and the more there are the more seldom: 1 ms later for 8,192 places. */
+void client_end_overdue(struct jp_client *client, int64_t now_ns)
+{
+  enum { PLACES_A_MS = 8192 };
+  struct pending_table *table = &client->pending;
+  struct jp_client_error late;
+  int64_t next_ns = INT64_MAX;
+  client_fail(&late, JP_CLIENT_TIMEOUT, "no answer in time");
+  for (size_t i = 0; i < table->capacity; i++) {
+    struct pending *request = &table->places[i];
+    if (request->id == 0 || request->kind != PENDING_COMPLETED)
+      continue;
+    int64_t deadline_ns = request->as.completed.deadline_ns;
+    if (deadline_ns > now_ns) {
+      next_ns = deadline_ns < next_ns ? deadline_ns : next_ns;
+      continue;
+    }
+    end_request(client, request, JP_CLIENT_TIMEOUT, NULL, &late);
+    request->kind = PENDING_ABANDONED;
+  }
+  int64_t soonest_ns = now_ns + (int64_t)(table->capacity / PLACES_A_MS) * NS_IN_MS;
+  client_set_timer(client, next_ns > soonest_ns ? next_ns : soonest_ns);
+}
+
+void client_call_completions(struct jp_client *client)
+{
+  struct completion_queue *queue = &client->completed;
+  while (queue->count > 0) {
+    const struct completion completion = queue->ring[queue->first];
+    queue->first = (queue->first + 1) & (queue->capacity - 1);
+    queue->count--;
+    client_unlock(client);
+    completion.function(completion.context, completion.status, completion.answer);
+    client_lock(client);
+  }
+}
+
+/* ---- all of them ---- */
+
+bool client_requests_init(struct jp_client *client)
+{
+  client->listener =
+      (struct client_listener){.listener = {.message = take_message, .epoch = take_epoch}, .client = client};
+  client->reader =
+      (struct client_reader){.reader = {.answer = take_json, .request = take_call}, .client = client};
+  client->pending = (struct pending_table){.places = calloc(FIRST_CAPACITY, sizeof(struct pending)),
+                                           .capacity = FIRST_CAPACITY};
+  return client->pending.places != NULL;
+}
+
+void client_requests_fini(struct jp_client *client)
+{
+  for (struct jp_answer *answer = client->free_answers; answer != NULL;) {
+    struct jp_answer *next = answer->next;
+    answer_destroy(answer);
+    answer = next;
+  }
+  free(client->pending.places);
+  free(client->completed.ring);
+}

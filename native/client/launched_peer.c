@@ -1,0 +1,601 @@
+/*
+ * A peer as a child process, from its command line to its end. The child watches a socket, the lifeline, and ends with the
+ * parent; what it prints is handed on by a thread, until both pipes have ended. One owner, one thread at a time.
+ */
+#include "jpeer/client.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "client/client_open.h"
+#include "client/messages/client_error.h"
+#include "client/messages/json_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SOCKET_NAME "/socket"
+#define LOCK_SUFFIX ".lock"
+
+enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockaddr_un *)0)->sun_path };
+
+/* The descriptor that a peer finds its end of the lifeline at. */
+enum { LIFELINE_OF_CHILD = 3 };
+
+/* What the child has written is in the pipes when it has ended; only a grandchild can write more. */
+enum { CHUNK = 16 * 1024, FAREWELL_MS = 1000 };
+
+struct child {
+  pid_t pid; /* 0: none */
+  int lifeline; /* our end of a socket, whose other end the child watches; it writes there why it does not start */
+  int output[2]; /* the read ends of its stdout and stderr; -1: they are ours */
+  bool has_ended;
+  int status; /* of waitpid; -1: somebody else has waited for it */
+};
+
+/* What a child writes, and who is told of it. */
+struct output {
+  pthread_t thread;
+  bool runs;
+  int descriptors[2]; /* of the child's stdout and stderr; owned */
+  int stop;           /* an eventfd: the child has ended */
+  void (*on_output)(void *context, int descriptor, struct jp_text bytes);
+  void *context;
+};
+
+struct jp_peer {
+  struct child child;
+  struct output output;
+  struct jp_client *client;
+  char folder[PATH_SIZE - sizeof SOCKET_NAME]; /* "": none was made */
+  char socket[PATH_SIZE];
+  char url[PATH_SIZE + 16];     /* for others */
+  char own_url[PATH_SIZE + 16]; /* of the launch's own connection: over shared memory if the peer offers it */
+};
+
+/* ---- the command ---- */
+
+/* The options that say what a peer allows (docs/flags.md, "Policy"), with their variables. */
+static const struct {
+  const char *option;
+  const char *variable;
+} policy_options[] = {
+    {"--rpc-allow", "JPEER_RPC_ALLOW"},
+    {"--rpc-policy", "JPEER_RPC_POLICY"},
+    {"--rpc-policy-preset", "JPEER_RPC_POLICY_PRESET"},
+    {"--rpc-default-action", "JPEER_RPC_DEFAULT_ACTION"},
+};
+
+enum { POLICY_OPTIONS = sizeof policy_options / sizeof policy_options[0] };
+
+/* "--rpc-policy" and "--rpc-policy=FILE", but not "--rpc-policy-watch-interval". */
+static bool begins_with_name(const char *word, const char *name)
+{
+  size_t length = strlen(name);
+  return strncmp(word, name, length) == 0 && (word[length] == '\0' || word[length] == '=');
+}
+
+/* Whether a variable of the environment ("JPEER_RPC_POLICY=...") gives the peer a policy. */
+static bool variable_names_policy(const char *variable)
+{
+  for (size_t i = 0; i < POLICY_OPTIONS; i++) {
+    const char *equals = strchr(variable, '=');
+    /* An empty variable counts as unset. */
+    if (begins_with_name(variable, policy_options[i].variable) && equals != NULL && equals[1] != '\0')
+      return true;
+  }
+  return false;
+}
+
+static bool option_names_policy(const char *word)
+{
+  for (size_t i = 0; i < POLICY_OPTIONS; i++) {
+    if (begins_with_name(word, policy_options[i].option))
+      return true;
+  }
+  return false;
+}
+
+struct words {
+  const char **items;
+  size_t count;
+};
+
+static void add(struct words *words, const char *word)
+{
+  words->items[words->count++] = word;
+}
+
+static void add_two(struct words *words, const char *option, const char *value)
+{
+  add(words, option);
+  add(words, value);
+}
+
+static size_t count_words(const char *const *list)
+{
+  size_t count = 0;
+  while (list != NULL && list[count] != NULL)
+    count++;
+  return count;
+}
+
+static void add_all(struct words *words, const char *const *list)
+{
+  for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+    add(words, list[i]);
+}
+
+static void add_policy(struct words *words, const struct jp_launch_config *config, bool has_policy)
+{
+  for (size_t i = 0; config->options != NULL && config->options[i] != NULL; i++)
+    has_policy = has_policy || option_names_policy(config->options[i]);
+  if (!has_policy)
+    add_two(words, "--rpc-default-action", "ALLOW");
+}
+
+/*
+ * The words of the command, NULL behind the last, in the arena; texts are borrowed from the configuration.
+ * has_policy: the environment names a policy. NULL: no memory.
+ */
+static const char *const *write_command(const struct jp_launch_config *config, const char *socket_path,
+                                        bool has_policy, struct arena *arena)
+{
+  enum { OWN_WORDS = 16 };
+  size_t most = OWN_WORDS + count_words(config->options) + 2 * count_words(config->jvm_options) +
+                count_words(config->arguments);
+  struct words words = {.items = arena_calloc(arena, most, sizeof(const char *))};
+  struct text address = arena_printf(arena, "unix:%s", socket_path);
+  struct text descriptor = arena_printf(arena, "%d", LIFELINE_OF_CHILD);
+  if (words.items == NULL || address.data == NULL || descriptor.data == NULL)
+    return NULL;
+  add_two(&words, config->program != NULL ? config->program : "jpeer", "run");
+  add_two(&words, "--json-rpc", address.data);
+  add_two(&words, "--stop-on-eof", descriptor.data);
+  add_policy(&words, config, has_policy);
+  if (config->class_path != NULL)
+    add_two(&words, "-cp", config->class_path);
+  for (size_t i = 0; config->jvm_options != NULL && config->jvm_options[i] != NULL; i++)
+    add_two(&words, "-J", config->jvm_options[i]);
+  add_all(&words, config->options);
+  add(&words, config->main_class != NULL ? config->main_class : "--as-service");
+  if (config->main_class != NULL)
+    add_all(&words, config->arguments);
+  return words.items;
+}
+
+static bool environment_has_policy(void)
+{
+  for (size_t i = 0; environ[i] != NULL; i++) {
+    if (variable_names_policy(environ[i]))
+      return true;
+  }
+  return false;
+}
+
+/* ---- the child ---- */
+
+/* The child's ends of the pipes; -1: none. They lie above the descriptors that the child gets them as. */
+struct ends {
+  int lifeline;
+  int output[2];
+};
+
+enum { LOWEST_END = 10 };
+
+static void close_end(int *end)
+{
+  if (*end >= 0)
+    close(*end);
+  *end = -1;
+}
+
+/* Both ends close on exec, in other programs that this process starts, too. */
+static bool make_pipe(int *read_end, int *write_end)
+{
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return false;
+  *read_end = fcntl(ends[0], F_DUPFD_CLOEXEC, LOWEST_END);
+  *write_end = fcntl(ends[1], F_DUPFD_CLOEXEC, LOWEST_END);
+  close(ends[0]);
+  close(ends[1]);
+  return *read_end >= 0 && *write_end >= 0;
+}
+
+/* As make_pipe. A write to a socket need not raise SIGPIPE. */
+static bool make_lifeline(int *theirs, int *ours)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return false;
+  *theirs = fcntl(ends[0], F_DUPFD_CLOEXEC, LOWEST_END);
+  *ours = fcntl(ends[1], F_DUPFD_CLOEXEC, LOWEST_END);
+  close(ends[0]);
+  close(ends[1]);
+  return *theirs >= 0 && *ours >= 0;
+}
+
+static int add_files(posix_spawn_file_actions_t *files, const struct ends *ends)
+{
+  int fault = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  for (int i = 0; fault == 0 && i < 2; i++) {
+    if (ends->output[i] >= 0)
+      fault = posix_spawn_file_actions_adddup2(files, ends->output[i], STDOUT_FILENO + i);
+  }
+  return fault != 0 ? fault : posix_spawn_file_actions_adddup2(files, ends->lifeline, LIFELINE_OF_CHILD);
+}
+
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int fault = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                       POSIX_SPAWN_SETPGROUP);
+  if (fault == 0)
+    fault = posix_spawnattr_setsigmask(attributes, &none);
+  return fault != 0 ? fault : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+/* An errno; 0: it runs. */
+static int spawn(struct child *child, const struct ends *ends, const char *const *command)
+{
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  if (posix_spawn_file_actions_init(&files) != 0)
+    return ENOMEM;
+  if (posix_spawnattr_init(&attributes) != 0) {
+    posix_spawn_file_actions_destroy(&files);
+    return ENOMEM;
+  }
+  int fault = add_files(&files, ends);
+  if (fault == 0)
+    fault = set_attributes(&attributes);
+  if (fault == 0)
+    fault = posix_spawnp(&child->pid, command[0], &files, &attributes, (char *const *)command, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return fault;
+}
+
+/* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an
+ * empty signal mask and nothing ignored. Its stdin is /dev/null. */
+static enum jp_client_status start_process(struct child *child, const char *const *command, bool takes_output,
+                                           struct jp_client_error *error)
+{
+  struct ends ends = {-1, {-1, -1}};
+  *child = (struct child){.lifeline = -1, .output = {-1, -1}, .status = -1};
+  bool has_pipes = make_lifeline(&ends.lifeline, &child->lifeline) &&
+                   (!takes_output || (make_pipe(&child->output[0], &ends.output[0]) &&
+                                      make_pipe(&child->output[1], &ends.output[1])));
+  int fault = has_pipes ? spawn(child, &ends, command) : errno;
+  close_end(&ends.lifeline);
+  close_end(&ends.output[0]);
+  close_end(&ends.output[1]);
+  if (fault == 0)
+    return JP_CLIENT_OK;
+  child->pid = 0;
+  close_end(&child->lifeline);
+  close_end(&child->output[0]);
+  close_end(&child->output[1]);
+  return client_fail(error, JP_CLIENT_REFUSED, "cannot start %s: %s", command[0], strerror(fault));
+}
+
+/* Whether it has ended; waits for timeout_ms at most. */
+static bool await_end(struct child *child, int timeout_ms)
+{
+  enum { PAUSE_MS = 2 };
+  int64_t deadline = clock_now_ms() + timeout_ms;
+  while (child->pid != 0 && !child->has_ended) {
+    int status;
+    pid_t ended = waitpid(child->pid, &status, WNOHANG);
+    if (ended == child->pid)
+      child->status = status;
+    child->has_ended = ended == child->pid || (ended < 0 && errno == ECHILD);
+    if (child->has_ended || (timeout_ms >= 0 && clock_now_ms() >= deadline))
+      break;
+    poll(NULL, 0, PAUSE_MS);
+  }
+  return child->pid == 0 || child->has_ended;
+}
+
+/* What the child has written to the lifeline, without waiting for it; "" where that is nothing. */
+static void read_reason(const struct child *child, char *out, size_t size)
+{
+  ssize_t count = child->lifeline < 0 ? -1 : recv(child->lifeline, out, size - 1, MSG_DONTWAIT);
+  out[count < 0 ? 0 : count] = '\0';
+}
+
+/* Asks it to end, by closing the lifeline, after the word that says that this is planned. */
+static void let_go(struct child *child)
+{
+  static const char planned[] = "stop"; /* docs/flags.md, --stop-on-eof */
+  if (child->lifeline >= 0)
+    (void)!send(child->lifeline, planned, sizeof planned - 1,
+                MSG_DONTWAIT | MSG_NOSIGNAL); /* or it has ended */
+  close_end(&child->lifeline);
+}
+
+/* "exit status 1", "signal 9"; for people. */
+static void describe_end(const struct child *child, char *out, size_t size)
+{
+  if (child->status == -1)
+    snprintf(out, size, "an unknown status");
+  else if (WIFSIGNALED(child->status))
+    snprintf(out, size, "signal %d", WTERMSIG(child->status));
+  else
+    snprintf(out, size, "exit status %d", WEXITSTATUS(child->status));
+}
+
+/* ---- its output ---- */
+
+static void hand_on(struct output *output, int which)
+{
+  char bytes[CHUNK];
+  ssize_t count = read(output->descriptors[which], bytes, sizeof bytes);
+  if (count > 0)
+    output->on_output(output->context, STDOUT_FILENO + which, (struct jp_text){bytes, (size_t)count});
+  else if (count == 0 || errno != EINTR)
+    close_end(&output->descriptors[which]);
+}
+
+/* Hands on what there is. False: nothing came in time. */
+static bool read_some(struct output *output, int timeout_ms, bool *is_stopped)
+{
+  struct pollfd set[3] = {{.fd = output->descriptors[0], .events = POLLIN},
+                          {.fd = output->descriptors[1], .events = POLLIN},
+                          {.fd = *is_stopped ? -1 : output->stop, .events = POLLIN}};
+  int ready = poll(set, 3, timeout_ms);
+  for (int i = 0; ready > 0 && i < 2; i++) {
+    if (set[i].revents != 0)
+      hand_on(output, i);
+  }
+  *is_stopped = *is_stopped || (ready > 0 && set[2].revents != 0);
+  return ready != 0;
+}
+
+static void *read_all(void *argument)
+{
+  struct output *output = argument;
+  bool is_stopped = false;
+  while (!is_stopped && (output->descriptors[0] >= 0 || output->descriptors[1] >= 0))
+    (void)read_some(output, -1, &is_stopped);
+  int64_t deadline = clock_now_ms() + FAREWELL_MS;
+  while (clock_now_ms() < deadline && read_some(output, 0, &is_stopped))
+    continue;
+  return NULL;
+}
+
+static void close_all(struct output *output)
+{
+  close_end(&output->descriptors[0]);
+  close_end(&output->descriptors[1]);
+  close_end(&output->stop);
+}
+
+/* Takes the descriptors, even on failure. */
+static enum jp_client_status start_output(struct output *output, const int descriptors[2],
+                                          void (*on_output)(void *context, int descriptor,
+                                                            struct jp_text bytes),
+                                          void *context, struct jp_client_error *error)
+{
+  *output = (struct output){.descriptors = {descriptors[0], descriptors[1]},
+                            .stop = -1,
+                            .on_output = on_output,
+                            .context = context};
+  if (on_output == NULL)
+    return JP_CLIENT_OK;
+  output->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  int fault = output->stop < 0 ? errno : pthread_create(&output->thread, NULL, read_all, output);
+  output->runs = fault == 0;
+  if (fault == 0)
+    return JP_CLIENT_OK;
+  close_all(output);
+  return client_fail(error, JP_CLIENT_LIMIT, "no thread for the peer's output: %s", strerror(fault));
+}
+
+/* When the child has ended: waits until its last words were handed on. A grandchild that holds the pipes does
+ * not hold this up. */
+static void finish_output(struct output *output)
+{
+  if (!output->runs)
+    return;
+  (void)eventfd_write(output->stop, 1);
+  pthread_join(output->thread, NULL);
+  close_all(output);
+  output->runs = false;
+}
+
+/* ---- a folder that nobody else may enter ---- */
+
+static bool make_folder_in(struct jp_peer *peer, const char *parent)
+{
+  if (parent == NULL || parent[0] != '/')
+    return false;
+  int length = snprintf(peer->folder, sizeof peer->folder, "%s/jpeer-XXXXXX", parent);
+  if (length > 0 && (size_t)length < sizeof peer->folder && mkdtemp(peer->folder) != NULL)
+    return true;
+  peer->folder[0] = '\0';
+  return false;
+}
+
+static enum jp_client_status make_folder(struct jp_peer *peer, struct jp_client_error *error)
+{
+  if (!make_folder_in(peer, getenv("XDG_RUNTIME_DIR")) && !make_folder_in(peer, getenv("TMPDIR")) &&
+      !make_folder_in(peer, "/tmp"))
+    return client_fail(error, JP_CLIENT_REFUSED, "cannot make a folder for the peer's socket in /tmp: %s",
+                       strerror(errno));
+  snprintf(peer->socket, sizeof peer->socket, "%s" SOCKET_NAME, peer->folder);
+  snprintf(peer->url, sizeof peer->url, "ws+unix:%s", peer->socket);
+  snprintf(peer->own_url, sizeof peer->own_url, "shm:%s", peer->socket);
+  return JP_CLIENT_OK;
+}
+
+/* A peer that was killed leaves its socket, and while it binds that, the lock beside it (net/unix_socket.c). */
+static void remove_folder(struct jp_peer *peer)
+{
+  char lock[PATH_SIZE + sizeof LOCK_SUFFIX];
+  if (peer->folder[0] == '\0')
+    return;
+  unlink(peer->socket);
+  snprintf(lock, sizeof lock, "%s" LOCK_SUFFIX, peer->socket);
+  unlink(lock);
+  rmdir(peer->folder);
+  peer->folder[0] = '\0';
+}
+
+/* ---- start ---- */
+
+static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_launch_config *config,
+                                         struct jp_client_error *error)
+{
+  struct arena arena;
+  arena_init(&arena);
+  const char *const *command = write_command(config, peer->socket, environment_has_policy(), &arena);
+  enum jp_client_status status = command == NULL
+                                     ? client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory")
+                                     : start_process(&peer->child, command, config->on_output != NULL, error);
+  arena_fini(&arena);
+  if (status == JP_CLIENT_OK)
+    status =
+        start_output(&peer->output, peer->child.output, config->on_output, config->output_context, error);
+  return status;
+}
+
+/* The socket is there before the JVM is up; what connects early waits for its answer. */
+static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct jp_launch_config *config,
+                                              struct jp_client_error *error)
+{
+  int timeout_ms = config->start_timeout_ms > 0 ? config->start_timeout_ms : START_TIMEOUT_MS;
+  int64_t deadline = clock_now_ms() + timeout_ms;
+  struct jp_client_config client = {.size = sizeof client};
+  if (config->client != NULL)
+    client = *config->client;
+  for (;;) {
+    int64_t left_ms = deadline - clock_now_ms();
+    if (left_ms <= 0)
+      return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not answer within %d ms", timeout_ms);
+    client.connect_timeout_ms = (int)left_ms;
+    enum jp_client_status status = client_open(peer->own_url, &client, true, &peer->client, error);
+    if (status != JP_CLIENT_REFUSED && status != JP_CLIENT_CLOSED)
+      return status;
+    if (await_end(&peer->child, RETRY_MS)) {
+      char end[40];
+      char why[sizeof error->text];
+      describe_end(&peer->child, end, sizeof end);
+      read_reason(&peer->child, why, sizeof why);
+      return client_fail(error, JP_CLIENT_REFUSED, "the peer has ended before it was ready, with %s%s%s", end,
+                         why[0] == '\0' ? "" : ": ", why);
+    }
+  }
+}
+
+static void end_peer(struct jp_peer *peer, int timeout_ms)
+{
+  jp_client_close(peer->client);
+  let_go(&peer->child);
+  if (!await_end(&peer->child, timeout_ms)) {
+    kill(peer->child.pid, SIGKILL);
+    (void)await_end(&peer->child, -1);
+  }
+  finish_output(&peer->output);
+  remove_folder(peer);
+}
+
+enum jp_client_status jp_launch(const struct jp_launch_config *given, struct jp_peer **peer,
+                                struct jp_client_error *error)
+{
+  const struct jp_launch_config none = {.size = sizeof none};
+  const struct jp_launch_config *config = given != NULL ? given : &none;
+  *peer = NULL;
+  if (config->size < sizeof *config ||
+      (config->client != NULL && config->client->size < sizeof *config->client))
+    return client_fail(error, JP_CLIENT_INVALID, "a configuration's size is not sizeof its struct");
+  struct jp_peer *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
+  made->child.lifeline = -1;
+  enum jp_client_status status = make_folder(made, error);
+  if (status == JP_CLIENT_OK)
+    status = start_child(made, config, error);
+  if (status == JP_CLIENT_OK)
+    status = connect_to_child(made, config, error);
+  if (status != JP_CLIENT_OK) {
+    end_peer(made, 0);
+    free(made);
+    return status;
+  }
+  *peer = made;
+  return JP_CLIENT_OK;
+}
+
+/* ---- a peer that runs ---- */
+
+struct jp_client *jp_peer_client(const struct jp_peer *peer)
+{
+  return peer->client;
+}
+
+const char *jp_peer_url(const struct jp_peer *peer)
+{
+  return peer->url;
+}
+
+int jp_peer_process_id(const struct jp_peer *peer)
+{
+  return (int)peer->child.pid;
+}
+
+int jp_peer_stop(struct jp_peer *peer, int timeout_ms)
+{
+  if (peer == NULL)
+    return 0;
+  end_peer(peer, timeout_ms);
+  int status = peer->child.status;
+  free(peer);
+  return status;
+}
+
+/* ---- for programs that call the library by foreign functions ---- */
+
+#define PLACE(member) offsetof(struct jp_launch_config, member)
+
+static const struct json_config LAUNCH_JSON_CONFIG = {
+    .size = sizeof(struct jp_launch_config),
+    .members =
+        (const struct json_config_member[]){
+            {"program", JSON_CONFIG_TEXT, PLACE(program), NULL},
+            {"class_path", JSON_CONFIG_TEXT, PLACE(class_path), NULL},
+            {"jvm_options", JSON_CONFIG_TEXTS, PLACE(jvm_options), NULL},
+            {"options", JSON_CONFIG_TEXTS, PLACE(options), NULL},
+            {"main_class", JSON_CONFIG_TEXT, PLACE(main_class), NULL},
+            {"arguments", JSON_CONFIG_TEXTS, PLACE(arguments), NULL},
+            {"start_timeout_ms", JSON_CONFIG_INT, PLACE(start_timeout_ms), NULL},
+            {"client", JSON_CONFIG_CONFIG, PLACE(client), &CLIENT_JSON_CONFIG},
+        },
+    .member_count = 8};
+
+enum jp_client_status jp_launch_json(const char *config, struct jp_peer **peer, struct jp_client_error *error)
+{
+  struct jp_launch_config read;
+  struct arena arena;
+  *peer = NULL;
+  arena_init(&arena);
+  enum jp_client_status status = json_config_read(config, &LAUNCH_JSON_CONFIG, &arena, &read, error);
+  if (status == JP_CLIENT_OK)
+    status = jp_launch(&read, peer, error);
+  arena_fini(&arena);
+  return status;
+}

@@ -1,0 +1,383 @@
+/* An answer: its memory, the value that readers of messages set, and what programs ask of it. */
+#include "client/messages/client_answer.h"
+
+#include "base/base64.h"
+#include "base/decimal.h"
+#include "base/number.h"
+#include "base/primitives.h"
+#include "json/reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct jp_answer *answer_create(void)
+{
+  struct jp_answer *answer = calloc(1, sizeof *answer);
+  if (answer == NULL)
+    return NULL;
+  arena_init_small(&answer->arena);
+  buffer_init(&answer->bytes);
+  answer_clear(answer);
+  return answer;
+}
+
+void answer_clear(struct jp_answer *answer)
+{
+  jp_ref_release(answer->ref);
+  for (size_t i = 0; i < answer->told_count; i++) /* NULL: the caller has taken it */
+    jp_ref_release(answer->told[i]);
+  answer->told_count = 0;
+  answer->next_told = 0;
+  arena_reset(&answer->arena);
+  buffer_clear(&answer->bytes);
+  answer->kind = JP_ANSWER_VOID;
+  answer->type = "";
+  answer->text = (struct jp_text){0};
+  answer->json = (struct jp_json){0};
+  answer->ref = NULL;
+  answer->code = 0;
+  answer->message = NULL;
+  answer->throwable = NULL;
+}
+
+void answer_destroy(struct jp_answer *answer)
+{
+  if (answer == NULL)
+    return;
+  answer_clear(answer);
+  arena_fini(&answer->arena);
+  buffer_fini(&answer->bytes);
+  free(answer->told);
+  free(answer);
+}
+
+void jp_answer_free(struct jp_answer *answer)
+{
+  if (answer == NULL)
+    return;
+  answer_clear(answer);
+  if (answer->give_back != NULL)
+    answer->give_back(answer->owner, answer);
+  else
+    answer_destroy(answer);
+}
+
+/* ---- for the readers of messages ---- */
+
+struct text answer_keep_text(struct jp_answer *answer, struct text t)
+{
+  char *copy = arena_alloc(&answer->arena, t.len + 1);
+  if (copy == NULL)
+    return TEXT_ABSENT;
+  memcpy(copy, t.data, t.len);
+  copy[t.len] = '\0';
+  return (struct text){copy, t.len};
+}
+
+enum jp_client_status answer_fail_memory(struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
+}
+
+/* The primitive types are named in most answers. */
+static const char *find_keyword(struct text type)
+{
+#define KEYWORD(letter, member, keyword, ...)                                                                \
+  if (text_equal(type, TEXT(#keyword)))                                                                      \
+    return #keyword;
+  PRIMITIVES(KEYWORD)
+#undef KEYWORD
+  return NULL;
+}
+
+bool answer_set_type(struct jp_answer *answer, struct text type)
+{
+  answer->type = find_keyword(type);
+  if (answer->type == NULL)
+    answer->type = answer_keep_text(answer, type).data;
+  if (answer->type != NULL)
+    return true;
+  answer->type = "";
+  return false;
+}
+
+bool answer_set_ref(struct jp_answer *answer, uint32_t number, struct text type, struct answer_refs *refs)
+{
+  answer->kind = JP_ANSWER_OBJECT;
+  answer->ref = refs->told(refs, number, type);
+  return answer->ref != NULL;
+}
+
+static bool read_integer(struct jp_answer *answer, struct text value)
+{
+  struct number number;
+  if (!number_parse(value, &number) || !number.fits || number.suffix != 0)
+    return false;
+  answer->kind = JP_ANSWER_INTEGER;
+  answer->scalar.integer = number.integer;
+  return true;
+}
+
+static bool read_number(struct jp_answer *answer, struct text value)
+{
+  struct number number;
+  answer->kind = JP_ANSWER_NUMBER;
+  if (number_parse(value, &number) && number.suffix == 0)
+    answer->scalar.number = decimal_to_double(number.literal);
+  else if (text_equal(value, TEXT("NaN")))
+    answer->scalar.number = NAN;
+  else if (text_equal(value, TEXT("Infinity")))
+    answer->scalar.number = INFINITY;
+  else if (text_equal(value, TEXT("-Infinity")))
+    answer->scalar.number = -INFINITY;
+  else
+    return false;
+  return true;
+}
+
+static bool read_float(struct jp_answer *answer, struct text value)
+{
+  if (!read_number(answer, value))
+    return false;
+  if (isfinite(answer->scalar.number))
+    answer->scalar.number = decimal_to_float(value);
+  return true;
+}
+
+static bool read_boolean(struct jp_answer *answer, struct text value)
+{
+  answer->kind = JP_ANSWER_BOOLEAN;
+  answer->scalar.boolean = text_equal(value, TEXT("true"));
+  return answer->scalar.boolean || text_equal(value, TEXT("false"));
+}
+
+bool answer_set_value(struct jp_answer *answer, struct text type, struct text value)
+{
+  struct text kept = answer_keep_text(answer, value);
+  answer->text = (struct jp_text){kept.data, kept.len};
+  const struct primitive *primitive = primitive_find_keyword(type);
+  switch (primitive != NULL ? primitive->letter : primitive_unboxed(type)) {
+  case 'B':
+  case 'S':
+  case 'I':
+  case 'J':
+    return read_integer(answer, value);
+  case 'F':
+    return read_float(answer, value);
+  case 'D':
+    return read_number(answer, value);
+  case 'Z':
+    return read_boolean(answer, value);
+  case 'C':
+    answer->kind = JP_ANSWER_STRING;
+    return true;
+  default:
+    answer->kind = text_equal(type, TEXT("java.lang.String")) ? JP_ANSWER_STRING : JP_ANSWER_OBJECT;
+    return true;
+  }
+}
+
+/* ---- what it says ---- */
+
+/* jp_chain_answer gives NULL for a name that no step has: that is an answer without anything. */
+static const struct jp_answer NO_ANSWER = {.kind = JP_ANSWER_VOID, .type = ""};
+
+static const struct jp_answer *or_none(const struct jp_answer *answer)
+{
+  return answer == NULL ? &NO_ANSWER : answer;
+}
+
+enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer)
+{
+  return or_none(answer)->kind;
+}
+
+const char *jp_answer_type(const struct jp_answer *answer)
+{
+  return or_none(answer)->type;
+}
+
+struct jp_text jp_answer_text(const struct jp_answer *answer)
+{
+  return or_none(answer)->text;
+}
+
+bool jp_answer_boolean(const struct jp_answer *answer, bool *out)
+{
+  if (answer == NULL || answer->kind != JP_ANSWER_BOOLEAN)
+    return false;
+  *out = answer->scalar.boolean;
+  return true;
+}
+
+bool jp_answer_integer(const struct jp_answer *answer, int64_t *out)
+{
+  if (answer == NULL || answer->kind != JP_ANSWER_INTEGER)
+    return false;
+  *out = answer->scalar.integer;
+  return true;
+}
+
+bool jp_answer_number(const struct jp_answer *answer, double *out)
+{
+  if (answer == NULL || (answer->kind != JP_ANSWER_NUMBER && answer->kind != JP_ANSWER_INTEGER))
+    return false;
+  *out = answer->kind == JP_ANSWER_NUMBER ? answer->scalar.number : (double)answer->scalar.integer;
+  return true;
+}
+
+struct jp_ref *jp_answer_ref(const struct jp_answer *answer)
+{
+  return or_none(answer)->ref;
+}
+
+struct jp_json jp_answer_json(const struct jp_answer *answer)
+{
+  return or_none(answer)->json;
+}
+
+/* The value's own `ref`; 0: it has none. */
+static uint32_t read_ref(struct jp_json value)
+{
+  int64_t number;
+  bool has = value.kind == JP_JSON_OBJECT && jp_json_integer(jp_json_member(value, "ref"), &number);
+  return has && number > 0 && number <= INT32_MAX ? (uint32_t)number : 0;
+}
+
+struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value)
+{
+  uint32_t number = read_ref(value);
+  for (size_t i = 0; answer != NULL && number != 0 && i < answer->told_count; i++) {
+    size_t at = (answer->next_told + i) % answer->told_count;
+    struct jp_ref *ref = answer->told[at];
+    if (ref == NULL || jp_ref_number(ref) != number)
+      continue;
+    answer->told[at] = NULL;
+    answer->next_told = at + 1;
+    return ref;
+  }
+  return NULL;
+}
+
+int jp_answer_error_code(const struct jp_answer *answer)
+{
+  return or_none(answer)->code;
+}
+
+const char *jp_answer_error_message(const struct jp_answer *answer)
+{
+  const char *message = or_none(answer)->message;
+  return message == NULL ? "" : message;
+}
+
+const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)
+{
+  static const struct jp_throwable none = {0};
+  const struct jp_throwable *throwable = or_none(answer)->throwable;
+  return throwable == NULL ? &none : throwable;
+}
+
+/* ---- arrays of primitives ---- */
+
+/* "[I" of "int[]"; NULL: it names no array of primitives. */
+static const struct primitive *find_element(const char *type)
+{
+  struct text name = text_of(type);
+  if (name.len == 2 && name.data[0] == '[')
+    return primitive_find_letter(name.data[1]);
+  return text_ends_with(name, TEXT("[]")) ? primitive_find_keyword(text_slice(name, 0, name.len - 2)) : NULL;
+}
+
+static size_t read_base64(struct text value, const struct primitive *element, void *elements, size_t count)
+{
+  size_t bytes;
+  uint8_t *decoded = malloc(base64_decoded_max(value) + 1);
+  size_t found = SIZE_MAX;
+  if (decoded != NULL && base64_decode(value, decoded, &bytes) == JP_OK && bytes % element->size == 0) {
+    found = bytes / element->size;
+    size_t copied = count < found ? count : found;
+    if (copied > 0)
+      memcpy(elements, decoded, copied * element->size);
+  }
+  free(decoded);
+  return found;
+}
+
+static double read_word(struct text word)
+{
+  if (text_equal(word, TEXT("Infinity")))
+    return INFINITY;
+  return text_equal(word, TEXT("-Infinity")) ? -INFINITY : NAN;
+}
+
+static void read_text(struct text text, char letter, union primitive_value *value)
+{
+  uint16_t unit[8] = {0};
+  if (letter == 'D')
+    value->d = read_word(text);
+  else if (letter == 'F')
+    value->f = (float)read_word(text);
+  else if (letter == 'C' && text.len > 0 && text.len <= 4 && text_to_utf16(text, unit) == 1)
+    value->c = unit[0];
+}
+
+static void read_whole(struct text span, char letter, union primitive_value *value)
+{
+  struct number number;
+  number_read(span, &number);
+  value->j = number.integer; /* little-endian: the narrower types are its first bytes */
+  if (letter == 'D')
+    value->d = decimal_to_double(number.literal);
+  else if (letter == 'F')
+    value->f = decimal_to_float(number.literal);
+}
+
+static void read_element(struct json_value element, char letter, struct arena *arena,
+                         union primitive_value *value)
+{
+  *value = (union primitive_value){.j = 0};
+  if (element.kind == JSON_KIND_STRING)
+    read_text(json_read_string(element, arena), letter, value);
+  else if (element.kind == JSON_KIND_NUMBER)
+    read_whole(element.span, letter, value);
+  else
+    value->z = element.kind == JSON_KIND_TRUE;
+}
+
+static size_t read_list(struct text value, const struct primitive *primitive, void *elements, size_t count)
+{
+  const struct json_limits limits = {.max_depth = 1};
+  struct json_fault fault;
+  if (json_validate(value, limits, TEXT_ABSENT, &fault) != JP_OK)
+    return SIZE_MAX;
+  struct arena arena;
+  struct json_cursor cursor = json_enter(json_root(value));
+  struct json_value element;
+  size_t found = 0;
+  char *at = elements;
+  arena_init(&arena);
+  for (; json_next_element(&cursor, &element); found++) {
+    union primitive_value read;
+    if (found >= count)
+      continue;
+    read_element(element, primitive->letter, &arena, &read);
+    memcpy(at, &read, primitive->size);
+    at += primitive->size;
+  }
+  arena_fini(&arena);
+  return found;
+}
+
+size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count)
+{
+  if (answer == NULL)
+    return SIZE_MAX;
+  const struct primitive *wanted = find_element(type);
+  const struct primitive *element = find_element(answer->type);
+  struct text value = {answer->text.data, answer->text.len};
+  if (wanted == NULL || wanted != element || value.data == NULL)
+    return SIZE_MAX;
+  if (value.len > 0 && value.data[0] == '[')
+    return read_list(value, element, elements, count);
+  return read_base64(value, element, elements, count);
+}

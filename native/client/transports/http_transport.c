@@ -1,0 +1,290 @@
+/*
+ * HTTP/1.1 over TCP and unix sockets: one POST a message, on one connection that stays open. Requests do not
+ * wait for the responses to earlier ones, which come in their order (RFC 9112, 9.3.2).
+ */
+#include "base/clock.h"
+#include "client/messages/client_error.h"
+#include "client/transports/client_stream.h"
+#include "client/transports/http_responses.h"
+#include "client/transports/transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Written before the length of a body is known, and with leading zeros then (RFC 9110, 8.6: digits). A peer
+ * recognises a head that is the same but for so many digits. */
+enum { LENGTH_DIGITS = 9 };
+#define LENGTH_FIELD "Content-Length: "
+#define LENGTH_PLACE "000000000"
+#define HEAD_END     "\r\n\r\n"
+
+struct http {
+  struct client_transport transport;
+  struct client_stream stream;
+  struct buffer head;                  /* of each POST, up to the digits of its length */
+  char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the refs that the message names; "": it names none */
+  size_t begin;                        /* of the request that is being written */
+  struct buffer expected; /* whether an answer is expected: a byte for each POST without a response */
+  size_t responses;       /* bytes of `expected` that are done with */
+  struct http_reader reader;
+};
+
+static struct http *http_of(struct client_transport *transport)
+{
+  return (struct http *)transport;
+}
+
+/* ---- opening and closing ---- */
+
+static void write_head(const struct client_url *url, struct text peer_id, struct buffer *out)
+{
+  BUFFER_LITERAL(out, "POST ");
+  buffer_append_text(out, client_url_request_path(url));
+  BUFFER_LITERAL(out, " HTTP/1.1\r\nHost: ");
+  client_url_write_host(url, out);
+  BUFFER_LITERAL(out, "\r\nContent-Type: application/json\r\n");
+  if (peer_id.data != NULL)
+    buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(peer_id));
+  BUFFER_LITERAL(out, LENGTH_FIELD);
+}
+
+static void close_http(struct client_transport *transport)
+{
+  struct http *http = http_of(transport);
+  client_stream_fini(&http->stream);
+  buffer_fini(&http->head);
+  buffer_fini(&http->expected);
+  http_reader_fini(&http->reader);
+  free(http);
+}
+
+static enum jp_client_status open_http(const struct client_url *url, const struct transport_options *options,
+                                       struct client_transport **transport, struct jp_client_error *error)
+{
+  int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
+  struct http *http = calloc(1, sizeof *http);
+  if (http == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
+  http->transport.kind = &transport_http;
+  client_stream_init(&http->stream);
+  http_reader_init(&http->reader, options->message_max);
+  write_head(url, options->peer_id, &http->head);
+  enum jp_client_status status = client_stream_connect(&http->stream, url, deadline_ns, error);
+  if (status == JP_CLIENT_OK && http->head.failed)
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
+  if (status != JP_CLIENT_OK) {
+    close_http(&http->transport);
+    return status;
+  }
+  *transport = &http->transport;
+  return JP_CLIENT_OK;
+}
+
+/* ---- writing ---- */
+
+static int descriptor_of(const struct client_transport *transport)
+{
+  return ((const struct http *)transport)->stream.fd;
+}
+
+static bool wants_to_write(const struct client_transport *transport)
+{
+  return client_stream_wants_to_write(&((const struct http *)transport)->stream);
+}
+
+static struct buffer *begin_message(struct client_transport *transport)
+{
+  struct http *http = http_of(transport);
+  struct buffer *out = &http->stream.out;
+  http->begin = out->len;
+  buffer_append_text(out, buffer_text(&http->head));
+  BUFFER_LITERAL(out, LENGTH_PLACE HEAD_END);
+  return out;
+}
+
+/* The digits that the place has no room for push the body on. */
+static void write_length(struct buffer *out, size_t place, size_t length)
+{
+  char digits[24];
+  size_t count = 0;
+  for (size_t left = length; left > 0 || count < LENGTH_DIGITS; left /= 10)
+    digits[sizeof digits - ++count] = (char)('0' + left % 10);
+  size_t behind = place + LENGTH_DIGITS;
+  size_t more = count - LENGTH_DIGITS;
+  if (more > 0 && buffer_reserve(out, more) == NULL)
+    return;
+  memmove(out->data + behind + more, out->data + behind, out->len - behind);
+  memcpy(out->data + place, digits + sizeof digits - count, count);
+  out->len += more;
+}
+
+/* Inserts the header before Content-Length, which stays the last one. Returns how many bytes were inserted. */
+static size_t insert_epoch(struct http *http)
+{
+  enum { FIELD_MAX = 64 };
+  char field[FIELD_MAX];
+  struct buffer *out = &http->stream.out;
+  size_t place = http->begin + http->head.len - (sizeof LENGTH_FIELD - 1);
+  size_t more = (size_t)snprintf(field, sizeof field, "jpeer-epoch: %s\r\n", http->epoch);
+  http->epoch[0] = '\0';
+  if (buffer_reserve(out, more) == NULL)
+    return 0;
+  memmove(out->data + place + more, out->data + place, out->len - place);
+  memcpy(out->data + place, field, more);
+  out->len += more;
+  return more;
+}
+
+static void end_message(struct client_transport *transport, bool is_answered)
+{
+  struct http *http = http_of(transport);
+  struct buffer *out = &http->stream.out;
+  buffer_append_char(&http->expected, (char)is_answered);
+  out->failed |= http->expected.failed; /* flush reports it */
+  if (out->failed)
+    return;
+  size_t place = http->begin + http->head.len;
+  if (http->epoch[0] != '\0')
+    place += insert_epoch(http);
+  write_length(out, place, out->len - place - LENGTH_DIGITS - (sizeof HEAD_END - 1));
+}
+
+static void name_epoch(struct client_transport *transport, struct text epoch)
+{
+  struct http *http = http_of(transport);
+  memcpy(http->epoch, epoch.data, TRANSPORT_EPOCH_MAX);
+  http->epoch[TRANSPORT_EPOCH_MAX] = '\0';
+}
+
+static void take_back(struct client_transport *transport)
+{
+  struct http *http = http_of(transport);
+  struct buffer *out = &http->stream.out;
+  http->epoch[0] = '\0';
+  buffer_truncate(out, http->begin < out->len ? http->begin : out->len);
+  out->failed = false; /* what was there before is whole */
+}
+
+static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+{
+  return client_stream_flush(&http_of(transport)->stream, error);
+}
+
+/* ---- reading ---- */
+
+/* Which POST a response is for: the first without one. False: there is none. */
+static bool take_expected(struct http *http, bool *is_answered)
+{
+  if (http->responses == http->expected.len)
+    return false;
+  *is_answered = http->expected.data[http->responses++] != 0;
+  if (http->responses > http->expected.len / 2) { /* moves no byte more than once on the average */
+    buffer_consume(&http->expected, http->responses);
+    http->responses = 0;
+  }
+  return true;
+}
+
+/* What is neither an answer nor the 204 of a notification. */
+static enum jp_client_status refuse_response(struct http *http, const struct http_response *response,
+                                             const char *what, struct jp_client_error *error)
+{
+  enum { ERRORS_FROM = 400 };
+  struct buffer words = {0};
+  http_reader_describe(&http->reader, response, &words);
+  if (words.failed)
+    buffer_clear(&words);
+  enum jp_client_status status =
+      client_fail(error, response->status >= ERRORS_FROM ? JP_CLIENT_REFUSED : JP_CLIENT_PROTOCOL, "%s%.*s",
+                  what, TEXT_ARGS(buffer_text(&words)));
+  buffer_fini(&words);
+  return status;
+}
+
+static enum jp_client_status take_response(struct http *http, const struct http_response *response,
+                                           struct transport_listener *listener, struct jp_client_error *error)
+{
+  bool is_answered;
+  if (!take_expected(http, &is_answered))
+    return refuse_response(http, response, "a response to no request: HTTP ", error);
+  listener->epoch(listener, response->epoch);
+  if (!is_answered && (response->is_json || (response->status >= 200 && response->status < 300)))
+    return JP_CLIENT_OK; /* nobody wants to know */
+  if (!response->is_json || response->status == 204)
+    return refuse_response(http, response, "the peer answers with HTTP ", error);
+  return listener->message(listener, response->body, error);
+}
+
+static enum jp_client_status take_last(struct http *http, const struct http_response *response,
+                                       struct transport_listener *listener, struct jp_client_error *error)
+{
+  enum jp_client_status status = take_response(http, response, listener, error);
+  if (status != JP_CLIENT_OK || !response->is_last)
+    return status;
+  return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection behind an answer");
+}
+
+static enum jp_client_status take_responses(struct http *http, struct transport_listener *listener,
+                                            struct jp_client_error *error)
+{
+  struct client_stream *stream = &http->stream;
+  enum jp_client_status status = JP_CLIENT_OK;
+  while (status == JP_CLIENT_OK && client_stream_unused(stream).len > 0) {
+    struct http_response response;
+    bool is_whole;
+    size_t used;
+    status =
+        http_reader_read(&http->reader, client_stream_unused(stream), &used, &response, &is_whole, error);
+    stream->taken += used;
+    if (status == JP_CLIENT_OK && is_whole)
+      status = take_last(http, &response, listener, error);
+  }
+  return status;
+}
+
+/* The peer has closed: an answer without a length ends so. */
+static enum jp_client_status take_end(struct http *http, struct transport_listener *listener,
+                                      struct jp_client_error *error)
+{
+  struct http_response response;
+  bool is_whole;
+  enum jp_client_status status = http_reader_end(&http->reader, &response, &is_whole, error);
+  return status == JP_CLIENT_OK && is_whole ? take_last(http, &response, listener, error) : status;
+}
+
+static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
+                                     struct jp_client_error *error)
+{
+  struct http *http = http_of(transport);
+  struct jp_client_error later; /* what came before the end counts first */
+  enum jp_client_status ended = client_stream_read(&http->stream, error);
+  enum jp_client_status status = take_responses(http, listener, &later);
+  if (status == JP_CLIENT_OK && ended == JP_CLIENT_CLOSED)
+    status = take_end(http, listener, &later);
+  if (status != JP_CLIENT_OK && error != NULL)
+    *error = later;
+  return status != JP_CLIENT_OK ? status : ended;
+}
+
+static bool has_input(struct client_transport *transport)
+{
+  (void)transport;
+  return false;
+}
+
+const struct transport_kind transport_http = {
+    .session_is_named = true,
+    .epoch_is_in_answers = true,
+    .ends_when_idle = true,
+    .open = open_http,
+    .close = close_http,
+    .descriptor = descriptor_of,
+    .wants_to_write = wants_to_write,
+    .has_input = has_input,
+    .begin = begin_message,
+    .end = end_message,
+    .take_back = take_back,
+    .name_epoch = name_epoch,
+    .flush = flush,
+    .receive = receive,
+};

@@ -1,0 +1,270 @@
+/* WebSocket (RFC 6455) over TCP and unix sockets: one text message a request or answer. */
+#include "base/clock.h"
+#include "client/messages/client_error.h"
+#include "client/transports/client_handshake.h"
+#include "client/transports/client_stream.h"
+#include "client/transports/transport.h"
+#include "client/transports/websocket_client_frames.h"
+
+#include <stdlib.h>
+
+/* What is taken before a thread runs the calls and completions in it; thousands more may have come. */
+enum { TAKEN_AT_ONCE = 64 * 1024 };
+
+struct websocket {
+  struct client_transport transport;
+  struct client_stream stream;
+  struct client_ws_keys keys;
+  size_t message_max;
+  size_t begin;         /* of the frame that is being written */
+  struct buffer pieces; /* of a message in several frames */
+  bool in_pieces;
+  bool
+      has_unread; /* frames may have come together with the handshake, or with as many as are taken at once */
+  bool has_ended; /* nothing more can be sent */
+};
+
+static struct websocket *websocket_of(struct client_transport *transport)
+{
+  return (struct websocket *)transport;
+}
+
+/* ---- opening and closing ---- */
+
+static void destroy(struct websocket *socket)
+{
+  client_stream_fini(&socket->stream);
+  buffer_fini(&socket->pieces);
+  free(socket);
+}
+
+static enum jp_client_status open_websocket(const struct client_url *url,
+                                            const struct transport_options *options,
+                                            struct client_transport **transport,
+                                            struct jp_client_error *error)
+{
+  int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
+  struct websocket *socket = calloc(1, sizeof *socket);
+  if (socket == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
+  socket->transport.kind = &transport_websocket;
+  socket->message_max = options->message_max;
+  client_stream_init(&socket->stream);
+  client_ws_keys_init(&socket->keys);
+  enum jp_client_status status = client_stream_connect(&socket->stream, url, deadline_ns, error);
+  if (status == JP_CLIENT_OK) {
+    status =
+        websocket_shake_hands(&socket->stream, url, options->peer_id, deadline_ns, &socket->transport, error);
+    socket->has_unread = status == JP_CLIENT_OK && client_stream_unused(&socket->stream).len > 0;
+    if (status != JP_CLIENT_OK)
+      client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
+  }
+  if (status != JP_CLIENT_OK) {
+    destroy(socket);
+    return status;
+  }
+  *transport = &socket->transport;
+  return JP_CLIENT_OK;
+}
+
+static void write_control(struct websocket *socket, enum client_ws_opcode opcode, struct text payload)
+{
+  size_t begin = client_ws_begin(&socket->stream.out);
+  buffer_append_text(&socket->stream.out, payload);
+  client_ws_end(&socket->stream.out, begin, opcode, &socket->keys);
+}
+
+static void close_websocket(struct client_transport *transport)
+{
+  struct websocket *socket = websocket_of(transport);
+  if (!socket->has_ended) {
+    write_control(socket, CLIENT_WS_CLOSE, TEXT("\x03\xe8")); /* 1000 */
+    /* Who closes tells, but need not be heard. */
+    (void)!client_stream_flush(&socket->stream, NULL);
+  }
+  destroy(socket);
+}
+
+/* ---- writing ---- */
+
+static int descriptor_of(const struct client_transport *transport)
+{
+  return ((const struct websocket *)transport)->stream.fd;
+}
+
+static bool wants_to_write(const struct client_transport *transport)
+{
+  return client_stream_wants_to_write(&((const struct websocket *)transport)->stream);
+}
+
+static struct buffer *begin_message(struct client_transport *transport)
+{
+  struct websocket *socket = websocket_of(transport);
+  socket->begin = client_ws_begin(&socket->stream.out);
+  return &socket->stream.out;
+}
+
+static void end_message(struct client_transport *transport, bool is_answered)
+{
+  (void)is_answered;
+  struct websocket *socket = websocket_of(transport);
+  client_ws_end(&socket->stream.out, socket->begin, CLIENT_WS_TEXT, &socket->keys);
+}
+
+static void take_back(struct client_transport *transport)
+{
+  struct websocket *socket = websocket_of(transport);
+  struct buffer *out = &socket->stream.out;
+  buffer_truncate(out, socket->begin < out->len ? socket->begin : out->len);
+  out->failed = false; /* what was there before is whole */
+}
+
+static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+{
+  struct websocket *socket = websocket_of(transport);
+  enum jp_client_status status = client_stream_flush(&socket->stream, error);
+  socket->has_ended = status != JP_CLIENT_OK;
+  return status;
+}
+
+/* ---- reading ---- */
+
+static enum jp_client_status take_close(struct websocket *socket, struct text payload,
+                                        struct jp_client_error *error)
+{
+  unsigned code = payload.len < 2 ? CLIENT_WS_NO_CODE
+                                  : (unsigned)(uint8_t)payload.data[0] << 8 | (uint8_t)payload.data[1];
+  struct text reason = payload.len < 2 ? TEXT("") : text_slice(payload, 2, payload.len);
+  reason.len = text_valid_utf8(reason);
+  write_control(socket, CLIENT_WS_CLOSE, payload);
+  (void)!client_stream_flush(&socket->stream, NULL); /* the peer has closed, whether it hears it or not */
+  if (code == CLIENT_WS_NO_CODE)
+    return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
+  return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection with %u%s%.*s", code,
+                     reason.len > 0 ? ": " : "", TEXT_ARGS(reason));
+}
+
+static enum jp_client_status fail_protocol(const char *why, struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer broke the WebSocket protocol: %s", why);
+}
+
+static enum jp_client_status take_piece(struct websocket *socket, const struct client_ws_head *head,
+                                        struct text payload, struct transport_listener *listener,
+                                        struct jp_client_error *error)
+{
+  bool is_first = head->opcode != CLIENT_WS_CONTINUATION;
+  if (is_first == socket->in_pieces)
+    return fail_protocol(is_first ? "a new message inside one in pieces" : "a continuation of nothing",
+                         error);
+  if (is_first && head->fin)
+    return listener->message(listener, payload, error);
+  buffer_append_text(&socket->pieces, payload);
+  if (socket->pieces.failed)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+  socket->in_pieces = !head->fin;
+  if (socket->in_pieces)
+    return JP_CLIENT_OK;
+  enum jp_client_status status = listener->message(listener, buffer_text(&socket->pieces), error);
+  buffer_clear(&socket->pieces);
+  buffer_trim(&socket->pieces, 0);
+  return status;
+}
+
+/* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no
+ * more. */
+static void answer_ping(struct websocket *socket, struct text payload)
+{
+  enum { QUEUED_MAX = 64 * 1024 };
+  if (socket->stream.out.len - socket->stream.sent < QUEUED_MAX)
+    write_control(socket, CLIENT_WS_PONG, payload);
+}
+
+static enum jp_client_status take_frame(struct websocket *socket, const struct client_ws_head *head,
+                                        struct text payload, struct transport_listener *listener,
+                                        struct jp_client_error *error)
+{
+  switch (head->opcode) {
+  case CLIENT_WS_TEXT:
+  case CLIENT_WS_CONTINUATION:
+    return take_piece(socket, head, payload, listener, error);
+  case CLIENT_WS_PING:
+    answer_ping(socket, payload);
+    return JP_CLIENT_OK;
+  case CLIENT_WS_PONG:
+    return JP_CLIENT_OK;
+  case CLIENT_WS_CLOSE:
+    return take_close(socket, payload, error);
+  default:
+    return fail_protocol("a binary message", error);
+  }
+}
+
+/* The frame's bytes, once all of them are there; *is_whole says so. */
+static enum jp_client_status next_frame(struct websocket *socket, struct client_ws_head *head,
+                                        struct text *payload, bool *is_whole, struct jp_client_error *error)
+{
+  struct client_stream *stream = &socket->stream;
+  struct text unused = client_stream_unused(stream);
+  const char *fault;
+  *is_whole = false;
+  if (!client_ws_read_head(unused, head, &fault))
+    return fail_protocol(fault, error);
+  if (head->size == 0)
+    return JP_CLIENT_OK;
+  if (head->length > socket->message_max - socket->pieces.len)
+    return client_fail(error, JP_CLIENT_LIMIT, "an answer is longer than message_max, %zu bytes",
+                       socket->message_max);
+  if (unused.len - head->size < head->length)
+    return JP_CLIENT_OK;
+  *is_whole = true;
+  *payload = text_slice(unused, head->size, head->size + (size_t)head->length);
+  stream->taken += head->size + (size_t)head->length;
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
+                                     struct jp_client_error *error)
+{
+  struct websocket *socket = websocket_of(transport);
+  struct client_stream *stream = &socket->stream;
+  enum jp_client_status ended = JP_CLIENT_OK;
+  if (!socket->has_unread)
+    ended = client_stream_read(stream, error);
+  enum jp_client_status status = JP_CLIENT_OK;
+  struct jp_client_error later; /* what came before the end counts first */
+  bool is_whole = true;
+  const size_t most = ended == JP_CLIENT_OK ? stream->taken + TAKEN_AT_ONCE : SIZE_MAX;
+  while (status == JP_CLIENT_OK && is_whole && stream->taken < most) {
+    struct client_ws_head head;
+    struct text payload;
+    status = next_frame(socket, &head, &payload, &is_whole, &later);
+    if (status == JP_CLIENT_OK && is_whole)
+      status = take_frame(socket, &head, payload, listener, &later);
+  }
+  socket->has_unread = is_whole && client_stream_unused(stream).len > 0;
+  if (status != JP_CLIENT_OK && error != NULL)
+    *error = later;
+  status = status != JP_CLIENT_OK ? status : ended;
+  socket->has_ended = status != JP_CLIENT_OK;
+  return status;
+}
+
+static bool has_input(struct client_transport *transport)
+{
+  return websocket_of(transport)->has_unread;
+}
+
+const struct transport_kind transport_websocket = {
+    .has_callbacks = true,
+    .open = open_websocket,
+    .close = close_websocket,
+    .descriptor = descriptor_of,
+    .wants_to_write = wants_to_write,
+    .has_input = has_input,
+    .begin = begin_message,
+    .end = end_message,
+    .take_back = take_back,
+    .flush = flush,
+    .receive = receive,
+};

@@ -1,0 +1,220 @@
+/* Peers as child processes, played by scripts: what they are started with, and what becomes of those that end at once. */
+#include "tests/unit/unit.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "jpeer/client.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder with the program `jpeer`, a shell script, and what it has printed. */
+struct scene {
+  char folder[32];
+  char program[48];
+  char said[4000];
+  size_t length;
+  struct jp_client_error error;
+};
+
+static void enter(struct scene *scene, const char *script)
+{
+  *scene = (struct scene){.folder = "/tmp/jpeer-test-XXXXXX"};
+  assert_non_null(mkdtemp(scene->folder));
+  snprintf(scene->program, sizeof scene->program, "%s/jpeer", scene->folder);
+  FILE *file = fopen(scene->program, "w");
+  assert_non_null(file);
+  fprintf(file, "#!/bin/sh\n%s\n", script);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(chmod(scene->program, S_IRWXU), 0);
+}
+
+static void leave(struct scene *scene)
+{
+  unlink(scene->program);
+  assert_int_equal(rmdir(scene->folder), 0);
+}
+
+static void keep(void *context, int descriptor, struct jp_text bytes)
+{
+  struct scene *scene = context;
+  assert_int_equal(descriptor, STDOUT_FILENO);
+  assert_in_range(scene->length + bytes.len, 0, sizeof scene->said - 1);
+  memcpy(scene->said + scene->length, bytes.data, bytes.len);
+  scene->length += bytes.len;
+}
+
+/* The script ends by itself, and so the launch fails with that text. */
+static void launch(struct scene *scene, struct jp_launch_config config, const char *text)
+{
+  struct jp_peer *peer;
+  config.size = sizeof config;
+  config.on_output = keep;
+  config.output_context = scene;
+  if (config.program == NULL)
+    config.program = scene->program;
+  assert_int_equal(jp_launch(&config, &peer, &scene->error), JP_CLIENT_REFUSED);
+  assert_null(peer);
+  assert_string_equal(scene->error.text, text);
+}
+
+#define ENDED "the peer has ended before it was ready, with "
+
+/* ---- the command ---- */
+
+/* Its words behind the program, each between brackets; S stands for the path of the socket. */
+#define PRINT_WORDS                                                                                          \
+  "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; esac; printf '[%s]' \"$word\"; done; " \
+  "exit 5"
+
+static void expect_words(struct jp_launch_config config, const char *words)
+{
+  struct scene scene;
+  enter(&scene, PRINT_WORDS);
+  launch(&scene, config, ENDED "exit status 5");
+  assert_string_equal(scene.said, words);
+  leave(&scene);
+}
+
+#define BEGIN "[run][--json-rpc][unix:S][--stop-on-eof][3]"
+#define ALLOW "[--rpc-default-action][ALLOW]"
+
+UNIT_TEST(serves_this_user_alone)
+{
+  expect_words((struct jp_launch_config){0}, BEGIN ALLOW "[--as-service]");
+}
+
+UNIT_TEST(starts_a_program)
+{
+  static const char *const jvm[] = {"-Xmx1g", "-Dk=v", NULL};
+  static const char *const arguments[] = {"--rpc-policy", "x", NULL};
+  expect_words(
+      (struct jp_launch_config){
+          .class_path = "a.jar:b", .jvm_options = jvm, .main_class = "a.Main", .arguments = arguments},
+      BEGIN ALLOW "[-cp][a.jar:b][-J][-Xmx1g][-J][-Dk=v][a.Main][--rpc-policy][x]");
+}
+
+UNIT_TEST(is_found_on_the_path)
+{
+  struct scene scene;
+  enter(&scene, "printf '%s' \"$1\"; exit 5");
+  const char *now = getenv("PATH");
+  char *path = strdup(now == NULL ? "/usr/bin:/bin" : now);
+  setenv("PATH", scene.folder, 1);
+  launch(&scene, (struct jp_launch_config){.program = "jpeer"}, ENDED "exit status 5");
+  setenv("PATH", path, 1);
+  free(path);
+  assert_string_equal(scene.said, "run");
+  leave(&scene);
+}
+
+UNIT_TEST(leaves_the_policy_to_the_options_that_name_one)
+{
+  static const struct {
+    const char *options[3];
+    const char *words;
+  } cases[] = {
+      {{"--rpc-policy", "p.yaml"}, BEGIN "[--rpc-policy][p.yaml][--as-service]"},
+      {{"--rpc-policy=p.yaml"}, BEGIN "[--rpc-policy=p.yaml][--as-service]"},
+      {{"--rpc-allow", "a.**"}, BEGIN "[--rpc-allow][a.**][--as-service]"},
+      {{"--rpc-policy-preset=deny-unsafe"}, BEGIN "[--rpc-policy-preset=deny-unsafe][--as-service]"},
+      {{"--rpc-default-action", "DENY"}, BEGIN "[--rpc-default-action][DENY][--as-service]"},
+      {{"--rpc-policy-watch-interval", "5"}, BEGIN ALLOW "[--rpc-policy-watch-interval][5][--as-service]"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    expect_words((struct jp_launch_config){.options = cases[i].options}, cases[i].words);
+}
+
+UNIT_TEST(leaves_the_policy_to_the_environment_that_names_one)
+{
+  static const struct {
+    const char *name;
+    const char *value;
+    bool names_policy;
+  } cases[] = {
+      {"JPEER_RPC_POLICY", "p.yaml", true},
+      {"JPEER_RPC_ALLOW", "a", true},
+      {"JPEER_RPC_POLICY", "", false}, /* as if it were unset */
+      {"JPEER_RPC_POLICY_WATCH_INTERVAL", "5", false},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    setenv(cases[i].name, cases[i].value, 1);
+    expect_words((struct jp_launch_config){0},
+                 cases[i].names_policy ? BEGIN "[--as-service]" : BEGIN ALLOW "[--as-service]");
+    unsetenv(cases[i].name);
+  }
+}
+
+/* ---- the child ---- */
+
+UNIT_TEST(says_why_it_has_ended)
+{
+  struct scene scene;
+  enter(&scene, "printf 'no such class' >&3; exit 1");
+  launch(&scene, (struct jp_launch_config){0}, ENDED "exit status 1: no such class");
+  leave(&scene);
+  enter(&scene, "kill -9 $$");
+  launch(&scene, (struct jp_launch_config){0}, ENDED "signal 9");
+  leave(&scene);
+}
+
+UNIT_TEST(gives_it_nothing_else)
+{
+  struct scene scene;
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  /* stdin ends at once, the signals are as in a new program (libc ignores 32 and 33), and no other end of the
+   * lifeline is open. */
+  enter(&scene, "read line && exit 1; grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status || exit 2; "
+                "grep -q '^SigIgn:.*[08]0000000$' /proc/self/status || exit 3; "
+                "n=0; for fd in /proc/$$/fd/*; do case $(readlink $fd) in socket:*) n=$((n+1));; esac; done; "
+                "[ $n = 1 ] || exit 4; exit 0");
+  launch(&scene, (struct jp_launch_config){0}, ENDED "exit status 0");
+  pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  leave(&scene);
+}
+
+/* As in a program that waits for all of its children. */
+UNIT_TEST(ends_though_somebody_else_has_waited)
+{
+  struct scene scene;
+  enter(&scene, "exit 0");
+  signal(SIGCHLD, SIG_IGN);
+  launch(&scene, (struct jp_launch_config){0}, ENDED "an unknown status");
+  signal(SIGCHLD, SIG_DFL);
+  leave(&scene);
+}
+
+UNIT_TEST(cannot_start_what_is_not_there)
+{
+  struct scene scene;
+  enter(&scene, "");
+  launch(&scene, (struct jp_launch_config){.program = "/nonexistent/jpeer"},
+         "cannot start /nonexistent/jpeer: No such file or directory");
+  leave(&scene);
+}
+
+/* A grandchild has the pipes, and lives on. */
+UNIT_TEST(is_not_held_up_by_who_holds_the_pipes)
+{
+  struct scene scene;
+  const int64_t since_ms = clock_now_ms();
+  enter(&scene, "sleep 300 & printf '%s last words' $!; exit 1");
+  launch(&scene, (struct jp_launch_config){0}, ENDED "exit status 1");
+  assert_in_range(clock_now_ms() - since_ms, 0, 200000);
+  char *rest;
+  long grandchild = strtol(scene.said, &rest, 10);
+  assert_string_equal(rest, " last words");
+  assert_int_equal(kill((pid_t)grandchild, SIGKILL), 0);
+  leave(&scene);
+}
+
+UNIT_MAIN
