@@ -26,7 +26,7 @@ struct shm_state {
   int told_processor;     /* what the client was told; -1: nothing */
   bool is_stuck;          /* the ring has less than a head */
   bool is_asleep;         /* the client was told that nobody looks */
-  bool has_rested;        /* nothing was served since memory was given back */
+  bool has_rested;        /* nothing was served since all memory was given back */
 };
 
 _Static_assert(sizeof(struct shm_state) <= CONNECTION_PROTOCOL_STATE,
@@ -139,8 +139,7 @@ static bool give_memory_back(struct connection *connection)
   struct shm_state *state = state_of(connection);
   if (state->is_stuck)
     return false; /* it was not idle: a message has begun */
-  state->has_rested = true;
-  ring_writer_give_back(&state->out);
+  state->has_rested = ring_writer_give_back(&state->out); /* false: the client has not read all answers yet */
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 
 static int open_large(void **state)
 {
@@ -166,6 +167,18 @@ SHM_TEST(an_idle_connection_gives_memory_back, open_large)
     AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
     expect_echo(&f->c, TEXT("one"));
   }
+}
+
+/* The peer's time for it has passed while the answer was not read. */
+SHM_TEST(an_idle_connection_gives_memory_back_to_a_client_that_reads_late, open_large)
+{
+  static char bytes[200000];
+  memset(bytes, 'x', sizeof bytes);
+  send_message(&f->c, (struct text){bytes, sizeof bytes});
+  const struct timespec many_rests = {.tv_nsec = 400 * 1000 * 1000};
+  nanosleep(&many_rests, NULL);
+  expect_answer(&f->c, (struct text){bytes, sizeof bytes});
+  AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
 }
 
 UNIT_MAIN
