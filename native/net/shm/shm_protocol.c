@@ -139,7 +139,8 @@ static bool give_memory_back(struct connection *connection)
   struct shm_state *state = state_of(connection);
   if (state->is_stuck)
     return false; /* it was not idle: a message has begun */
-  state->has_rested = ring_writer_give_back(&state->out); /* false: the client has not read all answers yet */
+  /* False: the client has not read all answers yet. */
+  state->has_rested = ring_writer_give_back(&state->out);
   return true;
 }
 
