@@ -1,7 +1,7 @@
 #include "net/listener.h"
 
 #include "base/log.h"
-#include "net/admission/address.h"
+#include "net/admission/client_address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,13 +77,6 @@ static enum jp_status bind_tcp(struct listener *listener, const struct net_endpo
   return JP_OK;
 }
 
-static enum jp_status bind_file(struct listener *listener, const char *path, struct jp_error *error)
-{
-  enum jp_status status = unix_socket_bind(path, &listener->file, error);
-  listener->fd = listener->file.fd;
-  return status;
-}
-
 void listener_init(struct listener *listener)
 {
   *listener = (struct listener){.fd = -1, .file = {.fd = -1}};
@@ -98,8 +91,11 @@ void listener_fini(struct listener *listener)
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              struct jp_error *error)
 {
-  return endpoint->path != NULL ? bind_file(listener, endpoint->path, error)
-                                : bind_tcp(listener, endpoint, error);
+  if (endpoint->path == NULL)
+    return bind_tcp(listener, endpoint, error);
+  enum jp_status status = unix_socket_bind(endpoint->path, &listener->file, error);
+  listener->fd = listener->file.fd;
+  return status;
 }
 
 /* If this fails, the tick tries again. */
@@ -111,11 +107,6 @@ static void watch_socket(struct listener *listener)
   listener->is_paused = status != JP_OK;
   if (status != JP_OK)
     log_error_rarely("no connection can be taken for now: %s", error.text);
-}
-
-static bool is_of_one_connection(int reason)
-{
-  return reason == ECONNABORTED || reason == EINTR || reason == EPROTO || reason == EPERM;
 }
 
 /* A client that has gone without a word (its machine is off, a router has forgotten the connection) is noticed after
@@ -159,8 +150,8 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     struct sockaddr_storage client = {0};
     socklen_t length = sizeof client;
     int fd = accept4(listener->fd, (struct sockaddr *)&client, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && is_of_one_connection(errno))
-      continue;
+    if (fd < 0 && (errno == ECONNABORTED || errno == EINTR || errno == EPROTO || errno == EPERM))
+      continue; /* of this connection alone */
     if (fd < 0) {
       listener->is_paused = errno != EAGAIN && errno != EWOULDBLOCK;
       if (listener->is_paused)
@@ -171,7 +162,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
       close(fd);
       continue;
     }
-    struct rpc_address address = address_of_socket(&client);
+    struct rpc_address address = client_address_of_socket(&client);
     connection_table_accept(listener->table, fd, listener->protocol, &address);
   }
   if (listener->fd >= 0 && !listener->is_paused)

@@ -112,16 +112,6 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   return due_ms;
 }
 
-/* Where the process may use less than two processors' time, looking would use up what it has left to serve. Bound to
- * one processor it only yields, to the client among others. */
-static void set_looking(const struct net_config *config, struct crew_config *crew)
-{
-  unsigned allowed = processors_allowed();
-  bool is_throttled = allowed >= 2 && processors_usable() < 2;
-  crew->look_ns = is_throttled ? 0 : config->shm_spin_us * 1000;
-  crew->may_pause = allowed >= 2;
-}
-
 /* As many threads as run at once. The two counts differ where a machine has more processors than a set of them. */
 static unsigned usual_threads(void)
 {
@@ -136,6 +126,10 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
 {
   const struct net_config *config = &server->config;
   unsigned threads = config->threads != 0 ? config->threads : usual_threads();
+  /* Where the process may use less than two processors' time, busy-polling would use up what it has left to serve. Bound
+   * to one processor it only yields, to the client among others. */
+  unsigned allowed = processors_allowed();
+  bool is_throttled = allowed >= 2 && processors_usable() < 2;
   struct crew_config crew = {.threads = threads,
                              .threads_max = config->threads_max > threads ? config->threads_max : threads,
                              .linger_ms = config->linger_ms,
@@ -143,8 +137,9 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                              .tick = tick_server,
                              .context = server,
                              .tick_ms = TICK_MS,
-                             .report_ms = config->report_ms};
-  set_looking(config, &crew);
+                             .report_ms = config->report_ms,
+                             .look_ns = is_throttled ? 0 : config->shm_spin_us * 1000,
+                             .may_pause = allowed >= 2};
   return crew_create(&crew, &server->crew, error);
 }
 

@@ -26,14 +26,6 @@ static bool refuses_overcommit(void)
   return count == 1 && mode == '2';
 }
 
-static int make_memfd(void)
-{
-  int fd = memfd_create("jpeer-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-  if (fd < 0 && errno == EINVAL)
-    fd = memfd_create("jpeer-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  return fd;
-}
-
 static struct ring_control *map_memory(int fd, size_t size)
 {
   void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -54,7 +46,9 @@ enum jp_status ring_region_create(size_t ring_size, struct ring_region *region, 
   *fd = -1;
   if (refuses_overcommit())
     return jp_fail(error, JP_LIMIT, "no shared memory under vm.overcommit_memory=2");
-  int made = make_memfd();
+  int made = memfd_create("jpeer-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (made < 0 && errno == EINVAL)
+    made = memfd_create("jpeer-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (made < 0)
     return jp_fail(error, JP_IO, "no shared memory: memfd_create: %s", strerror(errno));
   struct ring_control *control = NULL;

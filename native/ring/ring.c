@@ -102,12 +102,6 @@ static size_t count_room(const struct ring_writer *writer)
   return writer->is_broken ? 0 : writer->size - (size_t)(writer->position - writer->taken);
 }
 
-size_t ring_writer_room(struct ring_writer *writer)
-{
-  look_at_taken(writer);
-  return count_room(writer);
-}
-
 bool ring_writer_is_empty(struct ring_writer *writer)
 {
   if (writer->taken != writer->position)
@@ -349,13 +343,6 @@ static void take_padding(struct ring_reader *reader)
   reader->padding = 0;
 }
 
-/* One load: the head may change meanwhile. */
-static uint64_t read_head_word(const struct ring_reader *reader)
-{
-  ring_position *head = (ring_position *)(void *)(reader->bytes + reader->offset);
-  return RING_LOAD(head, RING_RELAXED);
-}
-
 /* It was shown as a whole, but the last look may have seen a part of it. */
 static enum ring_found pass_over(struct ring_reader *reader, size_t length)
 {
@@ -378,7 +365,8 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
     take_padding(reader);
   if (ring_reader_available(reader) < reader->padding + RING_HEAD_SIZE)
     return RING_NOTHING;
-  uint64_t head = read_head_word(reader);
+  ring_position *word = (ring_position *)(void *)(reader->bytes + reader->offset);
+  uint64_t head = RING_LOAD(word, RING_RELAXED); /* one load: the other side may change it */
   *kind = (uint32_t)(head >> 32);
   *length = (uint32_t)head;
   if (*kind == RING_SKIP)

@@ -128,8 +128,6 @@ void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct te
 void ring_writer_prepare(const struct ring_writer *writer);
 /* Publishes this side's position, so that the other side sees all that was written. True: ring it. */
 bool ring_writer_publish(struct ring_writer *writer);
-/* Reads how far the other side has come; returns the bytes of room. */
-size_t ring_writer_room(struct ring_writer *writer);
 /* Says that this side waits for room. False: there is some already, or the ring is broken; it does not wait. */
 bool ring_writer_await_room(struct ring_writer *writer);
 void ring_writer_wake(struct ring_writer *writer);

@@ -581,17 +581,6 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
   }
 }
 
-void connection_turn(struct crew_source *source, struct crew_member *member)
-{
-  struct connection *connection = (struct connection *)(void *)source;
-  if (!acquire(connection, member)) {
-    connection_duplex_read(connection, member);
-    return;
-  }
-  borrow_buffers(connection, member);
-  connection_finish(connection, member, run_turn(connection, member));
-}
-
 /* --- between turns: armed in epoll, awake, paused, or in the ready queue --- */
 
 /* True if it goes on when the client takes its answers, or at once. */
@@ -726,7 +715,9 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_table_release(connection->table, connection);
 }
 
-void connection_finish(struct connection *connection, struct crew_member *member, enum step last)
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. STEP_SERVED: there may be more to do at
+ * once. */
+static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex != NULL && (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering))
@@ -768,6 +759,17 @@ void connection_finish(struct connection *connection, struct crew_member *member
     crew_submit(crew, &connection->source);
 }
 
+void connection_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  if (!acquire(connection, member)) {
+    connection_duplex_read(connection, member);
+    return;
+  }
+  borrow_buffers(connection, member);
+  finish_turn(connection, member, run_turn(connection, member));
+}
+
 void connection_expire(struct connection *connection, struct crew_member *watcher)
 {
   int64_t now = clock_now_ms();
@@ -781,7 +783,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
     step = STEP_NEEDS_INPUT; /* the deadline was only there to return memory */
   else
     connection->protocol->expire(connection);
-  connection_finish(connection, watcher, step);
+  finish_turn(connection, watcher, step);
 }
 
 void connection_cut(struct connection *connection, struct crew_member *watcher)
@@ -793,7 +795,7 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
   else
     connection->protocol->cut(connection, reason, &watcher->scratch.buffers[SCRATCH_ANSWER]);
   discard_input(connection);
-  connection_finish(connection, watcher, step);
+  finish_turn(connection, watcher, step);
 }
 
 /* --- the end of all --- */
@@ -807,7 +809,7 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && !connection->is_lingering)
     step = connection->protocol->say_goodbye(connection, is_quiet);
-  connection_finish(connection, watcher, step);
+  finish_turn(connection, watcher, step);
 }
 
 void connection_seize(struct connection *connection, struct crew_member *watcher)

@@ -3,7 +3,7 @@
 /*
  * A TCP connection, whose bytes a protocol reads and writes (net/connection/connection_protocol.h).
  *
- * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
+ * Owner: a turn owns the connection from connection_turn to its end. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
  * they say otherwise. While the owner's thread is inside the service (base/in_call.h), the watcher may
  * visit the connection: it sends the output, or seizes the connection, or closes it because its client has left. The
@@ -108,9 +108,6 @@ struct connection {
 void connection_turn(struct crew_source *source, struct crew_member *member);
 /* Takes a connection that nobody owns. Under its lock. */
 void connection_own(struct connection *connection);
-/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. STEP_SERVED: there may be
- * more to do at once. */
-void connection_finish(struct connection *connection, struct crew_member *member, enum step last);
 /* The deadline has passed. The watcher, as the owner. */
 void connection_expire(struct connection *connection, struct crew_member *watcher);
 /* Drops the input, sends the client an error and ends the connection. The watcher, as the owner. */

@@ -67,7 +67,7 @@ struct connection_duplex {
   struct crew_member *waiter; /* where the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed */
   unsigned upcalls;           /* of the watcher: the owner that comes back waits for their end */
-  uint32_t armed_events;      /* those of the last connection_finish; 0: it was submitted */
+  uint32_t armed_events;      /* those of the end of the last turn; 0: it was submitted */
   _Atomic bool is_wanted;     /* the owner waits for given_back; read without the lock */
   _Atomic bool wants_room;    /* a send found none; read without the lock */
   _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */

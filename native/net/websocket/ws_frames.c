@@ -70,12 +70,6 @@ static enum ws_event fail_with(struct ws_input *input, enum ws_close_code code, 
   return WS_EVENT_FAILED;
 }
 
-static size_t header_length(const struct wslay_frame_iocb *frame)
-{
-  size_t length = frame->payload_length > UINT16_MAX ? 10 : frame->payload_length <= WS_CONTROL_MAX ? 2 : 4;
-  return length + (frame->mask ? 4 : 0);
-}
-
 /* RFC 6455, 5.1 to 5.5: the rules for the header of a client's frame. */
 static enum ws_event check_header(const struct ws_reader *reader, const struct wslay_frame_iocb *frame,
                                   struct ws_input *input, size_t held, size_t message_max)
@@ -119,7 +113,8 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
   decoder->opcode = frame->opcode;
   decoder->left = frame->payload_length;
   decoder->control_len = 0;
-  decoder->consumed += header_length(frame);
+  size_t length = frame->payload_length > UINT16_MAX ? 10 : frame->payload_length <= WS_CONTROL_MAX ? 2 : 4;
+  decoder->consumed += length + (frame->mask ? WS_MASK_LENGTH : 0);
   if (frame->opcode == WSLAY_TEXT_FRAME) {
     reader->in_message = true;
     reader->valid = 0;
@@ -283,13 +278,6 @@ static bool unmask_bytes(char *to, const char *payload, size_t length, const uin
   return ((seen[0] | seen[1] | seen[2] | seen[3]) & 0x8080808080808080u) == 0;
 }
 
-/* Once much of a message has come, room for all of it is made, so that it is not copied as it grows. */
-static char *make_room(struct buffer *message, size_t count, size_t left)
-{
-  enum { SURELY_LARGE = 256 * 1024 };
-  return buffer_reserve(message, message->len + count > SURELY_LARGE ? left : count);
-}
-
 /* Turns the mask so that its first byte is for the next byte of the payload. */
 static void turn_mask(struct ws_reader *reader, size_t count)
 {
@@ -302,10 +290,13 @@ static void turn_mask(struct ws_reader *reader, size_t count)
 /* Takes the bytes of the frame that are in the input. */
 static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *input, struct buffer *message)
 {
+  enum { SURELY_LARGE = 256 * 1024 };
   size_t count = input->bytes.len - input->used;
   if (count > reader->left)
     count = reader->left;
-  char *room = make_room(message, count, reader->left);
+  /* Once much of a message has come, room for all of it is made, so that it is not copied as it grows. */
+  bool is_large = message->len + count > SURELY_LARGE;
+  char *room = buffer_reserve(message, is_large ? reader->left : count);
   if (room == NULL)
     return fail_with(input, WS_INTERNAL, "no memory for the message");
   bool is_ascii = unmask_bytes(room, input->bytes.data + input->used, count, reader->mask);

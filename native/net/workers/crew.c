@@ -185,13 +185,20 @@ void crew_wake_one(struct crew *crew)
   (void)written;
 }
 
-void crew_wake_watcher(struct crew *crew)
+static void wake_watcher(struct crew *crew)
 {
   if (!atomic_exchange(&crew->watcher_sleeps, false))
     return;
   pthread_mutex_lock(&crew->sleep_lock);
   pthread_cond_signal(&crew->sleep_ended);
   pthread_mutex_unlock(&crew->sleep_lock);
+}
+
+/* Called before or after everything that the watcher may have to deal with. */
+static inline void rouse_watcher(struct crew *crew)
+{
+  if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))
+    wake_watcher(crew);
 }
 
 void crew_submit(struct crew *crew, struct crew_source *source)
@@ -216,12 +223,12 @@ void crew_submit(struct crew *crew, struct crew_source *source)
   if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   if (is_first)
-    crew_rouse_watcher(crew);
+    rouse_watcher(crew);
 }
 
 void crew_rouse(struct crew *crew)
 {
-  crew_rouse_watcher(crew);
+  rouse_watcher(crew);
 }
 
 struct crew_source *crew_take_ready(struct crew *crew)
@@ -269,7 +276,7 @@ static bool leave_when_surplus(struct crew_member *member)
   if (leaves) {
     crew->size--;
     atomic_fetch_sub(&crew->idle, 1);
-    crew_rouse_watcher(crew);
+    rouse_watcher(crew);
   }
   pthread_mutex_unlock(&crew->lock);
   return leaves;
@@ -297,7 +304,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   struct crew_source *source = NULL;
   if (atomic_fetch_add(&crew->idle, 1) >= crew->config.threads)
     drop_eventfd(member);
-  crew_rouse_watcher(crew); /* a long call has ended: there may be a new deadline */
+  rouse_watcher(crew); /* a long call has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
     source = crew_take_event(crew, (int)crew->config.linger_ms);
     if (source == NULL && leave_when_surplus(member)) {
@@ -306,7 +313,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
     }
   }
   atomic_fetch_sub(&crew->idle, 1);
-  crew_rouse_watcher(crew);
+  rouse_watcher(crew);
   return source;
 }
 
@@ -656,7 +663,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
     source->meanwhile->end(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
   atomic_store_explicit(&member->is_waiting, false, memory_order_relaxed);
-  crew_rouse_watcher(crew);
+  rouse_watcher(crew);
 }
 
 void crew_wake(void *thread)
@@ -677,7 +684,7 @@ void crew_refuse_all(struct crew *crew)
 {
   int serving = CREW_SERVING;
   atomic_compare_exchange_strong(&crew->phase, &serving, CREW_REFUSING);
-  crew_wake_watcher(crew);
+  wake_watcher(crew);
 }
 
 /* Under the lock: true while there is a member whose thread may still come back. */
@@ -703,7 +710,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
   uint64_t one = 1;
   ssize_t written = write(crew->stop_fd, &one, sizeof one);
   (void)written;
-  crew_wake_watcher(crew);
+  wake_watcher(crew);
   if (crew->watcher_runs)
     pthread_join(crew->watcher_thread, NULL);
   crew->watcher_runs = false;
@@ -841,7 +848,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
     return serve_without_worker(crew, message, out);
   if (crew_leaves_to_others(member, message))
     return CREW_WAIT;
-  crew_rouse_watcher(crew);
+  rouse_watcher(crew);
   count_steps(member, 1);
   member->has_served = true;
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,

@@ -103,13 +103,6 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
 /* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
-void crew_wake_watcher(struct crew *crew);
-/* Called before or after everything that the watcher may have to deal with. */
-static inline void crew_rouse_watcher(struct crew *crew)
-{
-  if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))
-    crew_wake_watcher(crew);
-}
 /* The first of the ready queue, or NULL. */
 struct crew_source *crew_take_ready(struct crew *crew);
 /* The source of the next event; NULL after timeout_ms without one. */

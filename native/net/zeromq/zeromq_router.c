@@ -1,7 +1,7 @@
 #include "net/zeromq/zeromq_router.h"
 
 #include "base/log.h"
-#include "net/admission/address.h"
+#include "net/admission/client_address.h"
 #include "net/zeromq/zeromq_state.h"
 
 #include <errno.h>
@@ -230,7 +230,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
       .channel = OP_CHANNEL_ZMQ,
       .routing_id = {(const char *)identity->routing_id, identity->routing_id_length},
       .epoch = TEXT_ABSENT,
-      .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
+      .address = client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
   struct jp_error error = {0};
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
     return true;
@@ -424,7 +424,7 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
 
 /* Receives a batch, runs its first identity and leaves the others to other threads, so that a lone client
  * needs no hand-over. */
-void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
+static void take_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq_router *zeromq = (struct zeromq_router *)source;
   struct receive_batch batch;
@@ -511,7 +511,7 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_r
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the ZeroMQ socket");
   made->config = *config;
-  made->source.turn = zeromq_socket_turn;
+  made->source.turn = take_socket_turn;
   pthread_mutex_init(&made->lock, NULL);
   enum jp_status status = open_socket(made, error);
   if (status != JP_OK) {

@@ -94,8 +94,7 @@ struct zeromq_router {
   size_t full_count;
 };
 
-/* The turns of the socket itself and of an identity (zeromq_router.c). */
-void zeromq_socket_turn(struct crew_source *source, struct crew_member *member);
+/* The turn of an identity (zeromq_router.c). */
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);
 
 /* --- zeromq_identity.c --- */

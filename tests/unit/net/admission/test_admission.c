@@ -1,5 +1,5 @@
 /* Whose clients count together, and how much input all of them may have under way. */
-#include "net/admission/address.h"
+#include "net/admission/client_address.h"
 #include "net/admission/input_budget.h"
 #include "tests/unit/unit.h"
 
@@ -21,7 +21,7 @@ static struct rpc_address of_socket(const char *number)
   assert_int_equal(getaddrinfo(number, "4711", &hints, &found), 0);
   memcpy(&socket, found->ai_addr, found->ai_addrlen);
   freeaddrinfo(found);
-  return address_of_socket(&socket);
+  return client_address_of_socket(&socket);
 }
 
 UNIT_TEST(texts_and_sockets_are_the_same_address)
@@ -31,7 +31,7 @@ UNIT_TEST(texts_and_sockets_are_the_same_address)
   for (size_t i = 0; i < COUNT_OF(numbers); i++) {
     struct rpc_address address = of_socket(numbers[i]);
     assert_true(address.length > 0);
-    assert_true(is_same(address, address_of_text(numbers[i])));
+    assert_true(is_same(address, client_address_of_text(numbers[i])));
     for (size_t j = 0; j < i; j++)
       assert_false(is_same(address, of_socket(numbers[j])));
   }
@@ -48,7 +48,7 @@ UNIT_TEST(one_client_counts_once)
                {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
                {"fe80::1%eth0", "fe80::2", true}};
   for (size_t i = 0; i < COUNT_OF(cases); i++)
-    assert_int_equal(is_same(address_of_text(cases[i].one), address_of_text(cases[i].other)),
+    assert_int_equal(is_same(client_address_of_text(cases[i].one), client_address_of_text(cases[i].other)),
                      cases[i].is_same);
 }
 
@@ -63,9 +63,9 @@ UNIT_TEST(what_is_not_known_has_no_bytes)
                                       "a path of a socket",
                                       "2001:0db8:0001:0002:0003:0004:0005:0006:0007:0008:0009:000a"};
   for (size_t i = 0; i < COUNT_OF(texts); i++)
-    assert_int_equal(address_of_text(texts[i]).length, 0);
+    assert_int_equal(client_address_of_text(texts[i]).length, 0);
   struct sockaddr_storage path = {.ss_family = AF_UNIX};
-  assert_int_equal(address_of_socket(&path).length, 0);
+  assert_int_equal(client_address_of_socket(&path).length, 0);
 }
 
 /* --- input --- */

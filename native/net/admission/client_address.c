@@ -1,4 +1,4 @@
-#include "net/admission/address.h"
+#include "net/admission/client_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ static struct rpc_address make_v6_address(const struct in6_addr *v6)
   return make_address(v6->s6_addr, NETWORK_BYTES);
 }
 
-struct rpc_address address_of_socket(const struct sockaddr_storage *socket)
+struct rpc_address client_address_of_socket(const struct sockaddr_storage *socket)
 {
   struct sockaddr_in v4;
   struct sockaddr_in6 v6;
@@ -38,7 +38,7 @@ struct rpc_address address_of_socket(const struct sockaddr_storage *socket)
   }
 }
 
-struct rpc_address address_of_text(const char *text)
+struct rpc_address client_address_of_text(const char *text)
 {
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
