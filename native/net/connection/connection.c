@@ -601,15 +601,6 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   return (!connection->at_end && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
-/* True if the crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking
- * does not take. Under the lock. */
-static bool stays_awake(struct connection *connection, enum step last)
-{
-  return connection->protocol->carrier != NULL && connection->duplex == NULL && last == STEP_NEEDS_INPUT &&
-         !connection->is_lingering && connection_unsent(connection) == 0 &&
-         crew_keep_awake(connection->table->crew, &connection->source);
-}
-
 /* False if there is something to do at once that no event will bring. Under the lock. */
 static bool may_sleep(struct connection *connection, enum step last)
 {
@@ -638,7 +629,12 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
 static enum jp_status arm_connection(struct connection *connection, enum step last, bool *is_ready)
 {
   uint32_t events = wanted_events(connection, last);
-  bool is_awake = last != STEP_WAITS && stays_awake(connection, last);
+  /* The crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking does not
+   * take. */
+  bool is_awake = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
+                  connection->duplex == NULL && !connection->is_lingering &&
+                  connection_unsent(connection) == 0 &&
+                  crew_keep_awake(connection->table->crew, &connection->source);
   *is_ready = last == STEP_WAITS || connection_duplex_must_tell(connection) ||
               (!is_awake && !may_sleep(connection, last));
   bool is_watched = !*is_ready && !(last == STEP_PAUSES && events == 0);

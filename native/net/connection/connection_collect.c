@@ -222,42 +222,27 @@ static enum collected end_input(struct connection *connection, enum step last)
   return COLLECTED_END;
 }
 
-/* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it
- * gives way where all input together is too much. */
-static bool must_give_way(struct connection *connection)
-{
-  return in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
-         connection_must_pause(connection) && input_budget_is_full(connection->table->input);
-}
-
-static enum collected give_way(struct connection *connection)
-{
-  log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
-                  connection->message.len);
-  connection->duplex->is_cut = true;
-  buffer_fini(&connection->message);
-  connection_count_input(connection);
-  return end_input(connection, STEP_ENDS);
-}
-
-/* The time for which a message waits for a member begins with that message. */
-static bool receive_more(struct connection *connection, bool *is_broken)
-{
-  int64_t since_ms = connection->since_ms;
-  pthread_mutex_lock(&connection->lock);
-  bool received = connection_receive(connection);
-  *is_broken = connection->is_broken;
-  pthread_mutex_unlock(&connection->lock);
-  connection->since_ms = since_ms;
-  return received;
-}
-
 static enum collected collect_input(struct connection *connection)
 {
-  bool is_broken;
-  if (must_give_way(connection))
-    return give_way(connection);
-  if (receive_more(connection, &is_broken))
+  /* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it
+   * gives way where all input together is too much. */
+  if (in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
+      connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
+    log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
+                    connection->message.len);
+    connection->duplex->is_cut = true;
+    buffer_fini(&connection->message);
+    connection_count_input(connection);
+    return end_input(connection, STEP_ENDS);
+  }
+  int64_t since_ms = connection->since_ms;
+  pthread_mutex_lock(&connection->lock);
+  bool has_received = connection_receive(connection);
+  bool is_broken = connection->is_broken;
+  pthread_mutex_unlock(&connection->lock);
+  connection->since_ms =
+      since_ms; /* the time for which a message waits for a member begins with that message */
+  if (has_received)
     return COLLECTED;
   if (is_broken)
     return end_input(connection, STEP_DROPS);
@@ -282,15 +267,6 @@ static enum collected look_at_output(struct connection *connection)
   return is_blocked ? COLLECTED_BLOCKED : COLLECTED;
 }
 
-/* No more is read before the request that is being served has ended: the socket, or the ring, holds the client back. */
-static bool is_ahead_full(struct connection *connection)
-{
-  const struct connection_duplex *duplex = connection->duplex;
-  return !connection_duplex_is_urgent(connection) &&
-         (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
-          connection_must_pause(connection));
-}
-
 static enum collected collect_part(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -299,7 +275,11 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   enum collected output = look_at_output(connection);
   if (output != COLLECTED)
     return output;
-  if (is_ahead_full(connection))
+  /* No more is read ahead before the request that is being served has ended: the socket, or the ring, holds the client
+   * back. */
+  if (!connection_duplex_is_urgent(connection) &&
+      (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
+       connection_must_pause(connection)))
     return COLLECTED_FULL;
   enum step step = connection->protocol->collect(connection, member, &duplex->replies);
   if (step == STEP_ENDS || step == STEP_DROPS)

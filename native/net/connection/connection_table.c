@@ -35,6 +35,7 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 {
   *table = (struct connection_table){.crew = crew, .limits = *limits, .input = input};
   pthread_mutex_init(&table->lock, NULL);
+  array_init(&table->claims, sizeof(struct input_claim));
   table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
 }
@@ -66,7 +67,7 @@ void connection_table_fini(struct connection_table *table)
     free(table->chunks[i]);
   }
   free(table->chunks);
-  free(table->claims);
+  array_fini(&table->claims);
   pthread_mutex_destroy(&table->lock);
 }
 
@@ -185,20 +186,6 @@ void connection_table_accept(struct connection_table *table, int fd,
 
 /* --- the bound on input (net/admission/input_budget.h): licences to go on, and cuts; the watcher --- */
 
-static bool add_claim(struct connection_table *table, const struct input_claim *claim)
-{
-  if (table->claim_count == table->claim_room) {
-    size_t room = table->claim_room == 0 ? 64 : table->claim_room * 2;
-    struct input_claim *claims = realloc(table->claims, room * sizeof *claims);
-    if (claims == NULL)
-      return false;
-    table->claims = claims;
-    table->claim_room = room;
-  }
-  table->claims[table->claim_count++] = *claim;
-  return true;
-}
-
 /* Bytes that may still come of its message. Under its lock. */
 static size_t bytes_left(const struct connection *connection, size_t held)
 {
@@ -247,7 +234,12 @@ static bool claim_for(struct connection_table *table, struct connection *connect
                               .left = is_claim ? bytes_left(connection, held) : 0,
                               .goes_on = is_claim && keeps_licence(connection, held, now_ms)};
   pthread_mutex_unlock(&connection->lock);
-  return !is_claim || add_claim(table, &claim);
+  if (!is_claim)
+    return true;
+  struct input_claim *added = array_add(&table->claims, 1);
+  if (added != NULL)
+    *added = claim;
+  return added != NULL;
 }
 
 /* Gives the connection a licence or takes it away, and submits it if it has paused and may go on. */
@@ -282,13 +274,14 @@ static bool take_unfinished(struct connection *connection)
 static void cut_largest(struct connection_table *table, struct crew_member *watcher)
 {
   struct input_budget *input = table->input;
-  input_budget_sort_largest(table->claims, table->claim_count);
-  for (size_t i = 0; i < table->claim_count && input_budget_room(input) < input->max / 16; i++) {
-    struct connection *connection = table->claims[i].owner;
+  const struct input_claim *claims = table->claims.items;
+  input_budget_sort_largest(table->claims.items, table->claims.count);
+  for (size_t i = 0; i < table->claims.count && input_budget_room(input) < input->max / 16; i++) {
+    struct connection *connection = claims[i].owner;
     if (!take_unfinished(connection))
       continue;
     log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
-                    table->claims[i].held);
+                    claims[i].held);
     connection_cut(connection, watcher);
   }
 }
@@ -304,7 +297,7 @@ static bool share_input(struct connection_table *table, struct crew_member *watc
       set_licence(connection_table_place(table, i), false, 0, now_ms);
     return has_paused;
   }
-  table->claim_count = 0;
+  table->claims.count = 0;
   for (size_t i = 0; i < place_count; i++) {
     if (!claim_for(table, connection_table_place(table, i), now_ms))
       return true; /* no memory for all claims */
@@ -312,9 +305,10 @@ static bool share_input(struct connection_table *table, struct crew_member *watc
   if (input_budget_is_full(table->input)) {
     cut_largest(table, watcher);
   } else {
-    input_budget_choose(table->claims, table->claim_count, input_budget_room(table->input));
-    for (size_t i = 0; i < table->claim_count; i++)
-      set_licence(table->claims[i].owner, table->claims[i].is_licensed, table->claims[i].held, now_ms);
+    const struct input_claim *claims = table->claims.items;
+    input_budget_choose(table->claims.items, table->claims.count, input_budget_room(table->input));
+    for (size_t i = 0; i < table->claims.count; i++)
+      set_licence(claims[i].owner, claims[i].is_licensed, claims[i].held, now_ms);
   }
   return atomic_load(&table->paused) > 0 || input_budget_is_full(table->input);
 }

@@ -6,6 +6,7 @@
  * Places come in chunks that are kept until connection_table_fini, so that a source stays valid for the crew
  * (net/workers/crew.h). Any thread may accept and release; the tick is the watcher's.
  */
+#include "base/array.h"
 #include "net/connection/connection.h"
 
 struct connection_chunk;
@@ -26,9 +27,7 @@ struct connection_table {
   size_t seized; /* of those that are open */
 
   /* The watcher's, to share out the room for input. */
-  struct input_claim *claims;
-  size_t claim_count;
-  size_t claim_room;
+  struct array claims; /* of struct input_claim */
 };
 
 /* The crew and the budget are borrowed. */

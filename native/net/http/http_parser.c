@@ -255,14 +255,6 @@ static enum http_progress check_head(struct http_parser *parser, struct text hea
   return progress;
 }
 
-/* The request line has passed check_request_line. */
-static enum http_progress explain_llhttp(struct http_parser *parser)
-{
-  if (llhttp_get_errno(&parser->llhttp) == HPE_INVALID_METHOD)
-    return fail_with(parser, 501, "an unknown method");
-  return fail_with(parser, 400, "the request cannot be read");
-}
-
 /* Digits alone (RFC 9110, 8.6). */
 static enum http_progress parse_length(struct http_parser *parser, struct text digits, uint64_t *length)
 {
@@ -319,8 +311,12 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
   init_llhttp(parser);
   llhttp_errno_t code = llhttp_execute(&parser->llhttp, head.data, head.len);
   parser->request = NULL;
-  if (code != HPE_PAUSED)
-    return parser->status != 0 ? HTTP_FAILED : explain_llhttp(parser);
+  if (code != HPE_PAUSED && parser->status != 0)
+    return HTTP_FAILED;
+  if (code != HPE_PAUSED) /* the request line has passed check_request_line */
+    return llhttp_get_errno(&parser->llhttp) == HPE_INVALID_METHOD
+               ? fail_with(parser, 501, "an unknown method")
+               : fail_with(parser, 400, "the request cannot be read");
   request->method = (llhttp_method_t)parser->llhttp.method;
   request->is_1_1 = parser->llhttp.http_minor == 1;
   request->keep_alive = request->is_1_1 && llhttp_should_keep_alive(&parser->llhttp);

@@ -417,10 +417,14 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   release_member(member, left);
 }
 
-/* Under the lock. NULL: memory is short, or there are as many as there may be. */
-static struct crew_member *make_place(struct crew *crew)
+/* A free one, or a new one. Under the lock. NULL: memory is short, or there are as many as there may be. */
+static struct crew_member *find_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
+  for (unsigned i = 0; i < count; i++) {
+    if (!crew->members[i]->taken)
+      return crew->members[i];
+  }
   struct crew_member *made = count < places_max(crew) ? calloc(1, sizeof *made) : NULL;
   if (made == NULL)
     return NULL;
@@ -429,16 +433,6 @@ static struct crew_member *make_place(struct crew *crew)
   crew->members[count] = made;
   atomic_store(&crew->place_count, count + 1);
   return made;
-}
-
-/* Under the lock. */
-static struct crew_member *find_place(struct crew *crew)
-{
-  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
-    if (!crew->members[i]->taken)
-      return crew->members[i];
-  }
-  return make_place(crew);
 }
 
 static struct crew_member *take_place(struct crew *crew)

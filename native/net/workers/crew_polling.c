@@ -263,12 +263,6 @@ static void look_at_clock(struct crew_member *member, bool has_yielded, struct l
     looking->longest_pause_ns = pause_ns;
 }
 
-/* True if the next turn of the member is one of a source with a lookout, so that it may stay the looker. */
-static bool keeps_looking(struct crew_member *member)
-{
-  return member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
-}
-
 /* member->looked_ns is the time when it begins. The clock is not asked again where the first looks after it find
  * something: they take less than a yield does. */
 static bool look_for_a_while(struct crew_member *member, const struct outlook *outlook)
@@ -292,8 +286,10 @@ static bool look_for_a_while(struct crew_member *member, const struct outlook *o
       looking.took_ns = 0;
     looking.arrived = arrived;
   } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
-  bool is_useful = found || keeps_looking(member);
-  spin_policy_learn(outlook->spin, outlook->limits, is_useful, looking.took_ns, looking.longest_pause_ns);
+  /* Where the next turn of the member is one of a source with a lookout, it may stay the looker. */
+  bool goes_on = member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
+  spin_policy_learn(outlook->spin, outlook->limits, found || goes_on, looking.took_ns,
+                    looking.longest_pause_ns);
   return found;
 }
 
@@ -343,23 +339,6 @@ static bool is_elsewhere(const struct crew *crew, struct crew_source *source)
   int own = sched_getcpu();
   int clients = crew_lookout_of(source)->meet(source, own);
   return clients < 0 ? crew->config.may_pause : clients != own;
-}
-
-static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
-{
-  struct crew *crew = member->crew;
-  struct crew_source *source = stay->source;
-  const struct spin_limits limits = {.usual_ns = crew->config.look_ns, .rare_ns = crew->config.look_ns};
-  bool pauses = is_elsewhere(crew, source);
-  struct outlook outlook = {.look = look_at_all,
-                            .context = stay,
-                            .goes_on = can_go_on,
-                            .pause_ns = pauses ? PAUSE_NS : 0,
-                            .limits = &limits,
-                            .spin = &member->look_spin};
-  set_awake(member, stay->is_quick);
-  look_for_a_while(member, &outlook);
-  return stay->has_more;
 }
 
 static bool stay_with_socket(struct crew_member *member, struct stay *stay)
@@ -414,13 +393,15 @@ static void look_at_clock_after_work(struct crew_member *member, struct stay *st
 }
 
 /* A client that is not brisk may be awake as long as the looker has other work; then its calls need no bell. */
-static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
+static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
 {
-  if (member->crew->config.look_ns == 0)
+  struct crew *crew = member->crew;
+  const int64_t look_ns = crew->config.look_ns;
+  if (look_ns == 0)
     return false;
   look_at_clock_after_work(member, stay);
   bool looks =
-      stay->source->is_brisk || (atomic_load_explicit(&member->crew->awake_brisk, memory_order_relaxed) > 0 &&
+      stay->source->is_brisk || (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 &&
                                  is_looker(member)); /* other clients are awake that are worth looking for */
   if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;
@@ -428,7 +409,18 @@ static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
     stay->source->may_be_awake = stay->pause_ns < AWAKE_NS;
     return false;
   }
-  return looks && can_go_on(member) && spin_policy_takes_chance(&member->look_spin) && become_looker(member);
+  if (!looks || !can_go_on(member) || !spin_policy_takes_chance(&member->look_spin) || !become_looker(member))
+    return false;
+  const struct spin_limits limits = {.usual_ns = look_ns, .rare_ns = look_ns};
+  struct outlook outlook = {.look = look_at_all,
+                            .context = stay,
+                            .goes_on = can_go_on,
+                            .pause_ns = is_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
+                            .limits = &limits,
+                            .spin = &member->look_spin};
+  set_awake(member, stay->is_quick);
+  look_for_a_while(member, &outlook);
+  return stay->has_more;
 }
 
 bool crew_stay(struct crew_member *member, struct crew_source *source,
@@ -437,9 +429,7 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
   struct stay stay = {.member = member, .source = source, .look = look};
   if (member->worker == NULL || member->lane != RPC_LANE_ALL)
     return false;
-  if (crew_lookout_of(source) != NULL)
-    return may_stay_with_lookout(member, &stay) && stay_with_lookout(member, &stay);
-  return stay_with_socket(member, &stay);
+  return crew_lookout_of(source) != NULL ? stay_with_lookout(member, &stay) : stay_with_socket(member, &stay);
 }
 
 /* --- members that wait for their clients --- */

@@ -138,20 +138,6 @@ static void file_request(struct zeromq_router *zeromq, struct text routing_id, s
   zeromq_identity_push(identity, pending);
 }
 
-/* False: there was none. */
-static bool receive_request(struct zeromq_router *zeromq, zmq_msg_t *routing_id,
-                            struct zeromq_pending *pending, struct receive_batch *batch)
-{
-  int length = receive_frame(zeromq->socket, routing_id);
-  if (length < 0) {
-    zeromq_pending_give_back(zeromq, pending);
-    return false;
-  }
-  receive_payload(zeromq, pending);
-  file_request(zeromq, (struct text){zmq_msg_data(routing_id), (size_t)length}, pending, batch);
-  return true;
-}
-
 /* Ends a locked section. */
 static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *batch)
 {
@@ -161,8 +147,8 @@ static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *ba
   batch->refused_bytes = 0;
   zmq_msg_t routing_id;
   zmq_msg_init(&routing_id);
-  for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL &&
-                  batch->refused_bytes <= zeromq->config.message_max;
+  for (int i = 0;
+       i < RECEIVES_A_SECTION && zeromq->socket != NULL && batch->refused_bytes <= zeromq->config.message_max;
        i++) {
     struct zeromq_pending *pending = zeromq_pending_take(zeromq);
     if (pending == NULL) {
@@ -170,7 +156,14 @@ static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *ba
       batch->more = true; /* memory is short: leave the messages in the socket */
       return;
     }
-    is_dry = !receive_request(zeromq, &routing_id, pending, batch);
+    int length = receive_frame(zeromq->socket, &routing_id);
+    is_dry = length < 0;
+    if (is_dry) {
+      zeromq_pending_give_back(zeromq, pending);
+      break;
+    }
+    receive_payload(zeromq, pending);
+    file_request(zeromq, (struct text){zmq_msg_data(&routing_id), (size_t)length}, pending, batch);
   }
   zmq_msg_close(&routing_id);
   batch->more = zeromq_has_input(zeromq, is_dry);
