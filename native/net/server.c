@@ -104,7 +104,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
     int64_t deadline_ms = connection_table_tick(&server->table, watcher, now_ms);
     due_ms = deadline_ms < due_ms ? deadline_ms : due_ms;
   }
-  if (server->zeromq != NULL && zeromq_tick(server->zeromq, now_ms))
+  if (server->zeromq != NULL && zeromq_tick(server->zeromq))
     is_wanted_soon = true;
   /* A deadline that has passed and is still there belongs to a connection that somebody owns. */
   if (is_wanted_soon || due_ms <= now_ms)

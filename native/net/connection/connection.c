@@ -1,6 +1,7 @@
 #include "net/connection/connection.h"
 
 #include "base/clock.h"
+#include "net/connection/connection_collect.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_table.h"
 
@@ -112,7 +113,7 @@ void connection_count_input(struct connection *connection)
   if (connection->message.len > 0)
     held += memory_of(&connection->message);
   if (connection->duplex != NULL)
-    held += connection_duplex_held(connection->duplex);
+    held += connection_collect_held(connection->duplex);
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
@@ -403,7 +404,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     message.text = TEXT("");
   buffer_clear(answer);
   *served = CREW_NO_REPLY;
-  if (connection->duplex != NULL && connection_duplex_offer(connection))
+  if (connection->duplex != NULL && connection_collect_offer(connection))
     return true;
   if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
@@ -494,7 +495,7 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   if (connection->is_lingering)
     return drop_input(connection, member);
   enum step last;
-  if (connection->duplex != NULL && !connection_duplex_next(connection) &&
+  if (connection->duplex != NULL && !connection_collect_next(connection) &&
       connection_duplex_end_turn(connection, member, &last))
     return last;
   return connection->protocol->step(connection, member);

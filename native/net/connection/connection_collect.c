@@ -14,7 +14,7 @@ enum {
 
 /* --- the queue --- */
 
-size_t connection_duplex_held(const struct connection_duplex *duplex)
+size_t connection_collect_held(const struct connection_duplex *duplex)
 {
   return duplex->queued_bytes + duplex->collected.len + (duplex->is_in_hand ? duplex->in_hand.len : 0);
 }
@@ -62,7 +62,7 @@ bool connection_collect_queue(struct connection *connection, bool at_front)
   return true;
 }
 
-bool connection_duplex_next(struct connection *connection)
+bool connection_collect_next(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   struct duplex_message *first = duplex->first_queued;
@@ -196,7 +196,7 @@ static bool answer_beside(struct connection *connection)
   return is_answered;
 }
 
-bool connection_duplex_offer(struct connection *connection)
+bool connection_collect_offer(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->is_offered)

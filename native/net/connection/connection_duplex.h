@@ -112,17 +112,10 @@ static inline bool connection_duplex_is_urgent(const struct connection *connecti
 }
 /* Before each step: appends pushed messages, and takes all input while calls are open. */
 void connection_duplex_catch_up(struct connection *connection, struct crew_member *member);
-/* Makes the first queued message the connection's message. False: there is none. */
-bool connection_duplex_next(struct connection *connection);
 /* The end of the input is due: writes the last words. False: it is not. */
 bool connection_duplex_end_turn(struct connection *connection, struct crew_member *member, enum step *last);
 /* True where it has more to do without new input. */
 bool connection_duplex_has_more(const struct connection *connection);
-/* Bytes of input that it holds. */
-size_t connection_duplex_held(const struct connection_duplex *duplex);
-
-/* Shows the message that is to be served to the service; true: that has taken it. */
-bool connection_duplex_offer(struct connection *connection);
 /* Around a message that is served. begin: under the lock, inside the service; the call is shared from then on. end: under
  * the lock, before the owner leaves it, and waits for a thread that reads; was_served: else the message is put back to
  * wait. */

@@ -587,9 +587,8 @@ void zeromq_destroy(struct zeromq_router *zeromq)
 
 /* --- from outside --- */
 
-bool zeromq_tick(struct zeromq_router *zeromq, int64_t now_ms)
+bool zeromq_tick(struct zeromq_router *zeromq)
 {
-  (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
   bool used = (zeromq->full_count > 0 || zeromq->answering > 0) && zeromq->socket != NULL;
   if (used) {

@@ -51,7 +51,7 @@ enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
                             struct jp_error *error) JP_MUST_CHECK;
 /* For the crew's tick: tries held answers again, and sends those that a slow call keeps back. True: some are
  * still held, call it again soon. Any thread. */
-bool zeromq_tick(struct zeromq_router *zeromq, int64_t now_ms);
+bool zeromq_tick(struct zeromq_router *zeromq);
 /* True if nothing waits or runs, except for calls whose thread does not come back. Any thread. */
 bool zeromq_is_idle(struct zeromq_router *zeromq);
 /* Answers all requests that run or wait with an error, and drops the later answers of those that run. Any

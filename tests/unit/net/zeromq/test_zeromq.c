@@ -47,7 +47,7 @@ static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
   if (atomic_load(&f->tick_is_rare) && now_ms - f->last_tick_ms < RARE_TICK_MS)
     return now_ms + TICK_MS;
   f->last_tick_ms = now_ms;
-  (void)zeromq_tick(f->zeromq, now_ms);
+  (void)zeromq_tick(f->zeromq);
   return now_ms + TICK_MS;
 }
 
