@@ -350,27 +350,21 @@ static void tell_of_refusal(const struct connection *connection, const struct cr
 }
 
 /* The watcher has no worker, and is not marked as inside: nobody else would visit. */
-static void begin_call(struct connection *connection, struct crew_member *member)
+static void enter_service(struct connection *connection, struct crew_member *member)
 {
+  const bool has_duplex = connection->duplex != NULL;
+  if (has_duplex)
+    pthread_mutex_lock(&connection->lock);
   connection->worker = member->worker;
   atomic_store_explicit(connection->deadline_ms,
                         connection_holds_back(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
   if (member->worker != NULL)
     in_call_begin(&connection->in_call);
-}
-
-static void enter_service(struct connection *connection, struct crew_member *member)
-{
-  if (connection->duplex == NULL) {
-    begin_call(connection, member);
-    return;
-  }
-  pthread_mutex_lock(&connection->lock);
-  begin_call(connection, member);
-  if (member->worker != NULL)
+  if (has_duplex && member->worker != NULL)
     connection_duplex_begin_call(connection);
-  pthread_mutex_unlock(&connection->lock);
+  if (has_duplex)
+    pthread_mutex_unlock(&connection->lock);
 }
 
 /* While the message was served, the connection may have got a duplex: the call is shared then. True: it was seized. */
@@ -410,8 +404,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 
   if (crew_leaves_to_others(member, &message)) {
-    if (connection->duplex !=
-        NULL) { /* the message waits in front of the queue: the input after it can be read */
+    /* With a duplex the message waits in front of the queue, so that the input after it can be read. */
+    if (connection->duplex != NULL) {
       pthread_mutex_lock(&connection->lock);
       connection_duplex_end_call(connection, false);
       pthread_mutex_unlock(&connection->lock);
@@ -450,7 +444,7 @@ void connection_own(struct connection *connection)
 
 /* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
  * descriptor again. */
-static bool acquire(struct connection *connection, const struct crew_member *member)
+static bool acquire_connection(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
   bool taken = connection->state == CONNECTION_ARMED;
@@ -759,7 +753,7 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
 void connection_turn(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  if (!acquire(connection, member)) {
+  if (!acquire_connection(connection, member)) {
     connection_duplex_read(connection, member);
     return;
   }
