@@ -400,9 +400,9 @@ static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
   if (look_ns == 0)
     return false;
   look_at_clock_after_work(member, stay);
-  bool looks =
-      stay->source->is_brisk || (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 &&
-                                 is_looker(member)); /* other clients are awake that are worth looking for */
+  /* Also for other clients that are awake and worth looking for. */
+  bool looks = stay->source->is_brisk ||
+               (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member));
   if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;
   if (may_look_later(member, stay->is_quick)) {
