@@ -44,7 +44,8 @@ static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_se
   return !procedure->unlisted && !(procedure->is_own && facts->compat_pal);
 }
 
-struct text rpc_http_address(const char *const *addresses)
+/* The address of HTTP over TCP among them, which is a URL; data NULL: there is none. */
+static struct text find_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {
     if (text_starts_with(text_of(*addresses), TEXT("http://")))
@@ -66,7 +67,7 @@ void rpc_description_write(struct buffer *out, const struct rpc_service_facts *f
 {
   char uuid[UUID_TEXT_LENGTH + 1];
   uuid_format(&facts->uuid, uuid);
-  struct text address = rpc_http_address(facts->addresses);
+  struct text address = find_http_address(facts->addresses);
   BUFFER_LITERAL(out, "{\"sdversion\":\"1.0\"");
   write_member(out, "name", facts->name);
   buffer_printf(out, ",\"id\":\"urn:uuid:%s\"", uuid);
@@ -111,7 +112,7 @@ static void write_help_of(struct buffer *out, const struct rpc_procedure *proced
 
 void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts)
 {
-  struct text address = rpc_http_address(facts->addresses);
+  struct text address = find_http_address(facts->addresses);
   if (address.data == NULL)
     address = TEXT("ADDRESS");
   buffer_printf(out, "%.*s: the objects of a Java virtual machine over JSON-RPC 2.0 and 1.1.\n\n",

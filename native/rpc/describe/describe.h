@@ -21,7 +21,4 @@ void rpc_description_write(struct buffer *out, const struct rpc_service_facts *f
 /* Writes the same as text for people: GET /help shows it, and the description's `help` names that address. */
 void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts);
 
-/* The address of HTTP over TCP among them, which is a URL; data NULL: there is none. */
-struct text rpc_http_address(const char *const *addresses);
-
 #endif

@@ -612,22 +612,19 @@ void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run)
   }
 }
 
-static void forget_telling(struct rpc_run *run, const struct unkept_object *object)
-{
-  static const struct uuid none;
-  struct op_value ref = {.kind = OP_REF, .ref = object->ref, .tellings = 1};
-  const struct operation operation = {
-      .kind = OP_CONTROL, .command = OP_DELETE_OBJECT, .args = &ref, .arg_count = 1};
-  struct outcome outcome;
-  rpc_run_begin(run, uuid_equal(&object->session, &none) ? NULL : &object->session, true);
-  rpc_run_operation(run, &operation, &outcome);
-  rpc_run_end(run);
-}
-
 void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run)
 {
-  for (size_t i = 0; i < unkept->count; i++)
-    forget_telling(run, &unkept->items[i]);
+  for (size_t i = 0; i < unkept->count; i++) {
+    static const struct uuid none;
+    const struct unkept_object *object = &unkept->items[i];
+    struct op_value ref = {.kind = OP_REF, .ref = object->ref, .tellings = 1};
+    const struct operation operation = {
+        .kind = OP_CONTROL, .command = OP_DELETE_OBJECT, .args = &ref, .arg_count = 1};
+    struct outcome outcome;
+    rpc_run_begin(run, uuid_equal(&object->session, &none) ? NULL : &object->session, true);
+    rpc_run_operation(run, &operation, &outcome);
+    rpc_run_end(run);
+  }
   free(unkept->items);
   *unkept = (struct unkept_results){.count = 0};
 }

@@ -5,7 +5,6 @@
  * asked again is answered at once: compressed answers to metadata queries, and OpenRPC documents. Any thread.
  */
 #include "base/buffer.h"
-#include "base/status.h"
 
 struct document_cache;
 struct kept_document;

@@ -299,16 +299,6 @@ static bool has_member(struct look *look, struct text class_name, const struct o
                                    : has_allowed(look, &look->members.methods, operation->member);
 }
 
-static void keep_those_with(struct look *look, const struct operation *operation, struct nearest *nearest)
-{
-  size_t kept = 0;
-  for (size_t i = 0; i < nearest->count; i++) {
-    if (has_member(look, nearest->names[i], operation))
-      nearest->names[kept++] = nearest->names[i];
-  }
-  nearest->count = kept;
-}
-
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome)
 {
@@ -327,7 +317,12 @@ void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struc
   }
   if (catalog_find(look.tables, operation->type) == CATALOG_NONE) {
     find_classes(&look, operation->type, &nearest);
-    keep_those_with(&look, operation, &nearest);
+    size_t kept = 0;
+    for (size_t i = 0; i < nearest.count; i++) {
+      if (has_member(&look, nearest.names[i], operation))
+        nearest.names[kept++] = nearest.names[i];
+    }
+    nearest.count = kept;
     rpc_suggest(&nearest, TEXT(""), arena_printf(arena, ".%.*s", TEXT_ARGS(member)), arena, outcome);
   } else {
     /* By their own names, constructors are called like methods. */
