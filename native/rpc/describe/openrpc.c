@@ -19,8 +19,8 @@
 /* How methods are named in a document. */
 enum openrpc_names {
   OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix where there are several overloads */
-  /* rpc/methods/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document is as
-   * generators of typed clients need it (docs/descriptions.md, "Generators"). */
+  /* rpc/methods/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document
+   * is as generators of typed clients need it (docs/descriptions.md, "Generators"). */
   OPENRPC_IDENTIFIERS,
   OPENRPC_NAMES
 };
@@ -275,8 +275,7 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   buffer_append_char(out, '}');
 }
 
-/* ---- the parts as a peer with --compat pal serves them: they say themselves under "compat" what that
- * changes ---- */
+/* ---- the parts as a peer with --compat pal serves them ---- */
 
 static bool has_name(const json_t *names, const char *name)
 {
@@ -296,6 +295,7 @@ static void drop_examples(json_t *examples, const json_t *names)
   }
 }
 
+/* The parts say themselves, under "compat", what --compat pal changes. False: no memory. */
 static bool restrict_parts(json_t *parts)
 {
   json_t *compat = json_object_get(parts, "compat");
@@ -314,8 +314,7 @@ static bool restrict_parts(json_t *parts)
   return json_object_update(schemas, json_object_get(compat, "schemas")) == 0;
 }
 
-/* ---- the parts for generators of typed clients: the schemas mean the same (docs/descriptions.md,
- * "Generators") ---- */
+/* ---- the parts for generators of typed clients (docs/descriptions.md, "Generators") ---- */
 
 static const char component_prefix[] = "#/components/schemas/";
 
@@ -450,9 +449,10 @@ static json_t *simplify_components(const json_t *components)
 }
 
 /*
- * Only components that are objects with properties, none of them `class`, stay; others are written in place
- * of their references. A schema has one type: a list of types becomes an anyOf. An optional property has the
- * default null. False where memory is short; parts is then half changed.
+ * The schemas mean the same afterwards. Only components that are objects with properties, none of them
+ * `class`, stay; others are written in place of their references. A schema has one type: a list of types
+ * becomes an anyOf. An optional property has the default null. False where memory is short; parts is then
+ * half changed.
  */
 static bool simplify_parts(json_t *parts)
 {

@@ -186,7 +186,7 @@ static void write_inside(struct buffer *out, const struct op_value *value)
     buffer_append_char(out, '}');
 }
 
-/* ---- */
+/* ---- noting ---- */
 
 static void note_value(struct batch_results *results, struct batch_result *result,
                        const struct outcome *outcome)
@@ -249,7 +249,7 @@ void batch_results_note_failure(struct batch_results *results, struct text id, s
   result->failures = cause == NULL ? 1 : is_deep ? cause->failures : cause->failures + 1;
 }
 
-/* ---- filling in: errors ---- */
+/* ---- results in place of their names: errors ---- */
 
 /* A text that is copied piece by piece, with results in place of their names. */
 struct filling {
@@ -543,8 +543,6 @@ static enum jp_status fill_all(struct filling *filling, struct json_value json)
     status = fill_member(filling, key, value);
   return status;
 }
-
-/* ---- */
 
 /* A result may be deep itself, so that the depth is looked at again. */
 static enum jp_status take_filled(struct filling *filling, struct json_value *json)

@@ -14,8 +14,9 @@
 #define ZLIB_CONST /* zlib then promises not to write to what it reads */
 #include <zlib.h>
 
-/* ---- bytes as the base64 (RFC 4648) of their gzip (RFC 1952), piece by piece ---- */
+/* ---- compressing ---- */
 
+/* Bytes as the base64 (RFC 4648) of their gzip (RFC 1952), piece by piece. */
 struct meta_gzip {
   z_stream stream;
   uint8_t kept[2]; /* bytes that wait for the rest of a base64 group of three */
@@ -55,11 +56,12 @@ static enum jp_status write_gzip(struct meta_gzip *gzip, struct text bytes, bool
   return out->failed ? JP_NO_MEMORY : JP_OK;
 }
 
-/* ---- the JSON of a large answer, written on a thread of its own, a few pieces ahead of the thread that
- * compresses them ---- */
+/* ---- writing ahead ---- */
 
 enum { PIECES = 4, PIECE_BYTES = 128 * 1024 };
 
+/* Writes the JSON of a large answer on a thread of its own, a few pieces ahead of the thread that compresses
+ * them. */
 struct meta_ahead {
   pthread_t thread;
   struct meta_json *json;

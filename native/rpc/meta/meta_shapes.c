@@ -88,8 +88,6 @@ static enum jp_status add_shape(struct making *making, const struct op_shape *sh
   return status == JP_OK ? builder_add_parsed(making->builder, &file, CATALOG_CLASS_PATH, error) : status;
 }
 
-/* ---- */
-
 enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
                                 const struct catalog_tables *known)
 {

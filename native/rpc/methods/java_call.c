@@ -124,7 +124,7 @@ static void suggest_overloads(const struct java_method *methods, size_t count, s
   rpc_suggest(&nearest, before, TEXT(""), arena, outcome);
 }
 
-/* ---- from the name to the methods: in the catalog, or, where that has no such class, as the JVM knows them ---- */
+/* ---- from the name to the methods, in the catalog or, for a class that it lacks, in the JVM ---- */
 
 /* The part of the name that a message shows. */
 static struct text show_name(const struct java_call *call)
@@ -384,8 +384,7 @@ static void drop_methods(struct java_call *call)
   call->count = 0;
 }
 
-/* ---- elements by a parameter's generic signature: a bare 5 in a List<Long> becomes a Long, a text in a
- * Set<Color> a Color ---- */
+/* ---- the types of elements, by a parameter's generic signature ---- */
 
 enum { DEPTH_MAX = 32 };
 
@@ -462,6 +461,7 @@ static bool type_elements(struct text type, struct arena *arena, unsigned depth,
   return true;
 }
 
+/* A bare 5 in a List<Long> becomes a Long, a text in a Set<Color> a Color. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value)
 {
   return type_elements(type, arena, 0, value);
@@ -867,7 +867,7 @@ static enum jp_status make_operation(struct java_call *call)
   return status == JP_OK && call->fits == 1 ? declare_types(call, method) : status;
 }
 
-/* ---- */
+/* ---- from the request to its operation ---- */
 
 /* JSON-RPC 1.1, 6.3.2: HTTP GET may only call members that the policy lists as idempotent. */
 static enum jp_status check_safe(const struct java_call *call)

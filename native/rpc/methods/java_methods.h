@@ -11,8 +11,8 @@
 /* ---- names: pure text, any thread ---- */
 
 /*
- * (docs/descriptions.md, "Names".) A method is CLASS.MEMBER ("com.example.Calculator.add"), a constructor
- * CLASS.new. One overload of several is CLASS.MEMBER-TYPE-TYPE, with "void" for no parameter:
+ * A method is CLASS.MEMBER ("com.example.Calculator.add"), a constructor CLASS.new (docs/descriptions.md,
+ * "Names"). One overload of several is CLASS.MEMBER-TYPE-TYPE, with "void" for no parameter:
  * "com.example.Calculator.add-int-int", "java.lang.String.valueOf-char.array". ".array" follows an element
  * type once for each dimension. No class has such a name, since a package cannot have the name of a class
  * (JLS 7.1). The suffix depends on the parameter types alone, so that it stays when other overloads come and
