@@ -67,13 +67,6 @@ static int code_1_1(int code)
   return JSONRPC_1_1_SERVICE_ERROR; /* a handler's own code: the procedure itself failed */
 }
 
-/* The message for it: that of 1.1 for the code's standard message; a handler's own words stay. */
-static const char *message_1_1(int code, const char *message)
-{
-  bool is_standard = strcmp(message, jsonrpc_code_message(code)) == 0;
-  return is_standard ? jsonrpc_code_message(code_1_1(code)) : message;
-}
-
 /* ---- envelopes ---- */
 
 static bool is_space(char c)
@@ -520,13 +513,15 @@ struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const 
 {
   bool is_1_1 = response->version == JSONRPC_1_1;
   response->code = is_1_1 ? code_1_1(code) : code;
+  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a handler's own words stay */
+    message = jsonrpc_code_message(response->code);
   begin_answer(response);
   struct buffer *out = response->out;
   buffer_append_text(out, is_1_1 ? TEXT(",\"error\":{\"name\":\"JSONRPCError\",\"code\":")
                                  : TEXT(",\"error\":{\"code\":"));
   json_write_integer(out, response->code);
   BUFFER_LITERAL(out, ",\"message\":");
-  json_write_string(out, text_of(is_1_1 ? message_1_1(code, message) : message));
+  json_write_string(out, text_of(message));
   response->progress = ERROR_BEGUN;
   response->error_end = out->len;
   buffer_append_text(out, is_1_1 ? TEXT(",\"error\":") : TEXT(",\"data\":"));

@@ -2,17 +2,11 @@
 
 enum { DISTANCE_MAX = 3, CHARACTERS_AN_ERROR = 3 };
 
-static unsigned limit_for(size_t length)
-{
-  size_t limit = length / CHARACTERS_AN_ERROR;
-  if (limit < 1)
-    return 1;
-  return limit > DISTANCE_MAX ? DISTANCE_MAX : (unsigned)limit;
-}
-
 void nearest_begin(struct nearest *nearest, struct text wanted, struct text significant)
 {
-  *nearest = (struct nearest){.wanted = wanted, .limit = limit_for(significant.len)};
+  size_t limit = significant.len / CHARACTERS_AN_ERROR;
+  limit = limit < 1 ? 1 : limit > DISTANCE_MAX ? DISTANCE_MAX : limit;
+  *nearest = (struct nearest){.wanted = wanted, .limit = (unsigned)limit};
 }
 
 static unsigned least_of(unsigned a, unsigned b)

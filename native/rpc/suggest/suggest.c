@@ -191,24 +191,6 @@ static void offer_member(struct text name, struct nearest *nearest)
   nearest_offer(nearest, name, nearest_distance(name, nearest->wanted, nearest->limit));
 }
 
-static void find_methods(struct look *look, struct nearest *nearest)
-{
-  const struct meta_member *methods = look->members.methods.items;
-  for (size_t i = 0; i < look->members.methods.count; i++) {
-    if (methods[i].allowed)
-      offer_member(catalog_text(look->tables, look->tables->methods[methods[i].index].name), nearest);
-  }
-}
-
-static void find_fields(struct look *look, struct nearest *nearest)
-{
-  const struct meta_member *fields = look->members.fields.items;
-  for (size_t i = 0; i < look->members.fields.count; i++) {
-    if (fields[i].allowed)
-      offer_member(catalog_text(look->tables, look->tables->fields[fields[i].index].name), nearest);
-  }
-}
-
 /* The class is open. Nothing where a member has the very name: then its arguments are wrong, and the error lists the
  * candidates. */
 static void find_members(struct look *look, const struct operation *operation, struct nearest *nearest)
@@ -218,10 +200,15 @@ static void find_members(struct look *look, const struct operation *operation, s
   if (class_index == CATALOG_NONE || operation->kind == OP_NEW ||
       meta_members_collect(&look->members, &look->query, class_index) != JP_OK)
     return;
-  if (operation->kind == OP_CALL)
-    find_methods(look, nearest);
-  else
-    find_fields(look, nearest);
+  bool is_call = operation->kind == OP_CALL;
+  const struct array *members = is_call ? &look->members.methods : &look->members.fields;
+  const struct meta_member *each = members->items;
+  for (size_t i = 0; i < members->count; i++) {
+    uint32_t name =
+        is_call ? look->tables->methods[each[i].index].name : look->tables->fields[each[i].index].name;
+    if (each[i].allowed)
+      offer_member(catalog_text(look->tables, name), nearest);
+  }
   if (nearest->count > 0 && nearest->distances[0] == 0)
     nearest->count = 0;
 }

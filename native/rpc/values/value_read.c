@@ -363,13 +363,6 @@ static enum jp_status read_typed_element(struct array_reader *reader, struct jso
   return JP_OK;
 }
 
-static enum jp_status read_array_element(struct array_reader *reader, struct json_value json, void *slot)
-{
-  if (json.kind == JSON_KIND_OBJECT)
-    return read_typed_element(reader, json, slot);
-  return read_untyped_element(reader, json, reader->type->base, slot);
-}
-
 static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   if (read_integers(reader, json, value))
@@ -383,7 +376,9 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
     set_path(reader, i);
-    enum jp_status status = read_array_element(reader, element, data + i * size);
+    enum jp_status status = element.kind == JSON_KIND_OBJECT
+                                ? read_typed_element(reader, element, data + i * size)
+                                : read_untyped_element(reader, element, reader->type->base, data + i * size);
     if (status != JP_OK)
       return status;
   }

@@ -68,15 +68,15 @@ static void write_packed_element(struct buffer *out, const void *data, size_t i,
 /* Packed elements are in the machine's order. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "base64 of elements is in little-endian order");
 
-static void write_packed_base64(struct buffer *out, const struct op_value *value)
+static void write_packed(struct buffer *out, const struct op_value *value)
 {
-  buffer_append_char(out, '"');
-  base64_encode(out, value->packed.data, value->packed.count * primitive_size(value->packed.element));
-  buffer_append_char(out, '"');
-}
-
-static void write_packed_list(struct buffer *out, const struct op_value *value, struct text quote)
-{
+  if (value->packed.form == OP_PACKED_BASE64) {
+    buffer_append_char(out, '"');
+    base64_encode(out, value->packed.data, value->packed.count * primitive_size(value->packed.element));
+    buffer_append_char(out, '"');
+    return;
+  }
+  const struct text quote = value->packed.form == OP_PACKED_TEXTS ? TEXT("\"") : TEXT("");
   buffer_append_char(out, '[');
   for (size_t i = 0; i < value->packed.count; i++) {
     if (i > 0)
@@ -86,14 +86,6 @@ static void write_packed_list(struct buffer *out, const struct op_value *value, 
     buffer_append_text(out, quote);
   }
   buffer_append_char(out, ']');
-}
-
-static void write_packed(struct buffer *out, const struct op_value *value)
-{
-  if (value->packed.form == OP_PACKED_BASE64)
-    write_packed_base64(out, value);
-  else
-    write_packed_list(out, value, value->packed.form == OP_PACKED_TEXTS ? TEXT("\"") : TEXT(""));
 }
 
 static void write_list(struct buffer *out, const struct op_value *value)
