@@ -189,9 +189,9 @@ static void take_general_path(const struct known_call *call)
   free_memory(&serving);
 }
 
-static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                             struct text message, struct buffer *out, size_t reply_max,
-                             struct rpc_stream *stream)
+static enum rpc_served serve_binary_message(void *context, struct rpc_worker *worker,
+                                            struct rpc_client *client, struct text message,
+                                            struct buffer *out, size_t reply_max, struct rpc_stream *stream)
 {
   (void)context;
   (void)stream;
@@ -327,7 +327,7 @@ const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .worker_create = create_worker,
                                            .worker_destroy = destroy_worker,
                                            .recognizes = recognizes,
-                                           .serve = serve,
+                                           .serve = serve_binary_message,
                                            .serve_without_worker = serve_without_worker,
                                            .lane = find_lane,
                                            .refuse = refuse,
