@@ -9,7 +9,7 @@
  */
 #include "jni/objects/object_table.h"
 
-#include "jni/objects/slot_index.h"
+#include "base/hash_index.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,8 +59,8 @@ struct jvm_objects {
   size_t chunk_count;
   size_t slots; /* of all chunks */
   struct chunk *with_room;
-  struct slot_index by_ref;
-  struct slot_index by_hash;
+  struct hash_index by_ref;
+  struct hash_index by_hash;
   uint32_t *values; /* a ring of the refs of values, oldest first; NULL: there were none */
   size_t value_capacity;
   size_t value_count;
@@ -116,6 +116,13 @@ static void tell_owner(const struct jvm_objects *objects)
 static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
 {
   return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
+}
+
+/* The number of the slot; HASH_INDEX_NONE: no object has the ref. */
+static uint32_t find_ref(const struct jvm_objects *objects, uint32_t ref)
+{
+  size_t cursor = SIZE_MAX;
+  return hash_index_next(&objects->by_ref, ref, &cursor);
 }
 
 static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
@@ -230,8 +237,8 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
   uint32_t place = number % CHUNK_SPAN;
   struct slot *slot = &chunk->slots[place];
-  slot_index_remove(&objects->by_ref, slot->ref, number);
-  slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
+  hash_index_remove(&objects->by_ref, slot->ref, number);
+  hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
   if (chunk->companions != NULL)
     (*env)->SetObjectArrayElement(env, chunk->companions, (jsize)place, NULL);
@@ -291,14 +298,14 @@ static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobjec
 {
   size_t cursor = SIZE_MAX;
   uint32_t number;
-  while ((number = slot_index_next(&objects->by_hash, (uint32_t)hash, &cursor)) != SLOT_NONE) {
+  while ((number = hash_index_next(&objects->by_hash, (uint32_t)hash, &cursor)) != HASH_INDEX_NONE) {
     jobject held = object_at(env, objects, number);
     bool is_same = (*env)->IsSameObject(env, held, object);
     (*env)->DeleteLocalRef(env, held);
     if (is_same)
       return number;
   }
-  return SLOT_NONE;
+  return HASH_INDEX_NONE;
 }
 
 static uint32_t make_ref(struct jvm_objects *objects)
@@ -306,7 +313,7 @@ static uint32_t make_ref(struct jvm_objects *objects)
   do {
     objects->has_begun_again = objects->has_begun_again || objects->last_ref == REF_MAX;
     objects->last_ref = objects->last_ref == REF_MAX ? 1 : objects->last_ref + 1;
-  } while (objects->has_begun_again && slot_index_find(&objects->by_ref, objects->last_ref) != SLOT_NONE);
+  } while (objects->has_begun_again && find_ref(objects, objects->last_ref) != HASH_INDEX_NONE);
   return objects->last_ref;
 }
 
@@ -318,10 +325,10 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   uint32_t place = chunk->first_free;
   uint32_t number = chunk->number * CHUNK_SPAN + place;
   filled.ref = make_ref(objects);
-  if (slot_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
+  if (hash_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
     return JP_NO_MEMORY;
-  if (slot_index_add(&objects->by_hash, (uint32_t)filled.hash, number) != JP_OK) {
-    slot_index_remove(&objects->by_ref, filled.ref, number);
+  if (hash_index_add(&objects->by_hash, (uint32_t)filled.hash, number) != JP_OK) {
+    hash_index_remove(&objects->by_ref, filled.ref, number);
     return JP_NO_MEMORY;
   }
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, object);
@@ -392,9 +399,9 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   *need = NEED_NOTHING;
   if (objects->epoch != putting->epoch)
     return jp_fail(error, JP_CLOSED, "the session was deleted");
-  slot_index_expect(&objects->by_ref, objects->last_ref + 1);
+  hash_index_expect(&objects->by_ref, objects->last_ref + 1);
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
-  if (same != SLOT_NONE) {
+  if (same != HASH_INDEX_NONE) {
     struct slot *slot = slot_at(objects, same);
     slot->told = tellings_add(slot->told);
     note_telling(putting->stored, slot->ref, false);
@@ -488,8 +495,8 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
 {
   jobject object = NULL;
   pthread_mutex_lock(&objects->lock);
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number != SLOT_NONE) {
+  uint32_t number = find_ref(objects, ref);
+  if (number != HASH_INDEX_NONE) {
     object = object_at(thread->env, objects, number);
     if (class_id != NULL)
       *class_id = slot_at(objects, number)->class_id;
@@ -504,8 +511,8 @@ static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t
                               jobjectArray *spare, uint32_t *slots)
 {
   *slots = 0;
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number == SLOT_NONE)
+  uint32_t number = find_ref(objects, ref);
+  if (number == HASH_INDEX_NONE)
     return NULL;
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
   jsize place = (jsize)(number % CHUNK_SPAN);
@@ -548,8 +555,8 @@ jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *obj
 /* With the lock held. */
 static void release_tellings(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
 {
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number == SLOT_NONE)
+  uint32_t number = find_ref(objects, ref);
+  if (number == HASH_INDEX_NONE)
     return;
   struct slot *slot = slot_at(objects, number);
   slot->told = tellings_remove(slot->told, count);
@@ -584,14 +591,14 @@ enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struc
   if (!make_note_room(stored))
     return JP_NO_MEMORY;
   pthread_mutex_lock(&objects->lock);
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number != SLOT_NONE) {
+  uint32_t number = find_ref(objects, ref);
+  if (number != HASH_INDEX_NONE) {
     struct slot *slot = slot_at(objects, number);
     slot->told = tellings_add(slot->told);
     note_ref(stored, ref);
   }
   pthread_mutex_unlock(&objects->lock);
-  return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
+  return number == HASH_INDEX_NONE ? JP_NOT_FOUND : JP_OK;
 }
 
 /* True where the last of the table's objects went, so that its owner has to be told. */
@@ -632,14 +639,14 @@ void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, s
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
 {
   pthread_mutex_lock(&objects->lock);
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number != SLOT_NONE) {
+  uint32_t number = find_ref(objects, ref);
+  if (number != HASH_INDEX_NONE) {
     release_slot(thread->env, objects, number);
     if (count_of(objects) == 0)
       tell_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
-  return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
+  return number == HASH_INDEX_NONE ? JP_NOT_FOUND : JP_OK;
 }
 
 /* ---- refs of values ---- */
@@ -734,8 +741,8 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->chunk_count = 0;
   objects->slots = 0;
   objects->with_room = NULL;
-  slot_index_fini(&objects->by_ref);
-  slot_index_fini(&objects->by_hash);
+  hash_index_fini(&objects->by_ref);
+  hash_index_fini(&objects->by_hash);
   free(objects->values);
   objects->values = NULL;
   objects->value_capacity = 0;
