@@ -85,11 +85,6 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
   return status;
 }
 
-const char *policy_source_file(const struct policy_source *source)
-{
-  return source->config.file;
-}
-
 /* ---- the watch ---- */
 
 /* Identifies one state of the file. */
@@ -121,7 +116,7 @@ struct policy_watch {
 static struct stamp read_stamp(const struct policy_watch *watch)
 {
   struct stat facts;
-  if (stat(policy_source_file(watch->source), &facts) != 0)
+  if (stat(watch->source->config.file, &facts) != 0)
     return (struct stamp){.exists = false};
   return (struct stamp){.exists = true,
                         .is_stream = !S_ISREG(facts.st_mode),
@@ -150,7 +145,7 @@ static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
 static void log_policy(struct policy_source *source)
 {
   struct policy *policy = policy_source_take(source);
-  log_info("RPC policy reloaded: %s", policy_source_file(source));
+  log_info("RPC policy reloaded: %s", source->config.file);
   const char *notice = policy_notice(policy);
   if (notice != NULL)
     log_info("%s", notice);
@@ -166,7 +161,7 @@ static void load_again(struct policy_watch *watch, struct stamp now)
   watch->seen = now;
   if (now.is_stream)
     log_error("Failed to reload RPC policy: %s: only a regular file can be read again",
-              policy_source_file(watch->source));
+              watch->source->config.file);
   else if (policy_source_reload(watch->source, &error) == JP_OK)
     log_policy(watch->source);
   else
@@ -218,7 +213,7 @@ static void follow_file(const struct policy_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
   if (watch->notify >= 0)
-    (void)inotify_add_watch(watch->notify, policy_source_file(watch->source), events);
+    (void)inotify_add_watch(watch->notify, watch->source->config.file, events);
 }
 
 static void *watch_file(void *argument)

@@ -26,9 +26,6 @@ bool policy_source_is_current(const struct policy_source *source, const struct p
  * policy stays in force and the error is policy_create's. */
 enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/* The path of the file; NULL: the policy has no file, and a reload changes nothing. Borrowed. */
-const char *policy_source_file(const struct policy_source *source);
-
 /*
  * Loads a policy again when its file changes, on a thread of its own (docs/policy.md, "Reload").
  *

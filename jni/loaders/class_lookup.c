@@ -34,7 +34,8 @@ struct found_classes {
 
 /* ---- one loader ---- */
 
-struct text loader_element_name(struct text name)
+/* The class of an array's elements, borrowed from the name; the name itself where it is no array's; data NULL: a primitive. */
+static struct text find_element_name(struct text name)
 {
   size_t at = 0;
   while (at < name.len && name.data[at] == '[')
@@ -134,7 +135,7 @@ static bool is_boot_class(struct jvm_thread *thread, struct text name)
 struct jvm_class *loader_load_class(struct jvm_thread *thread, struct text name, jobject loader, jclass *held)
 {
   JNIEnv *env = thread->env;
-  struct text element = loader_element_name(name);
+  struct text element = find_element_name(name);
   *held = NULL;
   if (element.data == NULL || !reads_files_alone(thread, loader) || has_loaded(thread, loader, element) ||
       has_file(thread, loader, element) || is_boot_class(thread, element))
@@ -275,7 +276,7 @@ static void list_loaders(struct jvm_thread *thread, struct text name, struct loa
 
 static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
-  struct text element = loader_element_name(name);
+  struct text element = find_element_name(name);
   if (element.data == NULL)
     return false;
   uint32_t hash = loaded_name_hash(element);

@@ -15,10 +15,6 @@
 struct jvm_class *loader_load_class(struct jvm_thread *thread, struct text name, jobject loader,
                                     jclass *held);
 
-/* The class of an array's elements, borrowed from the name; the name itself where it is no array's; data NULL: a
- * primitive. */
-struct text loader_element_name(struct text name);
-
 /* The reason why a class was found; it is checked again before the class is used. */
 enum class_basis_kind {
   CLASS_FOR_GOOD, /* a loader that has given the class gives it always */

@@ -40,7 +40,7 @@ struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env)
 
 void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place)
 {
-  jvm_thread_drop_frames(thread);
+  (void)jvm_thread_drop_frames_but(thread, NULL);
   set_place(thread, place);
 }
 
@@ -54,14 +54,9 @@ jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
   return kept;
 }
 
-void jvm_thread_drop_frames(struct jvm_thread *thread)
-{
-  (void)jvm_thread_drop_frames_but(thread, NULL);
-}
-
 void jvm_thread_fini(struct jvm_thread *thread)
 {
-  jvm_thread_drop_frames(thread);
+  (void)jvm_thread_drop_frames_but(thread, NULL);
   if (thread->member_cache_destroy != NULL)
     thread->member_cache_destroy(thread);
   if (thread->fill_cache_destroy != NULL)
@@ -122,7 +117,7 @@ enum jp_status jvm_request_begin(struct jvm_thread *thread)
 void jvm_request_end(struct jvm_thread *thread)
 {
   if (!thread->frame_is_empty)
-    jvm_thread_drop_frames(thread);
+    (void)jvm_thread_drop_frames_but(thread, NULL);
   if (thread->unit_capacity <= UNITS_KEPT)
     return;
   free(thread->units);

@@ -148,9 +148,7 @@ struct jvm_thread_place {
 struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
 void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place);
 
-/* Closes every frame of local references that requests have opened on this thread. */
-void jvm_thread_drop_frames(struct jvm_thread *thread);
-/* The same; what `kept` (may be NULL) refers to is returned as a local reference of the caller's frame. */
+/* Closes every frame of local references that requests have opened on this thread. What `kept` (may be NULL) refers to is returned as a local reference of the caller's frame. */
 jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept);
 
 /*
