@@ -212,19 +212,6 @@ static bool is_short_integer(const struct jvm_request *request, jobject integer)
   return !throwable_take(request->thread, NULL) && (size_t)bits / 4 <= request->limits->number_digits_max;
 }
 
-/* A BigDecimal may have been made of an application's own kind of BigInteger. */
-static bool is_short_decimal(const struct jvm_request *request, jobject decimal)
-{
-  JNIEnv *env = request->thread->env;
-  jobject unscaled =
-      (*env)->CallObjectMethod(env, decimal, request->thread->jvm->known.method_big_decimal_unscaled_value);
-  if (throwable_take(request->thread, NULL) || unscaled == NULL)
-    return false;
-  bool is_short = is_short_integer(request, unscaled);
-  (*env)->DeleteLocalRef(env, unscaled);
-  return is_short;
-}
-
 static struct text write_number(const struct jvm_request *request, jobject number, bool is_short)
 {
   struct text text = is_short ? call_to_string(request, number) : TEXT_ABSENT;
@@ -246,6 +233,7 @@ static bool may_name(const struct jvm_request *request, const struct jvm_class *
 
 static struct text write_text(const struct jvm_request *request, enum class_text kind, jobject object)
 {
+  JNIEnv *env = request->thread->env;
   switch (kind) {
   case CLASS_TEXT_NAME:
     return call_for_text(request, object, request->thread->jvm->known.method_enum_name);
@@ -255,8 +243,16 @@ static struct text write_text(const struct jvm_request *request, enum class_text
     return write_year(request, object);
   case CLASS_TEXT_INTEGER:
     return write_number(request, object, is_short_integer(request, object));
-  case CLASS_TEXT_DECIMAL:
-    return write_number(request, object, is_short_decimal(request, object));
+  case CLASS_TEXT_DECIMAL: {
+    /* A BigDecimal may have been made of an application's own kind of BigInteger. */
+    jobject unscaled =
+        (*env)->CallObjectMethod(env, object, request->thread->jvm->known.method_big_decimal_unscaled_value);
+    if (throwable_take(request->thread, NULL) || unscaled == NULL)
+      return TEXT_ABSENT;
+    bool is_short = is_short_integer(request, unscaled);
+    (*env)->DeleteLocalRef(env, unscaled);
+    return write_number(request, object, is_short);
+  }
   case CLASS_TEXT_CLASS: {
     const struct jvm_class *class = jvm_class_of(request->thread, object);
     return class != NULL && may_name(request, class) ? class->name : TEXT_ABSENT;
@@ -413,16 +409,6 @@ static bool needs_type(const struct op_value *value, char letter)
   }
 }
 
-/* A wrapper is told as its primitive. */
-static bool add_type(const struct jvm_request *request, char letter, struct op_value *value)
-{
-  if (!needs_type(value, letter))
-    return true;
-  struct text text = result_write_scalar(request, value);
-  *value = make_typed_text(primitive_keyword(letter), text);
-  return text.data != NULL;
-}
-
 bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobject object,
                        struct op_value *out, struct outcome *failed)
 {
@@ -433,8 +419,14 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
   const struct jvm_class *class = jvm_class_of_object(request->thread, object);
   if (class == NULL)
     return fail_memory(request, failed);
-  if (result_is_value_class(class) && result_read_value_object(request, class, object, out))
-    return add_type(request, class->unboxed, out) || fail_memory(request, failed);
+  if (result_is_value_class(class) && result_read_value_object(request, class, object, out)) {
+    if (!needs_type(out, class->unboxed))
+      return true;
+    text.text = result_write_scalar(request, out);
+    *out = make_typed_text(primitive_keyword(class->unboxed),
+                           text.text); /* a wrapper is told as its primitive */
+    return text.text.data != NULL || fail_memory(request, failed);
+  }
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
   /* An enum's name does not tell what the constant can do, a Class's not its loader, an Optional's not what is in it. */
   bool tells_all =

@@ -108,30 +108,25 @@ static void note_field(struct lookup *lookup, const struct jvm_field *field)
     lookup->field = field;
 }
 
-static void note_members(struct lookup *lookup, const struct member_table *table)
-{
-  struct text name = lookup->call->executor->member;
-  for (size_t i = 0; i < table->method_count; i++) {
-    if (text_equal(table->methods[i].name, name))
-      note_method(lookup, &table->methods[i]);
-  }
-  for (size_t i = 0; i < table->field_count; i++) {
-    if (text_equal(table->fields[i].name, name))
-      note_field(lookup, &table->fields[i]);
-  }
-}
-
 /* Of the class and its superclasses. */
 static enum jp_status find_members(struct lookup *lookup)
 {
   struct jvm_thread *thread = lookup->thread;
+  struct text name = lookup->call->executor->member;
   struct jvm_class *class =
       jvm_class_load(thread, lookup->call->executor->class_name, thread->jvm->class_loader);
   while (class != NULL) {
     const struct member_table *table = member_table_of(thread, class);
     if (table == NULL)
       return fail_pending(lookup, "its class cannot be linked");
-    note_members(lookup, table);
+    for (size_t i = 0; i < table->method_count; i++) {
+      if (text_equal(table->methods[i].name, name))
+        note_method(lookup, &table->methods[i]);
+    }
+    for (size_t i = 0; i < table->field_count; i++) {
+      if (text_equal(table->fields[i].name, name))
+        note_field(lookup, &table->fields[i]);
+    }
     if (table->super == NULL)
       return JP_OK;
     class = table->super;
@@ -139,30 +134,7 @@ static enum jp_status find_members(struct lookup *lookup)
   return fail_pending(lookup, "its class cannot be loaded");
 }
 
-static enum jp_status fail_to_find(struct lookup *lookup)
-{
-  const struct jvm_executor_call *call = lookup->call;
-  if (lookup->has_instance_member)
-    return fail_executor(call, lookup->outcome, "the member is not static");
-  if (lookup->has_other_member)
-    return fail_executor(call, lookup->outcome,
-                         "the member is neither a method that takes one Runnable, nor a method without "
-                         "parameters or a field that gives an Executor");
-  return fail_executor(call, lookup->outcome, "its class has no such method or field");
-}
-
 /* ---- the executor ---- */
-
-/* Taking an id initialises the class. */
-static enum jp_status enter_taker(struct lookup *lookup, struct executor_entry *entry)
-{
-  JNIEnv *env = lookup->thread->env;
-  const struct jvm_method *taker = lookup->taker;
-  entry->class = jvm_class_ref(taker->owner);
-  entry->result = taker->result.kind;
-  entry->method = (*env)->GetStaticMethodID(env, entry->class, taker->raw_name, taker->raw_descriptor);
-  return entry->method == NULL ? fail_pending(lookup, "its class cannot be initialised") : JP_OK;
-}
 
 static jobject call_giver(JNIEnv *env, const struct jvm_method *giver)
 {
@@ -210,11 +182,24 @@ static enum jp_status find_executor(struct jvm_thread *thread, const struct jvm_
   enum jp_status status = find_members(&lookup);
   if (status != JP_OK)
     return status;
-  if (lookup.taker != NULL)
-    return enter_taker(&lookup, entry);
+  const struct jvm_method *taker = lookup.taker;
+  if (taker != NULL) {
+    entry->class = jvm_class_ref(taker->owner);
+    entry->result = taker->result.kind;
+    /* Taking an id initialises the class. */
+    entry->method =
+        (*thread->env)->GetStaticMethodID(thread->env, entry->class, taker->raw_name, taker->raw_descriptor);
+    return entry->method == NULL ? fail_pending(&lookup, "its class cannot be initialised") : JP_OK;
+  }
   if (lookup.giver != NULL || lookup.field != NULL)
     return enter_executor(&lookup, entry);
-  return fail_to_find(&lookup);
+  if (lookup.has_instance_member)
+    return fail_executor(call, outcome, "the member is not static");
+  if (lookup.has_other_member)
+    return fail_executor(call, outcome,
+                         "the member is neither a method that takes one Runnable, nor a method without "
+                         "parameters or a field that gives an Executor");
+  return fail_executor(call, outcome, "its class has no such method or field");
 }
 
 /* ---- the work ---- */
@@ -251,19 +236,23 @@ static enum jp_status await_task(const struct jvm_executor_call *call, struct jv
                        JVM_TASK_STACK_MIN / 1024);
 }
 
-static enum jp_status run_task(struct jvm_thread *thread, const struct jvm_executor_call *call,
-                               const struct executor_entry *entry, struct outcome *outcome)
+enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
+                                struct outcome *outcome)
 {
   JNIEnv *env = thread->env; /* thread->env is not this thread's while `thread` is lent */
-  const struct jvm_known *known = &thread->jvm->known;
+  struct executor_entry entry;
   struct jvm_task *task;
   jobject object;
   struct jp_error error;
-  if (jvm_task_create(thread, call->run, call->argument, &task, &object, &error) != JP_OK)
-    return fail_executor(call, outcome, "%s", error.text);
-  jthrowable thrown = submit_task(env, known, entry, object);
+  enum jp_status status = find_executor(thread, call, &entry, outcome);
+  if (status != JP_OK)
+    return status;
+  if (jvm_task_create(thread, call->run, call->argument, &task, &object, &error) != JP_OK) {
+    status = fail_executor(call, outcome, "%s", error.text);
+    goto out;
+  }
+  jthrowable thrown = submit_task(env, &thread->jvm->known, &entry, object);
   (*env)->DeleteLocalRef(env, object);
-  enum jp_status status;
   if (thrown != NULL && jvm_task_withdraw(task)) {
     status = fail_thrown(thread, call, thrown, "the executor threw", outcome);
   } else {
@@ -272,17 +261,7 @@ static enum jp_status run_task(struct jvm_thread *thread, const struct jvm_execu
     status = await_task(call, task, outcome);
   }
   jvm_task_release(env, task);
-  return status;
-}
-
-enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
-                                struct outcome *outcome)
-{
-  struct executor_entry entry;
-  enum jp_status status = find_executor(thread, call, &entry, outcome);
-  if (status != JP_OK)
-    return status;
-  status = run_task(thread, call, &entry, outcome);
-  (*thread->env)->DeleteLocalRef(thread->env, entry.executor);
+out:
+  (*env)->DeleteLocalRef(env, entry.executor);
   return status;
 }

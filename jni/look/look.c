@@ -70,16 +70,6 @@ static const struct text array_interfaces[] = {TEXT("java.lang.Cloneable"), TEXT
 
 enum { ARRAY_INTERFACES = sizeof array_interfaces / sizeof *array_interfaces };
 
-static bool add_array_interfaces(struct shapes *shapes)
-{
-  bool added = true;
-  for (size_t i = 0; added && i < ARRAY_INTERFACES; i++) {
-    struct jvm_class *interface = jvm_class_load(shapes->thread, array_interfaces[i], NULL);
-    added = interface != NULL && add_class(shapes, interface);
-  }
-  return added;
-}
-
 /* ---- their members ---- */
 
 /* The tables of members leave out what no call needs. */
@@ -204,17 +194,6 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-static bool read_shape(const struct shapes *shapes, const struct jvm_class *class,
-                       const struct member_table *table, struct op_shape *shape)
-{
-  shape->name = class->name;
-  shape->access = (uint16_t)(class->modifiers & ACC_MASK);
-  shape->is_permanent = class->permanent;
-  shape->superclass = table->super == NULL ? TEXT("") : table->super->name;
-  return name_interfaces(shapes, class, table, shape) && read_methods(shapes, table, shape) &&
-         read_fields(shapes, table, shape);
-}
-
 /* Fills look->shapes with those of the class and of all above it, and asks the guard which methods are open for an object
  * of object_class, which is the class or below it (NULL: there is no object). False: an exception is pending (an interface
  * cannot be linked), or none is (memory is short). */
@@ -229,8 +208,13 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
                           .named = class,
                           .runtime = object_class,
                           .only_member = look->only_member};
-  if (!add_class(&shapes, class) || (class->component != 0 && !add_array_interfaces(&shapes)))
+  if (!add_class(&shapes, class))
     return false;
+  for (size_t i = 0; class->component != 0 && i < ARRAY_INTERFACES; i++) {
+    struct jvm_class *interface = jvm_class_load(shapes.thread, array_interfaces[i], NULL);
+    if (interface == NULL || !add_class(&shapes, interface))
+      return false;
+  }
   for (size_t i = 0; i < shapes.count; i++) {
     const struct member_table *table = member_table_of(shapes.thread, shapes.classes[i]);
     if (table == NULL || !add_class(&shapes, table->super))
@@ -245,7 +229,15 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
   look->shape_count = shapes.count;
   for (size_t i = 0; i < shapes.count; i++) {
     const struct member_table *table = member_table_of(shapes.thread, shapes.classes[i]);
-    if (table == NULL || !read_shape(&shapes, shapes.classes[i], table, &look->shapes[i]))
+    if (table == NULL)
+      return false;
+    struct op_shape *shape = &look->shapes[i];
+    shape->name = shapes.classes[i]->name;
+    shape->access = (uint16_t)(shapes.classes[i]->modifiers & ACC_MASK);
+    shape->is_permanent = shapes.classes[i]->permanent;
+    shape->superclass = table->super == NULL ? TEXT("") : table->super->name;
+    if (!name_interfaces(&shapes, shapes.classes[i], table, shape) || !read_methods(&shapes, table, shape) ||
+        !read_fields(&shapes, table, shape))
       return false;
   }
   return true;
@@ -290,23 +282,16 @@ static bool may_call(struct looking *looking, jclass declaring, struct judged_me
   return judge_call(looking->request, looking->class, declaring, member, &denied);
 }
 
-/* How many units of the string are told: no pair is cut. */
-static jsize cut_length(JNIEnv *env, jstring string)
-{
-  jsize length = (*env)->GetStringLength(env, string);
-  jchar units[2];
-  if (length <= TEXT_UNITS_MAX)
-    return length;
-  (*env)->GetStringRegion(env, string, TEXT_UNITS_MAX - 1, 2, units);
-  bool is_pair = (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00;
-  return is_pair ? TEXT_UNITS_MAX - 1 : TEXT_UNITS_MAX;
-}
-
 static bool read_text(struct looking *looking, jstring string)
 {
   JNIEnv *env = looking->env;
   jchar units[TEXT_UNITS_MAX];
-  jsize length = cut_length(env, string);
+  jsize length = (*env)->GetStringLength(env, string);
+  if (length > TEXT_UNITS_MAX) {
+    (*env)->GetStringRegion(env, string, TEXT_UNITS_MAX - 1, 2, units);
+    bool is_pair = (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00; /* which is not cut */
+    length = is_pair ? TEXT_UNITS_MAX - 1 : TEXT_UNITS_MAX;
+  }
   (*env)->GetStringRegion(env, string, 0, length, units);
   looking->look->text = jvm_text_of_units(units, (size_t)length, looking->request->arena);
   return looking->look->text.data != NULL || fail_memory(looking);
@@ -356,12 +341,6 @@ static bool find_class_shapes(struct looking *looking)
              : fail_memory(looking);
 }
 
-static void name_class(struct looking *looking)
-{
-  looking->look->class_name = looking->class->name;
-  looking->look->judged_name = looking->class->element_name;
-}
-
 /* Reflection tells it, which loads the classes that the methods name and initialises none. */
 static void find_function(const struct looking *looking)
 {
@@ -383,7 +362,8 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
   if (!open_object(&looking))
     return false;
   looking.object_class = looking.class;
-  name_class(&looking);
+  look->class_name = looking.class->name;
+  look->judged_name = looking.class->element_name;
   find_length(&looking);
   return find_text(&looking) && find_class_shapes(&looking);
 }
@@ -395,7 +375,8 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
   looking.class = resolve_named_class(request, look->only_ancestors, &looking.object_class, outcome);
   if (looking.class == NULL)
     return false;
-  name_class(&looking);
+  look->class_name = looking.class->name;
+  look->judged_name = looking.class->element_name;
   if (look->tells_class)
     find_function(&looking);
   return find_class_shapes(&looking);

@@ -28,14 +28,6 @@ bool callback_kind_has_overrides(const struct callback_kind *kind, struct callba
   return true;
 }
 
-static bool is_kind_of(const struct callback_kind *kind, struct jvm_class *const *interfaces, size_t count,
-                       struct callback_overrides overrides)
-{
-  return kind->interface_count == count &&
-         memcmp(kind->interfaces, interfaces, count * sizeof(struct jvm_class *)) == 0 &&
-         callback_kind_has_overrides(kind, overrides);
-}
-
 /* Puts the kind first. */
 static void list_kind(struct callback_kind *kind)
 {
@@ -58,7 +50,9 @@ static struct callback_kind *find_kept(struct jvm_class *const *interfaces, size
   struct callback_kind *found = NULL;
   pthread_mutex_lock(&kept.lock);
   struct callback_kind **at = &kept.first;
-  while (*at != NULL && !is_kind_of(*at, interfaces, count, overrides))
+  while (*at != NULL && !((*at)->interface_count == count &&
+                          memcmp((*at)->interfaces, interfaces, count * sizeof(struct jvm_class *)) == 0 &&
+                          callback_kind_has_overrides(*at, overrides)))
     at = &(*at)->next;
   if (*at != NULL) {
     found = unlist_kind(at);
@@ -269,19 +263,14 @@ static struct jvm_class *find_given(struct making *making, const struct jvm_meth
   return kind->interfaces[i];
 }
 
-static bool fill_row(struct making *making, struct callback_method *row, jobject reflected, jclass resolved)
-{
-  row->method = find_method(making, reflected);
-  if (row->method == NULL)
-    return false;
-  row->given = find_given(making, row->method);
-  return describe_method(making, row) && set_result(making, row, resolved);
-}
-
-static bool fill_rows(struct making *making, jobjectArray methods, jobjectArray results, jbooleanArray sent)
+static bool fill_methods(struct making *making)
 {
   JNIEnv *env = making->env;
+  const struct jvm_callback_ids *ids = &making->thread->jvm->callback;
   struct callback_kind *kind = making->kind;
+  jobjectArray methods = (*env)->GetObjectField(env, making->object, ids->methods);
+  jobjectArray results = (*env)->GetObjectField(env, making->object, ids->results);
+  jbooleanArray sent = (*env)->GetObjectField(env, making->object, ids->sent);
   kind->method_count = (size_t)(*env)->GetArrayLength(env, methods);
   kind->methods = arena_calloc(&kind->memory, kind->method_count, sizeof *kind->methods);
   bool is_filled = kind->methods != NULL;
@@ -291,32 +280,17 @@ static bool fill_rows(struct making *making, jobjectArray methods, jobjectArray 
     jboolean is_sent;
     (*env)->GetBooleanArrayRegion(env, sent, (jsize)i, 1, &is_sent);
     kind->methods[i].is_sent = is_sent != JNI_FALSE;
-    is_filled = fill_row(making, &kind->methods[i], method, result);
+    struct callback_method *row = &kind->methods[i];
+    row->method = find_method(making, method);
+    is_filled = row->method != NULL;
+    if (is_filled) {
+      row->given = find_given(making, row->method);
+      is_filled = describe_method(making, row) && set_result(making, row, result);
+    }
     (*env)->DeleteLocalRef(env, result);
     (*env)->DeleteLocalRef(env, method);
   }
   return is_filled;
-}
-
-static bool fill_methods(struct making *making)
-{
-  JNIEnv *env = making->env;
-  const struct jvm_callback_ids *ids = &making->thread->jvm->callback;
-  jobject methods = (*env)->GetObjectField(env, making->object, ids->methods);
-  jobject results = (*env)->GetObjectField(env, making->object, ids->results);
-  jobject sent = (*env)->GetObjectField(env, making->object, ids->sent);
-  return fill_rows(making, methods, results, sent);
-}
-
-static bool refer_to_object(struct making *making)
-{
-  JNIEnv *env = making->env;
-  struct callback_kind *kind = making->kind;
-  for (size_t i = 0; i < kind->interface_count; i++)
-    kind->is_weak = kind->is_weak || !kind->interfaces[i]->permanent;
-  kind->object = kind->is_weak ? (*env)->NewWeakGlobalRef(env, making->object)
-                               : (*env)->NewGlobalRef(env, making->object);
-  return kind->object != NULL;
 }
 
 static struct callback_kind *new_kind(struct jvm_class *const *interfaces, size_t count,
@@ -383,7 +357,14 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
-  bool is_made = make_object(&making) && fill_methods(&making) && refer_to_object(&making);
+  bool is_made = make_object(&making) && fill_methods(&making);
+  if (is_made) {
+    for (size_t i = 0; i < kind->interface_count; i++)
+      kind->is_weak = kind->is_weak || !kind->interfaces[i]->permanent;
+    kind->object = kind->is_weak ? (*env)->NewWeakGlobalRef(env, making.object)
+                                 : (*env)->NewGlobalRef(env, making.object);
+    is_made = kind->object != NULL;
+  }
   *object = (*env)->PopLocalFrame(env, is_made ? making.object : NULL);
   return is_made ? JP_OK : explain_failure(thread, error);
 }

@@ -19,10 +19,15 @@ static jclass define_class(JNIEnv *env, jobject loader, const char *name)
   return global;
 }
 
-static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
+static bool bind_thread_classes(JNIEnv *env, struct jvm *jvm)
 {
   const JNINativeMethod serve = {"serve", "()V", (void *)jvm_thread_serve};
-  if ((*env)->RegisterNatives(env, jvm->thread_class, &serve, 1) != 0)
+  const JNINativeMethod serve_task = {"serve", "()V", (void *)jvm_task_serve};
+  if ((*env)->RegisterNatives(env, jvm->thread_class, &serve, 1) != 0 ||
+      (*env)->RegisterNatives(env, jvm->task_class, &serve_task, 1) != 0)
+    return false;
+  jvm->task_new = (*env)->GetMethodID(env, jvm->task_class, "<init>", "()V");
+  if (jvm->task_new == NULL)
     return false;
   jvm->thread_new =
       (*env)->GetMethodID(env, jvm->thread_class, "<init>",
@@ -31,15 +36,6 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
     return false;
   jvm->thread_is_changed = (*env)->GetFieldID(env, jvm->thread_class, "isChanged", "Z");
   return jvm->thread_is_changed != NULL;
-}
-
-static bool bind_task_class(JNIEnv *env, struct jvm *jvm)
-{
-  const JNINativeMethod serve = {"serve", "()V", (void *)jvm_task_serve};
-  if ((*env)->RegisterNatives(env, jvm->task_class, &serve, 1) != 0)
-    return false;
-  jvm->task_new = (*env)->GetMethodID(env, jvm->task_class, "<init>", "()V");
-  return jvm->task_new != NULL;
 }
 
 static bool bind_cursor_class(JNIEnv *env, struct jvm *jvm)
@@ -121,8 +117,8 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
 
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
-  if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_task_class(env, jvm) ||
-      !bind_cursor_class(env, jvm) || !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm)) {
+  if (!define_all(env, jvm) || !bind_thread_classes(env, jvm) || !bind_cursor_class(env, jvm) ||
+      !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }
