@@ -142,16 +142,6 @@ static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
 
 /* ---- loading ---- */
 
-static void log_policy(struct policy_source *source)
-{
-  struct policy *policy = policy_source_take(source);
-  log_info("RPC policy reloaded: %s", source->config.file);
-  const char *notice = policy_notice(policy);
-  if (notice != NULL)
-    log_info("%s", notice);
-  policy_destroy(policy);
-}
-
 /* now is the stamp from before the file is read, so that a change during the reading shows in the next
  * one. */
 static void load_again(struct policy_watch *watch, struct stamp now)
@@ -159,13 +149,21 @@ static void load_again(struct policy_watch *watch, struct stamp now)
   struct jp_error error = {0};
   watch->loaded = now;
   watch->seen = now;
-  if (now.is_stream)
+  if (now.is_stream) {
     log_error("Failed to reload RPC policy: %s: only a regular file can be read again",
               watch->source->config.file);
-  else if (policy_source_reload(watch->source, &error) == JP_OK)
-    log_policy(watch->source);
-  else
+    return;
+  }
+  if (policy_source_reload(watch->source, &error) != JP_OK) {
     log_error("Failed to reload RPC policy: %s", error.text);
+    return;
+  }
+  log_info("RPC policy reloaded: %s", watch->source->config.file);
+  struct policy *policy = policy_source_take(watch->source);
+  const char *notice = policy_notice(policy);
+  if (notice != NULL)
+    log_info("%s", notice);
+  policy_destroy(policy);
 }
 
 static void look_at_file(struct policy_watch *watch)
@@ -184,19 +182,15 @@ static void look_at_file(struct policy_watch *watch)
 
 /* ---- the thread ---- */
 
-static int find_wait_ms(const struct policy_watch *watch)
-{
-  if (watch->interval_ms == 0)
-    return -1;
-  if (!is_same_stamp(&watch->seen, &watch->loaded))
-    return REST_MS;
-  return watch->interval_ms < INT_MAX ? (int)watch->interval_ms : INT_MAX;
-}
-
 static void wait_for_news(const struct policy_watch *watch)
 {
   struct pollfd sources[] = {{.fd = watch->wake, .events = POLLIN}, {.fd = watch->notify, .events = POLLIN}};
-  if (poll(sources, 2, find_wait_ms(watch)) <= 0)
+  int wait_ms = watch->interval_ms < INT_MAX ? (int)watch->interval_ms : INT_MAX;
+  if (watch->interval_ms == 0)
+    wait_ms = -1;
+  else if (!is_same_stamp(&watch->seen, &watch->loaded))
+    wait_ms = REST_MS;
+  if (poll(sources, 2, wait_ms) <= 0)
     return;
   char bytes[EVENTS_BYTES];
   for (size_t i = 0; i < 2; i++) {

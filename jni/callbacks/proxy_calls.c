@@ -75,17 +75,6 @@ static struct {
   struct open_call *buckets[BUCKETS];
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Gives the call its number, and lists it. It has one holder, the caller, besides the list. */
-static void list_call(struct open_call *call)
-{
-  pthread_mutex_lock(&calls.lock);
-  call->number = ++calls.last_number;
-  call->holders = 2;
-  call->next = calls.buckets[call->number % BUCKETS];
-  calls.buckets[call->number % BUCKETS] = call;
-  pthread_mutex_unlock(&calls.lock);
-}
-
 static void release_call(JNIEnv *env, struct open_call *call)
 {
   pthread_mutex_lock(&calls.lock);
@@ -572,18 +561,6 @@ static bool make_step(struct running *running, bool *has_ended)
   return false;
 }
 
-static void set_park(struct running *running)
-{
-  JNIEnv *env = running->env;
-  struct open_call *call = running->call;
-  int64_t left = running->hooks->nanoseconds_left(call->hooked);
-  jlong nanos = left == INT64_MAX ? 0 : left < 1 ? 1 : (jlong)left;
-  (*env)->SetLongField(env, running->waiting, call->jvm->callback.nanos, nanos);
-  pthread_mutex_lock(&calls.lock);
-  call->is_parked = true;
-  pthread_mutex_unlock(&calls.lock);
-}
-
 /* Goes on until there is a result, or the thread has to park: then the wait itself is the result. */
 static jobject go_on(struct running *running)
 {
@@ -591,7 +568,14 @@ static jobject go_on(struct running *running)
   while (!has_ended) {
     if (!make_step(running, &has_ended))
       continue;
-    set_park(running);
+    JNIEnv *env = running->env;
+    struct open_call *call = running->call;
+    int64_t left = running->hooks->nanoseconds_left(call->hooked);
+    jlong nanos = left == INT64_MAX ? 0 : left < 1 ? 1 : (jlong)left;
+    (*env)->SetLongField(env, running->waiting, call->jvm->callback.nanos, nanos);
+    pthread_mutex_lock(&calls.lock);
+    call->is_parked = true;
+    pthread_mutex_unlock(&calls.lock);
     release_call(running->env, running->call);
     return running->waiting;
   }
@@ -642,7 +626,12 @@ static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callbac
   call->method = &proxy->kind->methods[index];
   call->own = jvm->callback_hooks->waits() ? jvm_thread_own() : NULL;
   bool is_ready = refer_to_java(call, env, waiting);
-  list_call(call);
+  pthread_mutex_lock(&calls.lock);
+  call->number = ++calls.last_number;
+  call->holders = 2; /* the list and the caller */
+  call->next = calls.buckets[call->number % BUCKETS];
+  calls.buckets[call->number % BUCKETS] = call;
+  pthread_mutex_unlock(&calls.lock);
   if (is_ready)
     return call;
   unlist_call(call);

@@ -308,21 +308,6 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   return !argument_take(conversion) && *out != NULL;
 }
 
-static struct jvm_field *find_constant(struct conversion *conversion, struct jvm_class *class,
-                                       struct text name)
-{
-  const struct member_table *members = member_table_of(conversion->thread, class);
-  if (members == NULL) {
-    if (!argument_take(conversion))
-      argument_fail_memory(conversion);
-    return NULL;
-  }
-  for (size_t i = 0; i < members->field_count; i++)
-    if ((members->fields[i].modifiers & ACC_ENUM) != 0 && text_equal(members->fields[i].name, name))
-      return &members->fields[i];
-  return NULL;
-}
-
 /* Reads the static field: Enum.valueOf would run the class's own values(). */
 static bool make_constant(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value, jobject *out)
@@ -330,7 +315,13 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
   JNIEnv *env = conversion->thread->env;
   if (!argument_ask(conversion, JVM_STATIC_FIELD, class->name, value->text))
     return false;
-  struct jvm_field *field = find_constant(conversion, class, value->text);
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  if (members == NULL)
+    return argument_take(conversion) ? false : argument_fail_memory(conversion);
+  const struct jvm_field *field = NULL;
+  for (size_t i = 0; field == NULL && i < members->field_count; i++)
+    if ((members->fields[i].modifiers & ACC_ENUM) != 0 && text_equal(members->fields[i].name, value->text))
+      field = &members->fields[i];
   if (field == NULL)
     return argument_fail(conversion, value, "%.*s has no such constant", TEXT_ARGS(class->name));
   jfieldID id = (*env)->GetStaticFieldID(env, class->ref, field->raw_name, field->raw_descriptor);

@@ -69,17 +69,6 @@ static bool count_bytes(struct walk *walk, size_t count)
   return true;
 }
 
-/* Counts the elements of a container and makes room for them. */
-static struct op_value *make_items(struct walk *walk, size_t count)
-{
-  if (!count_elements(walk, count))
-    return NULL;
-  struct op_value *items = arena_calloc(walk->request->arena, count, sizeof *items);
-  if (items == NULL)
-    (void)fail_result(walk, "out of memory");
-  return items;
-}
-
 static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
 {
   if (walk->keeps_nothing)
@@ -114,9 +103,11 @@ static bool fill_list(struct walk *walk, const struct level *level, jobjectArray
                       struct op_value *out)
 {
   size_t count = (size_t)(*walk->env)->GetArrayLength(walk->env, elements);
-  struct op_value *items = make_items(walk, count);
-  if (items == NULL)
+  if (!count_elements(walk, count))
     return false;
+  struct op_value *items = arena_calloc(walk->request->arena, count, sizeof *items);
+  if (items == NULL)
+    return fail_result(walk, "out of memory");
   for (size_t i = 0; i < count; i++) {
     jobject element = (*walk->env)->GetObjectArrayElement(walk->env, elements, (jsize)i);
     bool filled = fill_element(walk, level, element, &items[i]);
@@ -265,19 +256,6 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
   return kind;
 }
 
-static bool fill_entry_value(struct walk *walk, const struct level *level, jobject entry,
-                             struct op_value *out)
-{
-  jobject value =
-      (*walk->env)
-          ->CallObjectMethod(walk->env, entry, walk->request->thread->jvm->known.method_map_entry_get_value);
-  if (take_exception(walk))
-    return false;
-  bool filled = fill_value(walk, level, value, out);
-  (*walk->env)->DeleteLocalRef(walk->env, value);
-  return filled;
-}
-
 /* True where the object is of this class; NULL: of none. Costs less than jvm_class_of_object, which keeps in mind one
  * class alone: that of keys and values. */
 static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
@@ -306,20 +284,6 @@ static enum key check_entry(struct walk *walk, jobject entry)
     return KEY_UNFIT;
   walk->entry_class = class->permanent ? class : NULL;
   return KEY_TEXT;
-}
-
-/* Reads all keys first: if one is unfit or may not be read, the whole map becomes a ref, and no value is read. */
-static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, struct op_entry *entries)
-{
-  enum key kind = KEY_TEXT;
-  for (size_t i = 0; i < count && kind == KEY_TEXT; i++) {
-    jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
-    kind = check_entry(walk, pair);
-    if (kind == KEY_TEXT)
-      kind = read_key(walk, pair, &entries[i].key);
-    (*walk->env)->DeleteLocalRef(walk->env, pair);
-  }
-  return kind;
 }
 
 /* KEY_TEXT: *pairs has what is in a map's entrySet, which is a collection that may be read. */
@@ -363,12 +327,25 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
   struct op_entry *entries = arena_calloc(walk->request->arena, count, sizeof *entries);
   if (entries == NULL)
     return fail_result(walk, "out of memory");
-  enum key keys = read_keys(walk, pairs, count, entries);
+  /* All keys first: if one is unfit or may not be read, the whole map becomes a ref, and no value is read. */
+  enum key keys = KEY_TEXT;
+  for (size_t i = 0; i < count && keys == KEY_TEXT; i++) {
+    jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
+    keys = check_entry(walk, pair);
+    if (keys == KEY_TEXT)
+      keys = read_key(walk, pair, &entries[i].key);
+    (*walk->env)->DeleteLocalRef(walk->env, pair);
+  }
   if (keys != KEY_TEXT)
     return keys == KEY_UNFIT && fill_ref(walk, class, level->object, out);
   for (size_t i = 0; i < count; i++) {
     jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
-    bool filled = fill_entry_value(walk, level, pair, &entries[i].value);
+    jobject value = (*walk->env)->CallObjectMethod(walk->env, pair, known->method_map_entry_get_value);
+    bool filled = false;
+    if (!take_exception(walk)) {
+      filled = fill_value(walk, level, value, &entries[i].value);
+      (*walk->env)->DeleteLocalRef(walk->env, value);
+    }
     (*walk->env)->DeleteLocalRef(walk->env, pair);
     if (!filled)
       return false;

@@ -307,26 +307,6 @@ static bool take_elements(struct turn *turn)
 
 /* ---- turns ---- */
 
-static bool begin_turn(struct turn *turn)
-{
-  struct fetch *fetch = turn->fetch;
-  bool has_begun = (*fetch->env)
-                       ->CallBooleanMethod(fetch->env, turn->cursor, find_jvm(fetch)->cursor_begin,
-                                           (jboolean)fetch->request->thread->is_nested) != JNI_FALSE;
-  if (take_exception(fetch))
-    return false;
-  return has_begun || fail_fetch(fetch, FAILURE_SERVER, "another request is fetching from this object");
-}
-
-/* *is_own: the peer itself made the iterator. */
-static bool end_turn(struct turn *turn, bool *is_own)
-{
-  JNIEnv *env = turn->fetch->env;
-  *is_own = (*env)->CallBooleanMethod(env, turn->cursor, find_jvm(turn->fetch)->cursor_end, turn->untold,
-                                      turn->first_untold, turn->untold_end) != JNI_FALSE;
-  return !take_exception(turn->fetch);
-}
-
 static bool judge_source(struct fetch *fetch, jobject source)
 {
   static const struct judged_member members[][2] = {
@@ -397,15 +377,25 @@ static jobject find_cursor(struct fetch *fetch)
   return cursor;
 }
 
-/* Has a turn of the cursor beside fetch->ref. */
+/* Has a turn of the cursor beside fetch->ref. *is_own: the peer itself made the iterator. */
 static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bool *is_own)
 {
+  JNIEnv *env = fetch->env;
+  const struct jvm *jvm = find_jvm(fetch);
   struct turn turn = {.fetch = fetch, .cursor = find_cursor(fetch)};
-  if (turn.cursor == NULL || !begin_turn(&turn))
+  if (turn.cursor == NULL)
     return false;
+  jboolean is_nested = (jboolean)fetch->request->thread->is_nested;
+  bool has_begun = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_begin, is_nested) != JNI_FALSE;
+  if (take_exception(fetch))
+    return false;
+  if (!has_begun)
+    return fail_fetch(fetch, FAILURE_SERVER, "another request is fetching from this object");
   fetch->mark = fetch->request->operation->element_types ? turn.cursor : NULL;
   bool fetched = run_turn(&turn, opening);
-  return end_turn(&turn, is_own) && fetched;
+  *is_own = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_end, turn.untold, turn.first_untold,
+                                      turn.untold_end) != JNI_FALSE;
+  return !take_exception(fetch) && fetched;
 }
 
 /* ---- what has iterators ---- */
@@ -711,9 +701,12 @@ static bool fetch_from_nothing(struct fetch *fetch)
 
 typedef bool fetcher(struct fetch *fetch);
 
-/* The first that the object is. */
-static fetcher *find_fetcher(const struct fetch *fetch)
+static bool run_fetcher(struct fetch *fetch)
 {
+  if (fetch->class->component != 0)
+    return fetch_from_array(fetch);
+  if (fetch->class->maker == MAKER_STRING)
+    return fetch_from_string(fetch);
   const struct jvm_known *known = &fetch->request->thread->jvm->known;
   const struct {
     jclass class;
@@ -723,35 +716,15 @@ static fetcher *find_fetcher(const struct fetch *fetch)
       {known->class_input_stream, fetch_from_input}, {known->class_base_stream, fetch_from_stream},
       {known->class_iterable, fetch_from_iterable},  {known->class_map, fetch_from_map},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if ((*fetch->env)->IsInstanceOf(fetch->env, fetch->object, rows[i].class))
-      return rows[i].run;
+  fetcher *run = fetch_from_nothing;
+  for (size_t i = 0; run == fetch_from_nothing && i < sizeof rows / sizeof *rows; i++) {
+    if ((*fetch->env)
+            ->IsInstanceOf(fetch->env, fetch->object, rows[i].class)) /* the first that the object is */
+      run = rows[i].run;
   }
-  return fetch_from_nothing;
-}
-
-static bool run_fetcher(struct fetch *fetch)
-{
-  if (fetch->class->component != 0)
-    return fetch_from_array(fetch);
-  if (fetch->class->maker == MAKER_STRING)
-    return fetch_from_string(fetch);
-  fetcher *run = find_fetcher(fetch);
   if (fetch->request->operation->fetch.from != 0 && run != fetch_from_nothing)
     return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'from' is for arrays and Strings");
   return run(fetch);
-}
-
-static bool open_ref(struct fetch *fetch, uint32_t *class_id)
-{
-  const struct jvm_request *request = fetch->request;
-  fetch->ref = request->operation->instance;
-  fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, class_id);
-  if (fetch->object != NULL)
-    return true;
-  outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", fetch->ref);
-  return false;
 }
 
 static bool open_fetched(struct fetch *fetch)
@@ -765,20 +738,17 @@ static bool open_fetched(struct fetch *fetch)
       return false;
     fetch->object = frame.receiver;
     class_id = frame.receiver_class;
-  } else if (!open_ref(fetch, &class_id)) {
-    return false;
+  } else {
+    fetch->ref = request->operation->instance;
+    fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, &class_id);
+    if (fetch->object == NULL) {
+      outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+                   "No object found with objRef: %u", fetch->ref);
+      return false;
+    }
   }
   fetch->class = jvm_class_by_id(request->thread, class_id);
   return fetch->class != NULL || fail_memory(fetch);
-}
-
-/* A value of which something is left becomes an object of the session, whose ref takes the next call. */
-static bool keep_value(struct fetch *fetch)
-{
-  if (fetch->is_done || fetch->ref != 0)
-    return true;
-  fetch->is_ref_told = true;
-  return result_store(fetch->request, fetch->epoch, fetch->class, fetch->object, &fetch->ref, fetch->outcome);
 }
 
 /* An answer that is not the last tells the ref, once. One that was deleted meanwhile is told all the same: it would
@@ -821,6 +791,13 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                         .outcome = outcome,
                         .max = request->operation->fetch.max,
                         .room = request->operation->fetch.room};
-  if (open_fetched(&fetch) && run_fetcher(&fetch) && keep_value(&fetch) && count_ref(&fetch))
+  if (!open_fetched(&fetch) || !run_fetcher(&fetch))
+    return;
+  /* A value of which something is left becomes an object of the session, whose ref takes the next call. */
+  fetch.is_ref_told = fetch.is_ref_told || (!fetch.is_done && fetch.ref == 0);
+  if (!fetch.is_done && fetch.ref == 0 &&
+      !result_store(request, fetch.epoch, fetch.class, fetch.object, &fetch.ref, outcome))
+    return;
+  if (count_ref(&fetch))
     fill_outcome(&fetch);
 }

@@ -224,16 +224,6 @@ uint32_t loaded_name_changes(uint32_t hash)
   return atomic_load_explicit(&noted.changes[hash % STRIPES], memory_order_acquire);
 }
 
-static void note_name(JNIEnv *env, uint32_t hash, uint32_t number)
-{
-  make_room(env);
-  pthread_mutex_lock(&noted.lock);
-  /* Where memory is short, the class is not found by its name alone. */
-  (void)name_index_add(&noted.names, hash, number);
-  pthread_mutex_unlock(&noted.lock);
-  atomic_fetch_add_explicit(&noted.changes[hash % STRIPES], 1, memory_order_release);
-}
-
 /* "Lcom/example/A;" becomes "com.example.A". False: nobody names such a class. The name of a hidden class has a
  * dot; the JDK makes a loader for each class that speeds reflection up. */
 static bool read_name(char *signature, struct text *name)
@@ -258,8 +248,15 @@ static void note_class(struct jvm *jvm, JNIEnv *env, jclass class, jobject loade
   if (number <= LOADER_PLATFORM ||
       (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
     return;
-  if (read_name(signature, &name))
-    note_name(env, loaded_name_hash(name), number);
+  if (read_name(signature, &name)) {
+    uint32_t hash = loaded_name_hash(name);
+    make_room(env);
+    pthread_mutex_lock(&noted.lock);
+    /* Where memory is short, the class is not found by its name alone. */
+    (void)name_index_add(&noted.names, hash, number);
+    pthread_mutex_unlock(&noted.lock);
+    atomic_fetch_add_explicit(&noted.changes[hash % STRIPES], 1, memory_order_release);
+  }
   (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
 }
 

@@ -245,21 +245,6 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
 
 /* ---- the object ---- */
 
-static bool open_ref(struct looking *looking)
-{
-  const struct jvm_request *request = looking->request;
-  uint32_t class_id = 0;
-  looking->object =
-      jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
-  if (looking->object == NULL) {
-    outcome_fail(looking->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-                 "No object found with objRef: %u", request->operation->instance);
-    return false;
-  }
-  looking->class = jvm_class_by_id(request->thread, class_id);
-  return true;
-}
-
 static bool open_object(struct looking *looking)
 {
   if (looking->request->operation->receiver != NULL) {
@@ -268,8 +253,17 @@ static bool open_object(struct looking *looking)
       return false;
     looking->object = frame.receiver;
     looking->class = jvm_class_by_id(looking->request->thread, frame.receiver_class);
-  } else if (!open_ref(looking)) {
-    return false;
+  } else {
+    const struct jvm_request *request = looking->request;
+    uint32_t class_id = 0;
+    looking->object =
+        jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
+    if (looking->object == NULL) {
+      outcome_fail(looking->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+                   "No object found with objRef: %u", request->operation->instance);
+      return false;
+    }
+    looking->class = jvm_class_by_id(request->thread, class_id);
   }
   return looking->class != NULL || fail_memory(looking);
 }

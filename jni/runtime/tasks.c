@@ -44,27 +44,6 @@ static struct {
 
 /* ---- the list ---- */
 
-static void add_task(struct jvm_task *task)
-{
-  pthread_mutex_lock(&tasks.lock);
-  task->serial = ++tasks.serial;
-  tasks.jvm = task->thread->jvm;
-  *tasks.last = task;
-  tasks.last = &task->next;
-  pthread_mutex_unlock(&tasks.lock);
-}
-
-/* Under the lock. */
-static void remove_task(struct jvm_task *task)
-{
-  struct jvm_task **at = &tasks.first;
-  while (*at != task)
-    at = &(*at)->next;
-  *at = task->next;
-  if (tasks.last == &task->next)
-    tasks.last = at;
-}
-
 /* Holds the next task behind the serial that waits for an object with this hash; NULL: there is none. */
 static struct jvm_task *hold_next(jint object_hash, uint64_t serial)
 {
@@ -127,8 +106,14 @@ void jvm_task_release(JNIEnv *env, struct jvm_task *task)
 {
   pthread_mutex_lock(&tasks.lock);
   bool was_last = --task->holders == 0;
-  if (was_last)
-    remove_task(task);
+  if (was_last) {
+    struct jvm_task **at = &tasks.first;
+    while (*at != task)
+      at = &(*at)->next;
+    *at = task->next;
+    if (tasks.last == &task->next)
+      tasks.last = at;
+  }
   pthread_mutex_unlock(&tasks.lock);
   if (was_last)
     free_task(env, task);
@@ -168,7 +153,12 @@ enum jp_status jvm_task_create(struct jvm_thread *thread,
     free_task(thread->env, made);
     return JP_JAVA;
   }
-  add_task(made);
+  pthread_mutex_lock(&tasks.lock);
+  made->serial = ++tasks.serial;
+  tasks.jvm = thread->jvm;
+  *tasks.last = made;
+  tasks.last = &made->next;
+  pthread_mutex_unlock(&tasks.lock);
   *task = made;
   *object = of_java;
   return JP_OK;

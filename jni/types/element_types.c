@@ -123,15 +123,6 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
   return rest.len > 0;
 }
 
-static struct text binding_of(const struct bindings *bindings, struct text name)
-{
-  for (size_t i = 0; i < bindings->count; i++) {
-    if (text_equal(bindings->names[i], name))
-      return bindings->types[i];
-  }
-  return TEXT_ABSENT;
-}
-
 /* A copy with what is bound in place of variables, and "*" where nothing is. data NULL: memory is short, or a variable is
  * all of it and is not bound. */
 static struct text substitute(struct text type, const struct bindings *bindings, struct arena *arena)
@@ -146,7 +137,11 @@ static struct text substitute(struct text type, const struct bindings *bindings,
       buffer_append_char(&out, type.data[i++]);
       continue;
     }
-    struct text bound = binding_of(bindings, text_slice(type, i + 1, end - 1));
+    struct text variable = text_slice(type, i + 1, end - 1);
+    struct text bound = TEXT_ABSENT;
+    for (size_t at = 0; bound.data == NULL && at < bindings->count; at++)
+      if (text_equal(bindings->names[at], variable))
+        bound = bindings->types[at];
     bool is_prefixed = out.len > 0 && (out.data[out.len - 1] == '+' || out.data[out.len - 1] == '-');
     bool is_wild = bound.data != NULL && bound.len > 0 && strchr("+-*", bound.data[0]) != NULL;
     if (bound.data == NULL || (is_prefixed && is_wild)) {
