@@ -13,8 +13,8 @@ static const struct policy_node *find_value(const struct policy_node *map, struc
 }
 
 /* The members of all kinds; counts only, where dangers is NULL. */
-static size_t collect(const struct policy_node *kinds, const struct policy_node *effects,
-                      struct policy_danger *dangers)
+static size_t collect_dangers(const struct policy_node *kinds, const struct policy_node *effects,
+                              struct policy_danger *dangers)
 {
   size_t count = 0;
   for (const struct policy_item *kind = kinds->first; kind != NULL; kind = kind->next) {
@@ -40,15 +40,15 @@ enum jp_status policy_dangers_read(struct arena *arena, struct policy_danger **d
   const struct policy_node *kinds = find_value(root, TEXT("members"));
   if (kinds == NULL)
     return jp_fail(error, JP_INTERNAL, "dangerous.yaml has no members");
-  *count = collect(kinds, NULL, NULL);
+  *count = collect_dangers(kinds, NULL, NULL);
   *dangers = arena_calloc(arena, *count, sizeof **dangers);
   if (*dangers == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  collect(kinds, find_value(root, TEXT("kinds")), *dangers);
+  collect_dangers(kinds, find_value(root, TEXT("kinds")), *dangers);
   return JP_OK;
 }
 
-static size_t name_length(const struct policy_danger *danger)
+static size_t measure_name(const struct policy_danger *danger)
 {
   return danger->class_name.len + danger->member.len;
 }
@@ -63,7 +63,7 @@ size_t policy_dangers_list(const struct policy_danger *dangers, size_t count, po
     const struct policy_danger *danger = &dangers[i];
     if (filter(danger, context)) {
       accepted++;
-      if (shortest == NULL || name_length(danger) < name_length(shortest))
+      if (shortest == NULL || measure_name(danger) < measure_name(shortest))
         shortest = danger;
     }
     bool is_last_of_kind = i + 1 == count || !text_equal(danger->kind, dangers[i + 1].kind);

@@ -16,8 +16,8 @@ struct table {
 
 /* ---- decisions ---- */
 
-static struct ruling rule_on(const struct policy *policy, const struct policy_question *question,
-                             struct policy_query query)
+static struct ruling make_ruling(const struct policy *policy, const struct policy_question *question,
+                                 struct policy_query query)
 {
   struct ruling ruling = {.verdict = policy_check(policy, &query)};
   bool has_object = (POLICY_RECEIVER_CATEGORIES & 1u << query.category) != 0;
@@ -40,7 +40,7 @@ static void fill_table(const struct policy *policy, const struct policy_question
                                          .visibility = (enum policy_visibility)visibility,
                                          .class_name = question->class_name,
                                          .member_name = question->member_name};
-      table->rulings[category][visibility] = rule_on(policy, question, query);
+      table->rulings[category][visibility] = make_ruling(policy, question, query);
     }
   }
 }

@@ -46,7 +46,7 @@ static bool has_character(struct text t, char character)
   return memchr(t.data, character, t.len) != NULL;
 }
 
-static struct text last_segment(struct text name)
+static struct text take_last_segment(struct text name)
 {
   size_t dot = text_find_last(name, '.');
   return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
@@ -65,7 +65,7 @@ static bool begins_with_a_capital(struct text segment)
 /* A package by Java's habit: it has a dot, and its last name is in small letters. */
 static bool looks_like_package(struct text name)
 {
-  struct text last = last_segment(name);
+  struct text last = take_last_segment(name);
   if (last.len == name.len || !begins_small(last) || policy_pattern_has_wildcard(last))
     return false;
   for (size_t i = 0; i < last.len; i++)
@@ -98,12 +98,12 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
 {
   struct text name = source->class_pattern;
   struct text shown = policy_shortened(name);
-  struct text last = last_segment(name);
+  struct text last = take_last_segment(name);
   struct text outer = last.len == name.len ? TEXT_ABSENT : text_slice(name, 0, name.len - last.len - 1);
   struct text shown_outer = policy_shortened(outer);
   struct text shown_last = policy_shortened(last);
-  bool is_below_class =
-      outer.data != NULL && begins_with_a_capital(last_segment(outer)) && !policy_pattern_has_wildcard(outer);
+  bool is_below_class = outer.data != NULL && begins_with_a_capital(take_last_segment(outer)) &&
+                        !policy_pattern_has_wildcard(outer);
   bool is_any_member =
       text_equal(source->member_pattern, TEXT("**")) || text_equal(source->member_pattern, TEXT("*"));
   if (has_character(name, ':'))
@@ -136,7 +136,7 @@ static void check_member(struct lint *lint, const struct policy_rule_source *sou
 {
   struct text member = source->member_pattern;
   struct text shown = policy_shortened(member);
-  struct text simple = last_segment(source->class_pattern);
+  struct text simple = take_last_segment(source->class_pattern);
   if (has_character(source->class_pattern, '(') || has_character(member, '(') || has_character(member, ')'))
     warn(lint, "has parentheses: a rule names members without parameters, and decides for all overloads");
   else if (!policy_pattern_has_wildcard(member) && has_character(member, '<') &&

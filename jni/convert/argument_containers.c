@@ -360,7 +360,7 @@ static bool read_element(struct conversion *conversion, char letter, const struc
       return argument_fail(conversion, value, "%.*s does not become %s", TEXT_ARGS(value->type),
                            primitive_keyword(letter).data);
   }
-  if (!argument_check_text(conversion, value))
+  if (value->kind == OP_TEXT && !argument_check_text(conversion, value))
     return false;
   enum op_scalar_fit fit = op_scalar_read(value, from, out);
   if (fit != OP_SCALAR_FITS)

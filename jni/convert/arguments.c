@@ -7,6 +7,7 @@
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -384,6 +385,7 @@ static bool parse_text(struct conversion *conversion, struct jvm_class *class, c
 static bool make_from_text(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out)
 {
+  assert(class->maker != MAKER_PARSE || class->row != NULL);
   if (class->maker == MAKER_PARSE && takes_numbers(class) && op_value_is_number(value))
     return parse_text(conversion, class, value, op_value_digits(value, conversion->request->arena), out);
   if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)

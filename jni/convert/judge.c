@@ -19,8 +19,8 @@ static struct jvm_method *find_method(struct jvm_thread *thread, jclass declarin
   return NULL;
 }
 
-static bool ask(const struct jvm_request *request, enum op_kind kind, const struct jvm_target *target,
-                struct outcome *denied)
+static bool ask_about(const struct jvm_request *request, enum op_kind kind, const struct jvm_target *target,
+                      struct outcome *denied)
 {
   const struct operation operation = {.kind = kind, .type = target->named_class, .member = target->member};
   return request->guard->check_target(request->guard->context, &operation, target, request->arena, denied) ==
@@ -56,7 +56,7 @@ static bool fill_call(const struct jvm_request *request, struct jvm_class *class
   return true;
 }
 
-static struct jvm_target elements_of(const struct jvm_class *class)
+static struct jvm_target describe_elements(const struct jvm_class *class)
 {
   return (struct jvm_target){.kind = JVM_FIELD,
                              .modifiers = JVM_ACC_PUBLIC,
@@ -79,7 +79,7 @@ bool judge_call(const struct jvm_request *request, struct jvm_class *class, jcla
   }
   uint64_t verdicts[OP_CHANNELS] = {0};
   call.target.verdicts = verdicts;
-  return ask(request, OP_CALL, &call.target, denied);
+  return ask_about(request, OP_CALL, &call.target, denied);
 }
 
 bool judge_elements(const struct jvm_request *request, const struct jvm_class *class, struct outcome *denied)
@@ -87,9 +87,9 @@ bool judge_elements(const struct jvm_request *request, const struct jvm_class *c
   if (request->guard == NULL || request->guard->check_target == NULL)
     return true;
   uint64_t verdicts[OP_CHANNELS] = {0};
-  struct jvm_target target = elements_of(class);
+  struct jvm_target target = describe_elements(class);
   target.verdicts = verdicts;
-  return ask(request, OP_GET, &target, denied);
+  return ask_about(request, OP_GET, &target, denied);
 }
 
 /* ---- results by value ---- */
@@ -115,7 +115,7 @@ static void destroy_cache(struct jvm_thread *thread)
 }
 
 /* Made on first use. NULL: memory is short. */
-static struct reading_cache *cache_of(struct jvm_thread *thread)
+static struct reading_cache *make_reading_cache(struct jvm_thread *thread)
 {
   if (thread->reading_cache != NULL)
     return thread->reading_cache;
@@ -189,7 +189,7 @@ static bool allows_reading(const struct jvm_request *request, struct jvm_class *
 {
   struct read_member members[READ_MEMBERS_MAX];
   if (reading == READING_ARRAY) {
-    struct jvm_target target = elements_of(class);
+    struct jvm_target target = describe_elements(class);
     target.is_value = class->is_of_jdk;
     return allows(request, OP_GET, &target);
   }
@@ -205,7 +205,7 @@ bool judge_reading(const struct jvm_request *request, struct jvm_class *class, e
   const struct jvm_guard *guard = request->guard;
   if (guard == NULL || guard->allows == NULL)
     return true;
-  struct reading_cache *cache = cache_of(request->thread);
+  struct reading_cache *cache = make_reading_cache(request->thread);
   struct kept_reading none = {.stamp = 0};
   struct kept_reading *kept =
       cache == NULL ? &none : &cache->kept[(class->id * READINGS + (unsigned)reading) % READINGS_KEPT];

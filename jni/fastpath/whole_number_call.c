@@ -8,7 +8,7 @@
 /* ---- keeping a call ---- */
 
 /* What comes back from the actions that run_action knows; 0: it does not know this one. */
-static char result_letter(const struct resolved_member *member)
+static char find_result_letter(const struct resolved_member *member)
 {
   switch (member->action) {
   case MEMBER_CALL:
@@ -45,7 +45,7 @@ static bool is_whole_number_call(const struct resolved_member *member, const str
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *member,
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
-  char result = result_letter(member);
+  char result = find_result_letter(member);
   if (!member->is_kept || member->named_ref != NULL || operation->loader != 0 ||
       !is_whole_number_call(member, operation, result))
     return false;

@@ -94,7 +94,7 @@ uint32_t jvm_objects_last_ref(const struct jvm_objects *objects)
   return objects->last_ref;
 }
 
-static size_t count_of(const struct jvm_objects *objects)
+static size_t count_objects(const struct jvm_objects *objects)
 {
   return atomic_load_explicit(&objects->count, memory_order_relaxed);
 }
@@ -113,7 +113,7 @@ static void tell_owner(const struct jvm_objects *objects)
 
 /* ---- slots and chunks: with the lock held, except where one is made ---- */
 
-static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
+static struct slot *find_slot(const struct jvm_objects *objects, uint32_t number)
 {
   return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
 }
@@ -125,7 +125,7 @@ static uint32_t find_ref(const struct jvm_objects *objects, uint32_t ref)
   return hash_index_next(&objects->by_ref, ref, &cursor);
 }
 
-static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
+static jobject take_object(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
 {
   return (*env)->GetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
                                        (jsize)(number % CHUNK_SPAN));
@@ -245,7 +245,7 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   (*env)->ExceptionClear(env);
   *slot = (struct slot){.next_free = chunk->first_free};
   chunk->first_free = place;
-  set_count(objects, count_of(objects) - 1);
+  set_count(objects, count_objects(objects) - 1);
   if (chunk->used-- == chunk->slot_count)
     add_to_list(objects, chunk);
   bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
@@ -299,7 +299,7 @@ static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobjec
   size_t cursor = SIZE_MAX;
   uint32_t number;
   while ((number = hash_index_next(&objects->by_hash, (uint32_t)hash, &cursor)) != HASH_INDEX_NONE) {
-    jobject held = object_at(env, objects, number);
+    jobject held = take_object(env, objects, number);
     bool is_same = (*env)->IsSameObject(env, held, object);
     (*env)->DeleteLocalRef(env, held);
     if (is_same)
@@ -337,7 +337,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   chunk->slots[place] = filled;
   if (++chunk->used == chunk->slot_count)
     remove_from_list(objects, chunk);
-  set_count(objects, count_of(objects) + 1);
+  set_count(objects, count_objects(objects) + 1);
   *ref = filled.ref;
   return JP_OK;
 }
@@ -358,19 +358,19 @@ enum need { NEED_NOTHING, NEED_ENTRY, NEED_CHUNK };
 
 static bool needs_entry(const struct putting *putting)
 {
-  return putting->objects->owner != NULL && !putting->has_entered && count_of(putting->objects) == 0;
+  return putting->objects->owner != NULL && !putting->has_entered && count_objects(putting->objects) == 0;
 }
 
 /* For who has not reserved a slot, those that others have reserved are taken. */
 static bool is_full(const struct jvm_objects *objects, const struct jvm_stored *stored)
 {
-  return !has_slot_reserved(stored) && count_of(objects) + objects->reserved >= objects->max;
+  return !has_slot_reserved(stored) && count_objects(objects) + objects->reserved >= objects->max;
 }
 
 static enum jp_status fail_full(const struct jvm_objects *objects, struct jp_error *error)
 {
   return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
-                 count_of(objects));
+                 count_objects(objects));
 }
 
 static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
@@ -402,7 +402,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   hash_index_expect(&objects->by_ref, objects->last_ref + 1);
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != HASH_INDEX_NONE) {
-    struct slot *slot = slot_at(objects, same);
+    struct slot *slot = find_slot(objects, same);
     slot->told = tellings_add(slot->told);
     note_telling(putting->stored, slot->ref, false);
     *ref = slot->ref;
@@ -415,7 +415,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
     return JP_NOT_FOUND;
   if (store_object(env, objects, putting->object, putting->filled, ref) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  if (count_of(objects) == 1)
+  if (count_objects(objects) == 1)
     putting->has_entered = false; /* the leave belongs to the object now */
   drop_slot(objects, putting->stored);
   note_telling(putting->stored, *ref, true);
@@ -497,9 +497,9 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   pthread_mutex_lock(&objects->lock);
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
-    object = object_at(thread->env, objects, number);
+    object = take_object(thread->env, objects, number);
     if (class_id != NULL)
-      *class_id = slot_at(objects, number)->class_id;
+      *class_id = find_slot(objects, number)->class_id;
   }
   pthread_mutex_unlock(&objects->lock);
   return object;
@@ -558,7 +558,7 @@ static void release_tellings(JNIEnv *env, struct jvm_objects *objects, uint32_t 
   uint32_t number = find_ref(objects, ref);
   if (number == HASH_INDEX_NONE)
     return;
-  struct slot *slot = slot_at(objects, number);
+  struct slot *slot = find_slot(objects, number);
   slot->told = tellings_remove(slot->told, count);
   if (slot->told == 0)
     release_slot(env, objects, number);
@@ -593,7 +593,7 @@ enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struc
   pthread_mutex_lock(&objects->lock);
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
-    struct slot *slot = slot_at(objects, number);
+    struct slot *slot = find_slot(objects, number);
     slot->told = tellings_add(slot->told);
     note_ref(stored, ref);
   }
@@ -642,7 +642,7 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
     release_slot(thread->env, objects, number);
-    if (count_of(objects) == 0)
+    if (count_objects(objects) == 0)
       tell_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
@@ -699,7 +699,7 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
 {
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&objects->lock);
-  bool is_empty = count_of(objects) == 0;
+  bool is_empty = count_objects(objects) == 0;
   if (is_full(objects, stored)) {
     status = fail_full(objects, error);
   } else {
@@ -748,7 +748,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->value_capacity = 0;
   objects->value_count = 0;
   objects->oldest_value = 0;
-  if (count_of(objects) > 0)
+  if (count_objects(objects) > 0)
     tell_owner(objects);
   set_count(objects, 0);
   objects->epoch++;
@@ -766,7 +766,7 @@ void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
 
 size_t jvm_objects_count(const struct jvm_objects *objects)
 {
-  return count_of(objects);
+  return count_objects(objects);
 }
 
 bool jvm_objects_is_unused(const struct jvm_objects *objects)

@@ -405,7 +405,7 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *c
 /* jvm_class.function is what CallbackKind.functionOf has returned, plus this; 0: it was not called yet. */
 enum { FUNCTION_ASKED = 2 };
 
-static int function_of(struct jvm_thread *thread, struct jvm_class *interface)
+static int find_function(struct jvm_thread *thread, struct jvm_class *interface)
 {
   int known = atomic_load_explicit(&interface->function, memory_order_relaxed);
   if (known != 0)
@@ -421,13 +421,13 @@ static int function_of(struct jvm_thread *thread, struct jvm_class *interface)
 
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface)
 {
-  int function = function_of(thread, interface);
+  int function = find_function(thread, interface);
   return function < 0 ? CALLBACK_NO_FUNCTION : function / 2;
 }
 
 bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface)
 {
-  int function = function_of(thread, interface);
+  int function = find_function(thread, interface);
   return function >= 0 && function % 2 == 1;
 }
 

@@ -42,8 +42,8 @@ static bool is_loose(const struct search *search, const struct overload_type *fr
 }
 
 /* The type of parameter `at`, where a variable arity repeats the last one. */
-static const struct overload_type *parameter_at(const struct overload_candidate *candidate, size_t at,
-                                                bool variable)
+static const struct overload_type *find_parameter(const struct overload_candidate *candidate, size_t at,
+                                                  bool variable)
 {
   return variable && at + 1 >= candidate->count ? &candidate->element : &candidate->params[at];
 }
@@ -62,7 +62,7 @@ static bool is_applicable(const struct search *search, const struct overload_can
     return false;
   for (size_t i = 0; i < search->argument_count; i++) {
     const struct overload_type *from = &search->arguments[i].type;
-    const struct overload_type *to = parameter_at(candidate, i, variable);
+    const struct overload_type *to = find_parameter(candidate, i, variable);
     if (!is_subtype(search, from, to) && (step == STEP_STRICT || !is_loose(search, from, to)))
       return false;
   }
@@ -83,11 +83,11 @@ static bool is_more_specific(const struct search *search, const struct overload_
                              const struct overload_candidate *other, bool variable)
 {
   for (size_t i = 0; i < search->argument_count; i++)
-    if (!is_better_parameter(search, i, parameter_at(one, i, variable), parameter_at(other, i, variable)))
+    if (!is_better_parameter(search, i, find_parameter(one, i, variable), find_parameter(other, i, variable)))
       return false;
   if (variable && other->count == search->argument_count + 1)
-    return is_subtype(search, parameter_at(one, search->argument_count, true),
-                      parameter_at(other, search->argument_count, true));
+    return is_subtype(search, find_parameter(one, search->argument_count, true),
+                      find_parameter(other, search->argument_count, true));
   return true;
 }
 
@@ -142,7 +142,7 @@ static unsigned sum_costs(const struct search *search, const struct overload_can
     return ARGUMENT_COST_NEVER;
   unsigned sum = 0;
   for (size_t i = 0; i < search->argument_count; i++) {
-    unsigned cost = find_argument_cost(search, i, parameter_at(candidate, i, variable));
+    unsigned cost = find_argument_cost(search, i, find_parameter(candidate, i, variable));
     if (cost == ARGUMENT_COST_NEVER)
       return ARGUMENT_COST_NEVER;
     sum += cost;

@@ -7,7 +7,7 @@
 enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096, LONG_ASCII = 128 };
 
 /* NewString reads each unit twice, one at a time; Java's constructor copies the bytes as a block. */
-static jstring string_of_ascii(struct jvm_thread *thread, struct text t)
+static jstring make_ascii_string(struct jvm_thread *thread, struct text t)
 {
   JNIEnv *env = thread->env;
   jbyteArray bytes = (*env)->NewByteArray(env, (jsize)t.len);
@@ -24,7 +24,7 @@ static jstring string_of_ascii(struct jvm_thread *thread, struct text t)
 jstring jvm_string_new(struct jvm_thread *thread, struct text t)
 {
   if (t.len >= LONG_ASCII && t.len <= INT_MAX && text_is_ascii(t))
-    return string_of_ascii(thread, t);
+    return make_ascii_string(thread, t);
   /* To reserve the most that it can need is cheaper than to count. */
   size_t room = t.len <= INT_MAX ? t.len : text_utf16_length(t);
   uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);

@@ -94,7 +94,7 @@ static void add_option(struct options *options, char *text, void *extra)
   options->rows[options->count++] = (JavaVMOption){.optionString = text, .extraInfo = extra};
 }
 
-static char *class_path_option(const struct jvm_launch *launch)
+static char *make_class_path_option(const struct jvm_launch *launch)
 {
   /* With a module an empty class path means none, as with java. */
   const char *path = launch->main_module != NULL ? "" : ".";
@@ -107,7 +107,7 @@ static char *class_path_option(const struct jvm_launch *launch)
 }
 
 /* jps and similar tools show this as the process's command. */
-static char *command_option(const struct jvm_launch *launch)
+static char *make_command_option(const struct jvm_launch *launch)
 {
   struct buffer text;
   buffer_init(&text);
@@ -142,8 +142,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
 {
   enum { OWN_OPTIONS = 6 };
   options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
-  options->owned[0] = class_path_option(launch);
-  options->owned[1] = command_option(launch);
+  options->owned[0] = make_class_path_option(launch);
+  options->owned[1] = make_command_option(launch);
   /* Of MODULE or MODULE/CLASS the module: the root of the boot layer. */
   if (launch->main_module != NULL &&
       asprintf(&options->owned[2], "-Djdk.module.main=%.*s", (int)strcspn(launch->main_module, "/"),
@@ -211,21 +211,21 @@ static bool find_table(struct table *table)
   return table->row != NULL && table->stride > 0;
 }
 
-static const char *text_at(const char *row, uint64_t offset)
+static const char *read_text_at(const char *row, uint64_t offset)
 {
   return *(const char *const *)(row + offset);
 }
 
 static bool is_text_at(const char *row, uint64_t offset, const char *wanted)
 {
-  const char *text = text_at(row, offset);
+  const char *text = read_text_at(row, offset);
   return text != NULL && strcmp(text, wanted) == 0;
 }
 
 /* The address of a static field of HotSpot's class Arguments; NULL: it has none of this name and type. */
 static void *find_field(const struct table *table, const char *name, const char *type)
 {
-  for (const char *row = table->row; text_at(row, table->type_name_at) != NULL; row += table->stride) {
+  for (const char *row = table->row; read_text_at(row, table->type_name_at) != NULL; row += table->stride) {
     if (is_text_at(row, table->type_name_at, "Arguments") && is_text_at(row, table->field_name_at, name) &&
         is_text_at(row, table->type_at, type) && *(const int32_t *)(row + table->is_static_at) != 0)
       return *(void *const *)(row + table->address_at);
@@ -283,7 +283,7 @@ static create_function open_library(const struct jvm_home *home, struct jp_error
   return create;
 }
 
-static const char *reason_of(jint code)
+static const char *find_reason(jint code)
 {
   switch (code) {
   case JNI_EVERSION:
@@ -306,7 +306,7 @@ static enum jp_status tell_why(jint code, struct jp_error *error)
   append_as_line(&line, buffer_text(&hearing.words));
   pthread_mutex_unlock(&hearing.lock);
   if (line.len == 0)
-    buffer_append_text(&line, text_of(reason_of(code)));
+    buffer_append_text(&line, text_of(find_reason(code)));
   jp_fail(error, status, "the JVM cannot be started: %.*s", TEXT_ARGS(buffer_text(&line)));
   buffer_fini(&line);
   return status;

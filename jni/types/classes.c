@@ -59,7 +59,7 @@ static struct text known_class_name(struct jvm_thread *thread, jobject object)
   return class == NULL ? TEXT_ABSENT : class->name;
 }
 
-static struct jvm_classes *table_of(struct jvm_thread *thread)
+static struct jvm_classes *find_table(struct jvm_thread *thread)
 {
   struct jvm_classes *table = __atomic_load_n(&thread->jvm->classes, __ATOMIC_ACQUIRE);
   if (table != NULL)
@@ -83,7 +83,7 @@ static struct jvm_classes *table_of(struct jvm_thread *thread)
 }
 
 /* The element class of an array's name, or its primitive's keyword. */
-static struct text element_name(struct text name)
+static struct text read_element_name(struct text name)
 {
   size_t at = 0;
   while (at < name.len && name.data[at] == '[')
@@ -168,7 +168,7 @@ static struct text copy_name(struct jvm_thread *thread, jclass class)
 static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, jclass class)
 {
   struct text name = entry->name;
-  entry->element_name = element_name(name);
+  entry->element_name = read_element_name(name);
   bool is_array = name.data[0] == '[';
   entry->component = is_array ? name.data[1] : 0;
   entry->unboxed = primitive_unboxed(name);
@@ -338,7 +338,7 @@ static bool insert_locked(JNIEnv *env, struct jvm_classes *table, struct jvm_cla
 static struct jvm_class *find_or_make(struct jvm_thread *thread, jclass class)
 {
   JNIEnv *env = thread->env;
-  struct jvm_classes *table = table_of(thread);
+  struct jvm_classes *table = find_table(thread);
   jint hash = 0;
   if (table == NULL || (*thread->jvmti)->GetObjectHashCode(thread->jvmti, class, &hash) != JVMTI_ERROR_NONE)
     return NULL;
@@ -389,7 +389,7 @@ struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
 
 struct jvm_class *jvm_class_by_id(struct jvm_thread *thread, uint32_t id)
 {
-  struct jvm_classes *table = table_of(thread);
+  struct jvm_classes *table = find_table(thread);
   if (table == NULL || id / ID_CHUNK >= ID_CHUNKS)
     return NULL;
   struct jvm_class **chunk = atomic_load_explicit(&table->by_id[id / ID_CHUNK], memory_order_acquire);

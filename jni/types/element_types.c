@@ -30,7 +30,7 @@ struct class_type {
 /* ---- signatures ---- */
 
 /* The end of the type that begins at `at`, or SIZE_MAX: it is malformed. */
-static size_t end_of_type(struct text signature, size_t at)
+static size_t find_type_end(struct text signature, size_t at)
 {
   while (at < signature.len &&
          (signature.data[at] == '[' || signature.data[at] == '+' || signature.data[at] == '-'))
@@ -53,7 +53,7 @@ static size_t end_of_type(struct text signature, size_t at)
 /* Takes one type off. data NULL: malformed. */
 static struct text take_type(struct text *rest)
 {
-  size_t end = end_of_type(*rest, 0);
+  size_t end = find_type_end(*rest, 0);
   struct text type = end == SIZE_MAX ? TEXT_ABSENT : text_slice(*rest, 0, end);
   *rest = end == SIZE_MAX ? TEXT("") : text_slice(*rest, end, rest->len);
   return type;
@@ -132,7 +132,7 @@ static struct text substitute(struct text type, const struct bindings *bindings,
   buffer_init(&out);
   for (size_t i = 0; i < type.len;) {
     bool begins_type = i == 0 || strchr("<;>[+-*", type.data[i - 1]) != NULL;
-    size_t end = begins_type && type.data[i] == 'T' ? end_of_type(type, i) : SIZE_MAX;
+    size_t end = begins_type && type.data[i] == 'T' ? find_type_end(type, i) : SIZE_MAX;
     if (end == SIZE_MAX) {
       buffer_append_char(&out, type.data[i++]);
       continue;
@@ -245,7 +245,7 @@ static bool find_binding(const struct finding *finding, struct jvm_class *class,
 static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth);
 
 /* The binary name of a class type or an array, as Class.getName() has it. data NULL: a variable or a primitive. */
-static struct text name_of(const struct finding *finding, struct text type)
+static struct text read_type_name(const struct finding *finding, struct text type)
 {
   struct class_type class;
   size_t dimensions = 0;
@@ -263,7 +263,7 @@ static struct text name_of(const struct finding *finding, struct text type)
 
 /* "? extends T" is T, because a value that is made for it is made as one. Of "? super T" and "?" nothing is known: the list
  * may be one of any supertype. */
-static struct text type_of_argument(struct text argument)
+static struct text take_bound_type(struct text argument)
 {
   if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
     return TEXT_ABSENT;
@@ -273,8 +273,8 @@ static struct text type_of_argument(struct text argument)
 /* Sets what a type argument declares; Object declares nothing. */
 static void set_declared(const struct finding *finding, struct text argument, struct jvm_type *type)
 {
-  struct text declared = type_of_argument(argument);
-  struct text name = declared.data == NULL ? TEXT_ABSENT : name_of(finding, declared);
+  struct text declared = take_bound_type(argument);
+  struct text name = declared.data == NULL ? TEXT_ABSENT : read_type_name(finding, declared);
   if (name.data != NULL && !text_equal(name, TEXT("java.lang.Object")))
     *type = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
 }
@@ -301,7 +301,7 @@ static const struct element_types *read_container_of(const struct finding *findi
   if (is_map)
     set_declared(finding, bound.types[0], &made->key);
   set_declared(finding, bound.types[wanted - 1], &made->element);
-  made->inside = read_type(finding, type_of_argument(bound.types[wanted - 1]), depth + 1);
+  made->inside = read_type(finding, take_bound_type(bound.types[wanted - 1]), depth + 1);
   bool is_known = made->key.kind != 0 || made->element.kind != 0 || made->inside != NULL;
   return is_known ? made : NULL;
 }

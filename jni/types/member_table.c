@@ -63,7 +63,7 @@ static bool read_type(struct builder *builder, struct text *descriptor, struct j
 }
 
 /* The component of an array's type; its name is a slice of the array's. */
-static struct jvm_type component_of(const struct jvm_type *array)
+static struct jvm_type make_component_type(const struct jvm_type *array)
 {
   struct jvm_type type = {.kind = array->name.data[1], .context = array->context};
   type.name = text_slice(array->name, 1, array->name.len);
@@ -99,7 +99,7 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   if ((method->modifiers & JVM_ACC_VARARGS) == 0 || last == NULL || last->name.data[0] != '[')
     method->modifiers &= ~(unsigned)JVM_ACC_VARARGS;
   else
-    method->element = component_of(last);
+    method->element = make_component_type(last);
   return true;
 }
 

@@ -37,7 +37,7 @@ static bool append_item(struct selection *selection, struct list *list, void *it
   return true;
 }
 
-static bool list_contains(const struct list *list, const void *item)
+static bool is_listed(const struct list *list, const void *item)
 {
   for (size_t i = 0; i < list->count; i++)
     if (list->items[i] == item)
@@ -51,7 +51,7 @@ static bool list_contains(const struct list *list, const void *item)
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
   for (size_t i = 0; i < members->interface_count; i++)
-    if (!list_contains(&selection->interfaces, members->interfaces[i]) &&
+    if (!is_listed(&selection->interfaces, members->interfaces[i]) &&
         !append_item(selection, &selection->interfaces, members->interfaces[i]))
       return false;
   return true;
@@ -74,21 +74,21 @@ static bool walk_lineage(struct selection *selection, struct jvm_class *runtime)
   return true;
 }
 
-static size_t lineage_count(const struct selection *selection)
+static size_t count_lineage(const struct selection *selection)
 {
   return selection->classes.count + selection->interfaces.count;
 }
 
-static struct jvm_class *class_at(const struct selection *selection, size_t at)
+static struct jvm_class *find_class(const struct selection *selection, size_t at)
 {
   return at < selection->classes.count ? selection->classes.items[at]
                                        : selection->interfaces.items[at - selection->classes.count];
 }
 
 /* The table of a class in the lineage; walk_lineage has made them all. */
-static const struct member_table *table_at(const struct selection *selection, size_t at)
+static const struct member_table *find_table(const struct selection *selection, size_t at)
 {
-  return atomic_load_explicit(&class_at(selection, at)->members, memory_order_acquire);
+  return atomic_load_explicit(&find_class(selection, at)->members, memory_order_acquire);
 }
 
 /* ---- what overrides what ---- */
@@ -114,7 +114,7 @@ static struct jvm_method *find_same(const struct member_table *members, const st
   return found != NULL ? found : find_in(members->hidden, members->hidden_count, like);
 }
 
-static struct text package_of(const struct jvm_class *class)
+static struct text read_package(const struct jvm_class *class)
 {
   size_t dot = text_find_last(class->name, '.');
   return text_slice(class->name, 0, dot == SIZE_MAX ? 0 : dot);
@@ -133,12 +133,12 @@ static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a
 }
 
 /* JVMS 5.4.5, for one pair of methods: a package-private method is overridden only within its package. */
-static bool overrides(const struct selection *selection, const struct jvm_method *nearer,
-                      const struct jvm_method *method)
+static bool is_overriding(const struct selection *selection, const struct jvm_method *nearer,
+                          const struct jvm_method *method)
 {
   if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
     return true;
-  return text_equal(package_of(nearer->owner), package_of(method->owner)) &&
+  return text_equal(read_package(nearer->owner), read_package(method->owner)) &&
          has_same_loader(selection->thread, nearer->owner, method->owner);
 }
 
@@ -150,7 +150,7 @@ static void keep_overriding(struct selection *selection, struct list *found)
   for (size_t i = last; i-- > 0;) {
     bool kept = false;
     for (size_t above = i + 1; !kept && above <= last; above++)
-      kept = found->items[above] != NULL && overrides(selection, found->items[i], found->items[above]);
+      kept = found->items[above] != NULL && is_overriding(selection, found->items[i], found->items[above]);
     if (!kept)
       found->items[i] = NULL;
   }
@@ -175,7 +175,7 @@ static bool select_of_class(struct selection *selection)
   for (size_t i = 0; i < selection->classes.count; i++) {
     if (selection->classes.items[i] == selection->method->owner)
       break;
-    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
+    struct jvm_method *same = find_same(find_table(selection, i), selection->method);
     if (same != NULL && !append_item(selection, &found, same))
       return false;
   }
@@ -208,8 +208,8 @@ static bool is_outdone(const struct selection *selection, const struct list *met
 static bool select_default(struct selection *selection)
 {
   struct list found = {0};
-  for (size_t i = selection->classes.count; i < lineage_count(selection); i++) {
-    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
+  for (size_t i = selection->classes.count; i < count_lineage(selection); i++) {
+    struct jvm_method *same = find_same(find_table(selection, i), selection->method);
     if (same != NULL && !append_item(selection, &found, same))
       return false;
   }
@@ -229,7 +229,7 @@ static bool select_default(struct selection *selection)
 static bool select_of_interface(struct selection *selection)
 {
   for (size_t i = 0; selection->selected == NULL && i < selection->classes.count; i++)
-    selection->selected = find_same(table_at(selection, i), selection->method);
+    selection->selected = find_same(find_table(selection, i), selection->method);
   if (selection->selected == NULL && !select_default(selection))
     return false;
   return selection->selected == NULL || add_holder(selection, selection->selected);
@@ -241,8 +241,8 @@ static bool add_between(struct selection *selection)
 {
   struct jvm_thread *thread = selection->thread;
   size_t first = selection->method->owner->is_interface ? 0 : selection->classes.count;
-  for (size_t i = first; i < lineage_count(selection); i++) {
-    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
+  for (size_t i = first; i < count_lineage(selection); i++) {
+    struct jvm_method *same = find_same(find_table(selection, i), selection->method);
     if (same != NULL && jvm_class_is_assignable(thread, same->owner, selection->method->owner) &&
         !add_holder(selection, same))
       return false;
@@ -289,8 +289,8 @@ static bool is_descriptor_known(const struct list *methods, const struct jvm_met
 static bool add_targets(struct selection *selection, struct jvm_method *bridge)
 {
   struct list targets = {0};
-  for (size_t i = 0; i < lineage_count(selection); i++) {
-    const struct member_table *members = table_at(selection, i);
+  for (size_t i = 0; i < count_lineage(selection); i++) {
+    const struct member_table *members = find_table(selection, i);
     for (size_t j = 0; j < members->method_count; j++) {
       struct jvm_method *method = &members->methods[j];
       if (is_target(selection->thread, bridge, method) && !is_descriptor_known(&targets, method) &&
@@ -381,8 +381,8 @@ static const char *find_code(const struct selection *selection)
   if (!is_hidden(selection->selected))
     return selection->selected->raw_descriptor;
   const char *descriptor = NULL;
-  for (size_t i = 0; i < lineage_count(selection); i++) {
-    const struct member_table *members = table_at(selection, i);
+  for (size_t i = 0; i < count_lineage(selection); i++) {
+    const struct member_table *members = find_table(selection, i);
     for (size_t j = 0; j < members->method_count; j++) {
       struct jvm_method *method = &members->methods[j];
       if (!has_same_signature(method, selection->selected) || !is_inheritable(method) ||
@@ -421,8 +421,8 @@ static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_
   return NULL;
 }
 
-static struct jvm_target target_on(const struct jvm_target *target, const struct jvm_class *class,
-                                   const struct jvm_method *method)
+static struct jvm_target make_target(const struct jvm_target *target, const struct jvm_class *class,
+                                     const struct jvm_method *method)
 {
   return (struct jvm_target){.kind = JVM_METHOD,
                              .modifiers = method->modifiers,
@@ -443,12 +443,12 @@ struct supertype_search {
 static bool is_spared(const struct supertype_search *search)
 {
   const struct jvm_lineage *lineage = search->lineage;
-  for (size_t i = 0; i < lineage_count(&search->walked); i++) {
-    const struct jvm_class *class = class_at(&search->walked, i);
+  for (size_t i = 0; i < count_lineage(&search->walked); i++) {
+    const struct jvm_class *class = find_class(&search->walked, i);
     if (class != lineage->runtime && class != lineage->named &&
         !jvm_class_is_assignable(lineage->thread, class, lineage->named))
       continue;
-    const struct jvm_target on = target_on(search->target, class, lineage->method);
+    const struct jvm_target on = make_target(search->target, class, lineage->method);
     if (!search->judge->spares(search->judge->context, &on))
       return false;
   }
@@ -463,7 +463,7 @@ static bool is_allowed_by(const struct supertype_search *search, struct jvm_clas
   struct jvm_method *method = find_public(class, lineage->method);
   if (method == NULL)
     return false;
-  *found = target_on(search->target, class, method);
+  *found = make_target(search->target, class, method);
   if (!search->judge->allows(search->judge->context, found))
     return false;
   struct selection own;
@@ -496,8 +496,8 @@ bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm
   }
   if (!is_spared(&search))
     return false;
-  for (size_t i = 0; i < lineage_count(&search.walked); i++)
-    if (is_allowed_by(&search, class_at(&search.walked, i), found))
+  for (size_t i = 0; i < count_lineage(&search.walked); i++)
+    if (is_allowed_by(&search, find_class(&search.walked, i), found))
       return true;
   return false;
 }
