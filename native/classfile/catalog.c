@@ -249,8 +249,10 @@ static void visit_like(const struct class_names *names, const struct catalog_lik
 static enum jp_status read_names(struct catalog *catalog, struct class_names **names, struct jp_error *error)
 {
   struct class_names *made = calloc(1, sizeof *made);
-  if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (made == NULL) {
+    (void)!jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return JP_NO_MEMORY;
+  }
   atomic_init(&made->users, 1);
   array_init(&made->entries, sizeof(struct entry));
   buffer_init(&made->bytes);

@@ -35,7 +35,8 @@ struct class_reader {
 
 static enum jp_status no_memory(const struct class_reader *reader)
 {
-  return jp_fail(reader->error, JP_NO_MEMORY, "out of memory");
+  (void)!jp_fail(reader->error, JP_NO_MEMORY, "out of memory");
+  return JP_NO_MEMORY;
 }
 
 /* ---- numbers, big-endian ---- */
@@ -314,8 +315,10 @@ static enum jp_status read_synthetic_member(struct class_reader *reader, void *t
 
 static enum jp_status allocate_parameters(struct class_reader *reader, struct class_member *method)
 {
-  if (*reader->names_left < method->parameter_count)
-    return jp_fail(reader->error, JP_INVALID, "more named parameters than a real class has");
+  if (*reader->names_left < method->parameter_count) {
+    (void)!jp_fail(reader->error, JP_INVALID, "more named parameters than a real class has");
+    return JP_INVALID;
+  }
   *reader->names_left -= method->parameter_count;
   method->parameters = arena_calloc(reader->arena, method->parameter_count, sizeof *method->parameters);
   return method->parameters == NULL ? no_memory(reader) : JP_OK;

@@ -18,12 +18,12 @@ enum effect {
 
 struct java_option {
   const char *name;
-  enum effect effect;
   const char *text;
   const char *takes; /* the value's form: the value is the next argument, or follows the '=' of a long name */
-  bool is_prefix;    /* the name is how the option begins: -Xmx1g */
-  bool is_for_line;  /* not taken in JDK_JAVA_OPTIONS */
-  bool ends;         /* what follows belongs to the application */
+  enum effect effect;
+  bool is_prefix;   /* the name is how the option begins: -Xmx1g */
+  bool is_for_line; /* not taken in JDK_JAVA_OPTIONS */
+  bool ends;        /* what follows belongs to the application */
 };
 
 /* ---- the table ---- */
