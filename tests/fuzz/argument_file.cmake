@@ -1,1 +1,0 @@
-jpeer_fuzz_target(argument_file_fuzz argument_file_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/argument_file jpeer_options)
