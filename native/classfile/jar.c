@@ -362,17 +362,6 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
 
 /* ---- one class ---- */
 
-static enum jp_status begin_single(struct jar *jar, struct jp_error *error)
-{
-  jar->error = error;
-  enum jp_status status = read_manifest(jar);
-  if (status == JP_OK)
-    status = list_entries(jar);
-  if (status == JP_OK)
-    sort_entries(jar);
-  return status;
-}
-
 enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
                         struct jar **jar, struct jp_error *error)
 {
@@ -381,7 +370,7 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
   *jar = NULL;
   if (opened == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
-  *opened = (struct jar){.builder = warnings, .feature_version = feature_version};
+  *opened = (struct jar){.builder = warnings, .feature_version = feature_version, .error = error};
   arena_init(&opened->arena);
   array_init(&opened->entries, sizeof(struct jar_entry));
   opened->name = arena_printf(&opened->arena, "%s", path).data;
@@ -389,14 +378,18 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
   enum jp_status status = JP_OK;
   if (opened->name == NULL)
     status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
-  else if (opened->archive != NULL)
-    status = begin_single(opened, error);
-  else
+  else if (opened->archive == NULL)
     status = warn_of_archive(warnings, path, code, error);
-  if (status == JP_OK && opened->archive != NULL)
-    *jar = opened;
   else
+    status = read_manifest(opened);
+  if (status == JP_OK && opened->archive != NULL)
+    status = list_entries(opened);
+  if (status != JP_OK || opened->archive == NULL) {
     jar_close(opened);
+    return status;
+  }
+  sort_entries(opened);
+  *jar = opened;
   return status;
 }
 

@@ -87,24 +87,6 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home,
   return JP_OK;
 }
 
-static enum jp_status open_image(struct jimage *jimage, const char *java_home, struct jp_error *error)
-{
-  int32_t code = 0;
-  snprintf(jimage->path, sizeof jimage->path, "%s/lib/modules", java_home);
-  jimage->file = jimage->library.open(jimage->path, &code);
-  if (jimage->file == NULL)
-    return jp_fail(error, JP_IO, "cannot read the JDK's classes: %s is no readable image (%d)", jimage->path,
-                   (int)code);
-  return JP_OK;
-}
-
-static const char *keep_module(struct jimage *jimage, const char *module)
-{
-  if (jimage->last_module == NULL || strcmp(jimage->last_module, module) != 0)
-    jimage->last_module = arena_printf(&jimage->arena, "%s", module).data;
-  return jimage->last_module;
-}
-
 /* "package/name.class", NUL-terminated; data NULL: no memory. A JDK has 27,000 of them, for which printf
  * would take too long. */
 static struct text join_path(struct arena *arena, struct text package, struct text name)
@@ -134,12 +116,13 @@ static bool note_class(struct jimage_file *image, const char *module, const char
   size_t package_length = strlen(package);
   struct text path = join_path(&jimage->arena, (struct text){package, package_length}, text_of(name));
   struct jimage_class *class = array_add(&jimage->classes, 1);
-  module = keep_module(jimage, module);
-  if (path.data == NULL || class == NULL || module == NULL) {
+  if (jimage->last_module == NULL || strcmp(jimage->last_module, module) != 0)
+    jimage->last_module = arena_printf(&jimage->arena, "%s", module).data;
+  if (path.data == NULL || class == NULL || jimage->last_module == NULL) {
     jimage->no_memory = true;
     return false;
   }
-  *class = (struct jimage_class){module, text_slice(path, 0, package_length), path};
+  *class = (struct jimage_class){jimage->last_module, text_slice(path, 0, package_length), path};
   return true;
 }
 
@@ -364,8 +347,14 @@ enum jp_status jimage_open(const char *java_home, struct jimage **jimage, struct
   array_init(&opened->exports, sizeof(struct text));
   array_init(&opened->own_exports, sizeof(struct text));
   enum jp_status status = load_library(opened, java_home, error);
-  if (status == JP_OK)
-    status = open_image(opened, java_home, error);
+  int32_t code = 0;
+  if (status == JP_OK) {
+    snprintf(opened->path, sizeof opened->path, "%s/lib/modules", java_home);
+    opened->file = opened->library.open(opened->path, &code);
+    if (opened->file == NULL)
+      status = jp_fail(error, JP_IO, "cannot read the JDK's classes: %s is no readable image (%d)",
+                       opened->path, (int)code);
+  }
   if (status == JP_OK)
     *jimage = opened;
   else

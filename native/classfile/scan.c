@@ -116,9 +116,14 @@ static enum jp_status add_jdk(struct scan *scan, struct item ***link, struct jp_
 
 /* ---- reading ---- */
 
-static enum jp_status read_path(const struct scan *scan, struct item *item)
+static enum jp_status read_item(const struct scan *scan, struct item *item)
 {
   struct stat facts;
+  item->builder = builder_create_part(scan->config->is_stopped);
+  if (item->builder == NULL)
+    return no_memory(&item->error);
+  if (item->path == NULL)
+    return jimage_read(item->builder, scan->jimage, item->from, item->to, &item->error);
   item->class_path = TEXT("");
   if (stat(item->path, &facts) != 0)
     return JP_OK; /* java is silent about missing elements, too */
@@ -127,15 +132,6 @@ static enum jp_status read_path(const struct scan *scan, struct item *item)
   return S_ISREG(facts.st_mode) ? jar_read_file(item->builder, item->path, scan->feature_version,
                                                 &item->arena, &item->class_path, &item->error)
                                 : JP_OK;
-}
-
-static enum jp_status read_item(const struct scan *scan, struct item *item)
-{
-  item->builder = builder_create_part(scan->config->is_stopped);
-  if (item->builder == NULL)
-    return no_memory(&item->error);
-  return item->path == NULL ? jimage_read(item->builder, scan->jimage, item->from, item->to, &item->error)
-                            : read_path(scan, item);
 }
 
 /* The lock is held. The one that is merged next, which a jar may just have named, is always taken. */

@@ -72,26 +72,21 @@ static bool read_identifier(struct text *rest, struct buffer *out)
 
 static bool read_type(struct text *rest, unsigned depth, struct buffer *out);
 
-static bool read_type_argument(struct text *rest, unsigned depth, struct buffer *out)
-{
-  if (take_char(rest, '*')) {
-    append_if_wanted(out, TEXT("?"));
-    return true;
-  }
-  if (take_char(rest, '+'))
-    append_if_wanted(out, TEXT("? extends "));
-  else if (take_char(rest, '-'))
-    append_if_wanted(out, TEXT("? super "));
-  return read_type(rest, depth, out);
-}
-
 static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer *out)
 {
   append_if_wanted(out, TEXT("<"));
   for (bool first = true; first || !has_char(*rest, '>'); first = false) {
     if (!first)
       append_if_wanted(out, TEXT(", "));
-    if (!read_type_argument(rest, depth, out))
+    if (take_char(rest, '*')) {
+      append_if_wanted(out, TEXT("?"));
+      continue;
+    }
+    if (take_char(rest, '+'))
+      append_if_wanted(out, TEXT("? extends "));
+    else if (take_char(rest, '-'))
+      append_if_wanted(out, TEXT("? super "));
+    if (!read_type(rest, depth, out))
       return false;
   }
   append_if_wanted(out, TEXT(">"));

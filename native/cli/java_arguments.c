@@ -21,18 +21,6 @@ struct expansion {
   bool in_variable;
 };
 
-static enum jp_status append_word(struct expansion *expansion, char *word, struct jp_error *error)
-{
-  struct java_arguments *out = expansion->out;
-  char **words =
-      arena_grow(expansion->arena, out->words, out->count, &expansion->capacity, sizeof *out->words);
-  if (words == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  out->words = words;
-  out->words[out->count++] = word;
-  return JP_OK;
-}
-
 /* ---- limits of the variable ---- */
 
 static enum jp_status check_for_variable(const struct expansion *expansion, const char *word,
@@ -84,7 +72,14 @@ static enum jp_status take_word(struct expansion *expansion, char *word, struct 
     if (status != JP_OK)
       return status;
   }
-  return append_word(expansion, word, error);
+  struct java_arguments *out = expansion->out;
+  char **words =
+      arena_grow(expansion->arena, out->words, out->count, &expansion->capacity, sizeof *out->words);
+  if (words == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  out->words = words;
+  out->words[out->count++] = word;
+  return JP_OK;
 }
 
 /* ---- files ---- */

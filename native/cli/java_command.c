@@ -56,19 +56,6 @@ void java_command_print_version(const struct run_options *options)
     print_version(show);
 }
 
-static void add_application(struct command *command, const struct run_options *options)
-{
-  add_word(command, "--dry-run");
-  if (options->jar != NULL)
-    add_word(command, "-jar");
-  else if (options->main_module != NULL)
-    add_word(command, "-m");
-  if (options->jar != NULL)
-    add_word(command, options->jar);
-  else
-    add_word(command, options->main_module != NULL ? options->main_module : options->main_class);
-}
-
 void java_command_become(const struct jvm_home *home, const struct run_options *options,
                          const char *class_path, struct jp_error *error)
 {
@@ -87,7 +74,13 @@ void java_command_become(const struct jvm_home *home, const struct run_options *
     if (options->show_value != NULL)
       add_word(&command, options->show_value);
   } else {
-    add_application(&command, options);
+    add_word(&command, "--dry-run");
+    if (options->jar != NULL || options->main_module != NULL)
+      add_word(&command, options->jar != NULL ? "-jar" : "-m");
+    if (options->jar != NULL)
+      add_word(&command, options->jar);
+    else
+      add_word(&command, options->main_module != NULL ? options->main_module : options->main_class);
   }
   execv(command.path, (char *const *)command.words);
   jp_fail(error, JP_IO, "%s cannot be run: %m", command.path);

@@ -352,23 +352,17 @@ enum jp_status options_parse(const struct option_input *input, void *values, str
 
 enum { HELP_COLUMN = 34 };
 
-static int print_names(FILE *out, const struct option *option)
-{
-  int width = fprintf(out, "  %s", option->names[0]);
-  for (size_t i = 1; i < OPTION_NAMES && option->names[i] != NULL; i++)
-    width += fprintf(out, ", %s", option->names[i]);
-  if (option->takes != NULL)
-    width += fprintf(out, " %s", option->takes);
-  return width;
-}
-
 void options_print_help(FILE *out, const struct option *options, size_t count)
 {
   for (size_t row = 0; row < count; row++) {
     const struct option *option = &options[row];
     if (option->group != NULL)
       fprintf(out, "\n%s\n", option->group);
-    int width = print_names(out, option);
+    int width = fprintf(out, "  %s", option->names[0]);
+    for (size_t i = 1; i < OPTION_NAMES && option->names[i] != NULL; i++)
+      width += fprintf(out, ", %s", option->names[i]);
+    if (option->takes != NULL)
+      width += fprintf(out, " %s", option->takes);
     if (width + 2 > HELP_COLUMN) {
       fputc('\n', out);
       width = 0;

@@ -61,16 +61,6 @@ static void write_json(const struct ready_facts *facts, struct buffer *out)
   BUFFER_LITERAL(out, "]}\n");
 }
 
-static void write_line(const struct ready_facts *facts, struct buffer *out)
-{
-  char uuid[UUID_TEXT_LENGTH + 1];
-  uuid_format(&facts->uuid, uuid);
-  buffer_printf(out, "jpeer ready: uuid %s, name %s, pid %ld", uuid, facts->name, (long)getpid());
-  for (size_t i = 0; facts->addresses[i] != NULL; i++)
-    buffer_printf(out, ", %s", facts->addresses[i]);
-  buffer_append_char(out, '\n');
-}
-
 /* ---- */
 
 enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error)
@@ -114,8 +104,13 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
                         : replace_file(ready->path, buffer_text(&out), &ready->file, error);
   }
   if (status == JP_OK) {
+    char uuid[UUID_TEXT_LENGTH + 1];
+    uuid_format(&facts->uuid, uuid);
     buffer_clear(&out);
-    write_line(facts, &out);
+    buffer_printf(&out, "jpeer ready: uuid %s, name %s, pid %ld", uuid, facts->name, (long)getpid());
+    for (size_t i = 0; facts->addresses[i] != NULL; i++)
+      buffer_printf(&out, ", %s", facts->addresses[i]);
+    buffer_append_char(&out, '\n');
     (void)write_whole(STDERR_FILENO, buffer_text(&out)); /* whoever closed stderr does not want the line */
   }
 out:

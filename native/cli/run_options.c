@@ -243,39 +243,23 @@ void run_options_print_variable(const struct run_options *options)
     fprintf(stderr, "NOTE: Picked up JDK_JAVA_OPTIONS: %s\n", options->java_variable);
 }
 
-static bool is_known_variable(struct text name)
-{
-  for (size_t row = 0; row < run_option_count; row++) {
-    const char *variable = run_option_rows[row].variable;
-    if (variable != NULL && text_equal(text_of(variable), name))
-      return true;
-  }
-  return false;
-}
-
-/* The known variable that is nearest to an unknown one; NULL: none is near. */
-static const char *find_near_variable(struct text name)
-{
-  struct near_name search;
-  near_name_init(&search, name);
-  for (size_t row = 0; row < run_option_count; row++) {
-    if (run_option_rows[row].variable != NULL)
-      near_name_offer(&search, text_of(run_option_rows[row].variable));
-  }
-  return search.best.data;
-}
-
 static void log_unknown_variables(char *const *environment)
 {
   for (; *environment != NULL; environment++) {
     struct text name = {*environment, strcspn(*environment, "=")};
-    if (!text_starts_with(name, TEXT("JPEER_")) || is_known_variable(name))
+    if (!text_starts_with(name, TEXT("JPEER_")))
       continue;
-    const char *near = find_near_variable(name);
-    if (near == NULL)
+    struct near_name search;
+    near_name_init(&search, name);
+    for (size_t row = 0; row < run_option_count; row++) {
+      if (run_option_rows[row].variable != NULL)
+        near_name_offer(&search, text_of(run_option_rows[row].variable));
+    }
+    if (search.best.data == NULL)
       log_warn("%.*s is set, and no option has this variable", TEXT_ARGS(name));
-    else
-      log_warn("%.*s is set, and no option has this variable: did you mean %s?", TEXT_ARGS(name), near);
+    else if (!text_equal(search.best, name))
+      log_warn("%.*s is set, and no option has this variable: did you mean %s?", TEXT_ARGS(name),
+               search.best.data);
   }
 }
 
