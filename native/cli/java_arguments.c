@@ -27,18 +27,19 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
                                          struct jp_error *error)
 {
   if (expansion->is_over)
-    return jp_fail(error, JP_INVALID, "%s cannot name a main class (\"%.200s\")", variable_name, word);
+    return jp_fail(error, JP_INVALID, "%s cannot name a main class (\"%.*s\")", variable_name,
+                   OPTION_SHOWN(word));
   if (word[0] == '-' && java_option_is_for_line(word))
-    return jp_fail(error, JP_INVALID, "%s cannot have %.200s: java takes it on its command line alone",
-                   variable_name, word);
+    return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java takes it on its command line alone",
+                   variable_name, OPTION_SHOWN(word));
   /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
   bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
                        strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
                        strncmp(word, "--class-path", strlen("--class-path")) == 0;
   if (word[0] == '-' && !is_class_path && options_have(run_option_rows, run_option_count, word))
     return jp_fail(error, JP_INVALID,
-                   "%s cannot have %.200s: the peer's own options have variables of their own", variable_name,
-                   word);
+                   "%s cannot have %.*s: the peer's own options have variables of their own", variable_name,
+                   OPTION_SHOWN(word));
   return JP_OK;
 }
 
@@ -96,11 +97,11 @@ static enum jp_status read_whole(const char *path, FILE *file, struct arena *are
       return jp_fail(error, JP_NO_MEMORY, "out of memory");
     length += fread(bytes + length, 1, capacity - 1 - length, file);
     if (ferror(file))
-      return jp_fail(error, JP_INVALID, "the argument file %.200s cannot be read: %m", path);
+      return jp_fail(error, JP_INVALID, "the argument file %.*s cannot be read: %m", OPTION_SHOWN(path));
     if (length < capacity - 1)
       break;
     if (length > ARGUMENT_FILE_MAX)
-      return jp_fail(error, JP_INVALID, "the argument file %.200s has more than %d bytes", path,
+      return jp_fail(error, JP_INVALID, "the argument file %.*s has more than %d bytes", OPTION_SHOWN(path),
                      ARGUMENT_FILE_MAX);
     capacity *= 2;
     char *more = arena_alloc(arena, capacity);
@@ -109,7 +110,7 @@ static enum jp_status read_whole(const char *path, FILE *file, struct arena *are
     bytes = more;
   }
   if (memchr(bytes, '\0', length) != NULL)
-    return jp_fail(error, JP_INVALID, "the argument file %.200s has a NUL in it", path);
+    return jp_fail(error, JP_INVALID, "the argument file %.*s has a NUL in it", OPTION_SHOWN(path));
   *content = bytes;
   *end = bytes + length;
   return JP_OK;
@@ -119,7 +120,7 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
 {
   FILE *file = fopen(path, "re");
   if (file == NULL)
-    return jp_fail(error, JP_INVALID, "the argument file %.200s cannot be opened: %m", path);
+    return jp_fail(error, JP_INVALID, "the argument file %.*s cannot be opened: %m", OPTION_SHOWN(path));
   char *rest = NULL;
   char *end = NULL;
   enum jp_status status = read_whole(path, file, expansion->arena, &rest, &end, error);
@@ -167,8 +168,8 @@ static enum jp_status take_variable(struct expansion *expansion, const char *var
   }
   expansion->in_variable = false;
   if (expansion->awaits_value)
-    return jp_fail(error, JP_INVALID, "%s ends before the value of %.200s", variable_name,
-                   expansion->out->words[expansion->out->count - 1]);
+    return jp_fail(error, JP_INVALID, "%s ends before the value of %.*s", variable_name,
+                   OPTION_SHOWN(expansion->out->words[expansion->out->count - 1]));
   return JP_OK;
 }
 

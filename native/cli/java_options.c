@@ -180,7 +180,8 @@ static enum jp_status apply_option(const struct java_option *option, const char 
     break;
   case TAKE_MODULE:
     if (*value == '\0' || *value == '/' || value[strlen(value) - 1] == '/')
-      return jp_fail(error, JP_INVALID, "%s takes %s, not \"%.200s\"", option->name, option->takes, value);
+      return jp_fail(error, JP_INVALID, "%s takes %s, not \"%.*s\"", option->name, option->takes,
+                     OPTION_SHOWN(value));
     options->main_module = value;
     break;
   case SHOW_ONLY: /* the first of several */

@@ -168,7 +168,7 @@ static enum jp_status read_value(const struct option *option, const char *name, 
     return JP_OK;
   if (detail.text[0] == '\0')
     jp_fail(&detail, status, "takes %s", option->takes);
-  return jp_fail(error, status, "%s %s, not \"%.200s\"", name, detail.text, text);
+  return jp_fail(error, status, "%s %s, not \"%.*s\"", name, detail.text, OPTION_SHOWN(text));
 }
 
 /* True where the argument is the row's; *value is then the value attached to it, or NULL. */
@@ -218,9 +218,9 @@ static enum jp_status fail_unknown(const struct option_input *input, const char 
   for (size_t i = 0; input->other_name != NULL && input->other_name(i) != NULL; i++)
     near_name_offer(&search, text_of(input->other_name(i)));
   if (search.best.data == NULL)
-    return jp_fail(error, JP_INVALID, "unknown option \"%.200s\" (--help lists them)", argument);
-  return jp_fail(error, JP_INVALID, "unknown option \"%.200s\": did you mean %s? (--help lists them)",
-                 argument, search.best.data);
+    return jp_fail(error, JP_INVALID, "unknown option \"%.*s\" (--help lists them)", OPTION_SHOWN(argument));
+  return jp_fail(error, JP_INVALID, "unknown option \"%.*s\": did you mean %s? (--help lists them)",
+                 OPTION_SHOWN(argument), search.best.data);
 }
 
 /* Reads an option that no row has. */

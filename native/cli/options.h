@@ -57,6 +57,9 @@ void option_list_rotate(struct option_list *list, size_t count);
 /* True for what may name a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
 bool option_is_name(struct text name);
 
+/* For "%.*s": what a message shows of a word, its first 200 bytes, cut between two characters. */
+#define OPTION_SHOWN(word) TEXT_ARGS(text_cut(text_of(word), 200))
+
 /* Readers, each with the type of its value. */
 option_reader option_read_switch;   /* bool; the variable is 1, true, yes, 0, false or no */
 option_reader option_read_text;     /* const char *; not empty */

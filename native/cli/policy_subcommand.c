@@ -178,8 +178,8 @@ static enum jp_status read_arguments(char *const *args, size_t arg_count, struct
     if (input.arg_count == 0)
       break;
     if (count == 2)
-      return jp_fail(error, JP_INVALID, "\"%.200s\" is one argument too many (jpeer policy --help)",
-                     input.args[0]);
+      return jp_fail(error, JP_INVALID, "\"%.*s\" is one argument too many (jpeer policy --help)",
+                     OPTION_SHOWN(input.args[0]));
     words[count++] = input.args[0];
     input.args++;
     input.arg_count--;
@@ -191,7 +191,7 @@ static enum jp_status read_arguments(char *const *args, size_t arg_count, struct
   struct text member = text_of(words[1]);
   size_t dot = text_find_last(member, '.');
   if (dot == SIZE_MAX || dot == 0 || dot + 1 == member.len)
-    return jp_fail(error, JP_INVALID, "\"%.200s\" has to be CLASS.MEMBER", words[1]);
+    return jp_fail(error, JP_INVALID, "\"%.*s\" has to be CLASS.MEMBER", OPTION_SHOWN(words[1]));
   return JP_OK;
 }
 

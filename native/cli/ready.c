@@ -31,7 +31,8 @@ static enum jp_status replace_file(const char *path, struct text content, int *f
   char draft[PATH_MAX];
   int length = snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof draft)
-    return jp_fail(error, JP_IO, "cannot write %.200s...: the path is too long", path);
+    return jp_fail(error, JP_IO, "cannot write %.*s...: the path is too long",
+                   TEXT_ARGS(text_cut(text_of(path), 200)));
   int made = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (made < 0)
     return jp_fail(error, JP_IO, "cannot write %s: %m", path);

@@ -68,8 +68,8 @@ static enum jp_status choose_application(struct run_options *options, const stru
     return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot stand with %s",
                    words->jar_given ? "-jar" : "-m");
   if (words->service_given && has_class)
-    return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.200s\" is one too many",
-                   words->items[0]);
+    return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.*s\" is one too many",
+                   OPTION_SHOWN(words->items[0]));
   if (words->jar_given || module != NULL || has_class)
     options->as_service = false;
   if (words->service_given || module != NULL || has_class)
@@ -102,8 +102,8 @@ static enum jp_status settle_application(struct run_options *options, const stru
   options->main_class = words->items[0];
   const char *dot = strrchr(options->main_class, '.');
   if (dot != NULL && strcmp(dot, ".java") == 0 && access(options->main_class, F_OK) == 0)
-    return jp_fail(error, JP_INVALID, "%.200s: programs in source files are not run: compile them first",
-                   options->main_class);
+    return jp_fail(error, JP_INVALID, "%.*s: programs in source files are not run: compile them first",
+                   OPTION_SHOWN(options->main_class));
   options->args++;
   options->arg_count--;
   return JP_OK;

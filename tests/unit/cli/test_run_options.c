@@ -248,6 +248,35 @@ UNIT_TEST(test_environment_errors)
   }
 }
 
+/* Words of 300 bytes, whose characters begin at even and at odd places. */
+UNIT_TEST(cuts_what_an_error_shows_between_characters)
+{
+  static const char *const lines[] = {"--%s", "-n \x01%s Main", "-m %s/", "--as-service %s", "@%s", "Main"};
+  char word[302];
+  for (size_t i = 0; i < 150; i++)
+    memcpy(word + 2 * i, "\xC3\xA9", 2);
+  for (size_t odd = 0; odd < 2; odd++) {
+    word[300] = odd == 1 ? 'z' : '\0';
+    word[301] = '\0';
+    if (odd == 1) {
+      memmove(word + 1, word, 300);
+      word[0] = 'z';
+    }
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+      bool is_last = i + 1 == COUNT_OF(lines);
+      const char *const environment[] = {"JDK_JAVA_OPTIONS", word, NULL};
+      char line[400];
+      struct command command;
+      snprintf(line, sizeof line, lines[i], word); /* the last one has the word in the environment */
+      assert_int_equal(read_command(&command, line, is_last ? environment : NULL), JP_INVALID);
+      struct text shown = text_of(command.error.text);
+      if (text_valid_utf8(shown) != shown.len || memmem(shown.data, shown.len, "\xC3\xA9", 2) == NULL)
+        fail_msg("%s: %s", lines[i], command.error.text);
+      run_options_fini(&command.options);
+    }
+  }
+}
+
 /* tests/unit/cli/test_java_arguments.c has the forms of such files. */
 UNIT_TEST(test_argument_files)
 {
