@@ -249,8 +249,10 @@ struct text op_type_source_name(const struct op_type *type, struct arena *arena)
   return (struct text){text, len};
 }
 
-static struct text write_descriptor(const struct op_type *type, struct arena *arena)
+struct text op_type_binary_name(const struct op_type *type, struct arena *arena)
 {
+  if (type->dimensions == 0)
+    return type->name;
   char *text = arena_alloc(arena, type->dimensions + type->name.len + 2);
   if (text == NULL)
     return TEXT_ABSENT;
@@ -263,29 +265,6 @@ static struct text write_descriptor(const struct op_type *type, struct arena *ar
     text[len++] = ';';
   }
   return (struct text){text, len};
-}
-
-static void swap_separators(char *text, size_t len)
-{
-  for (size_t i = 0; i < len; i++) {
-    if (text[i] == '.')
-      text[i] = '/';
-    else if (text[i] == '/')
-      text[i] = '.';
-  }
-}
-
-struct text op_type_binary_name(const struct op_type *type, struct arena *arena)
-{
-  return type->dimensions == 0 ? type->name : write_descriptor(type, arena);
-}
-
-struct text op_type_descriptor(const struct op_type *type, struct arena *arena)
-{
-  struct text descriptor = write_descriptor(type, arena);
-  if (descriptor.data != NULL)
-    swap_separators((char *)descriptor.data, descriptor.len);
-  return descriptor;
 }
 
 /* Unqualified names with '/' between them (JVMS 4.2.1, 4.2.2). */
@@ -319,7 +298,8 @@ enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *a
     type->name = arena_text(arena, name);
     if (type->name.data == NULL)
       return JP_NO_MEMORY;
-    swap_separators((char *)type->name.data, type->name.len);
+    for (char *at = (char *)type->name.data; at < type->name.data + name.len; at++)
+      *at = *at == '/' ? '.' : *at == '.' ? '/' : *at;
     used = name.len + 2;
   } else {
     type->name = primitive_keyword(type->base);

@@ -46,8 +46,6 @@ struct text op_type_source_name(const struct op_type *type, struct arena *arena)
 /* "[[I", "[Ljava.lang.String;", "java.lang.String", "int": what Class.getName() says. data NULL: no memory.
  */
 struct text op_type_binary_name(const struct op_type *type, struct arena *arena);
-/* "[[I", "[Ljava/lang/String;", "Ljava/lang/String;", "I": a JVM descriptor (JVMS 4.3.2). */
-struct text op_type_descriptor(const struct op_type *type, struct arena *arena);
 /*
  * Reads one JVM field descriptor (JVMS 4.3.2), or the V of a method without result, from the start of
  * *descriptor and moves *descriptor past it. A '.' in it, which JVMTI writes in the signature of a hidden

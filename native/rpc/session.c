@@ -103,7 +103,8 @@ bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing
   return true;
 }
 
-bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
+/* The `peer-id` of such a key; false: it is a routing id. */
+static bool read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
 {
   if (length != 1 + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
     return false;
@@ -646,7 +647,7 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
 {
   pthread_mutex_lock(&sessions->lock);
   bool is_named = session->key_length > 0;
-  bool good = !is_named || rpc_session_key_read_peer_id(session->key, session->key_length, peer_id);
+  bool good = !is_named || read_peer_id(session->key, session->key_length, peer_id);
   if (!is_named) {
     (void)name_session(sessions, session, peer_id); /* its epoch stays, which its client was told */
     session->ends_with_holders = true;

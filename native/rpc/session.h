@@ -52,8 +52,6 @@ struct rpc_session_key {
 void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id);
 /* False where the id is empty, or longer than ZeroMQ allows. */
 bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id) JP_MUST_CHECK;
-/* The `peer-id` of such a key; false: it is a routing id. */
-bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
 /* The name in the log: a UUID; "zmq:" and the routing id in hexadecimal; without a key "#" and the serial, or
  * "" without a serial. */
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX]);

@@ -6,7 +6,20 @@
 
 static void check_descriptor(const struct op_type *type, struct arena *arena)
 {
-  struct text descriptor = op_type_descriptor(type, arena);
+  char *written = arena_alloc(arena, type->dimensions + type->name.len + 2);
+  require(written != NULL);
+  struct text descriptor = {written, type->dimensions + 1};
+  memset(written, '[', type->dimensions);
+  written[type->dimensions] = type->base;
+  if (type->base == 'L') {
+    char *end = written + descriptor.len;
+    for (size_t i = 0; i < type->name.len; i++) {
+      char c = type->name.data[i];
+      *end++ = c == '.' ? '/' : c == '/' ? '.' : c;
+    }
+    *end = ';';
+    descriptor.len += type->name.len + 1;
+  }
   struct op_type again;
   require(op_type_parse_descriptor(&descriptor, arena, &again) == JP_OK);
   require(descriptor.len == 0);

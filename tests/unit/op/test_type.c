@@ -194,7 +194,6 @@ UNIT_TEST(writes_every_form_of_a_name)
     test_free(copy);
     unit_assert_text(op_type_source_name(&type, &arena), names[i].source, __FILE__, __LINE__);
     unit_assert_text(op_type_binary_name(&type, &arena), names[i].binary, __FILE__, __LINE__);
-    unit_assert_text(op_type_descriptor(&type, &arena), names[i].descriptor, __FILE__, __LINE__);
   }
   arena_fini(&arena);
 }
