@@ -4,7 +4,7 @@
  * What a request asks for: made by its codec, run by rpc/run.h. Plain data; everything is borrowed, as
  * op/value.h says.
  */
-#include "op/control.h"
+#include "op/control_methods.h"
 #include "op/piece.h"
 #include "op/value.h"
 

@@ -1,6 +1,6 @@
 #ifndef JPEER_RPC_CONTROL_H
 #define JPEER_RPC_CONTROL_H
-/* What the control methods do; their table is op/control.h. */
+/* What the control methods do; their table is op/control_methods.h. */
 #include "rpc/run.h"
 
 /* Runs an OP_CONTROL; *outcome is an OUTCOME_VOID, and becomes what the method tells, or an OUTCOME_ERROR if it fails. run may be

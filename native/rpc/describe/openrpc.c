@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "classfile/catalog.h"
-#include "op/control.h"
+#include "op/control_methods.h"
 #include "rpc/describe/java_schema.h"
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/meta/document_cache.h"

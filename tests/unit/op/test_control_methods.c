@@ -1,6 +1,6 @@
 /* The table of control methods: names, and what is true of each. */
 #include "base/buffer.h"
-#include "op/control.h"
+#include "op/control_methods.h"
 #include "tests/unit/unit.h"
 
 UNIT_TEST(finds_every_method_in_any_case)

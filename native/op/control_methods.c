@@ -1,4 +1,4 @@
-#include "op/control.h"
+#include "op/control_methods.h"
 
 #define CONTROL_METHOD(which, written, ...)                                                                  \
   [OP_##which] = {.name = TEXT(written), .command = OP_##which, __VA_ARGS__},

@@ -1,5 +1,5 @@
-#ifndef JPEER_OP_CONTROL_H
-#define JPEER_OP_CONTROL_H
+#ifndef JPEER_OP_CONTROL_METHODS_H
+#define JPEER_OP_CONTROL_METHODS_H
 /*
  * The table of control methods: what a caller can ask of the peer itself. Codecs read requests by it, and
  * descriptions show it. A new method is a row here, its function in rpc/control.c, and a conformance case.
