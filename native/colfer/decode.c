@@ -281,16 +281,11 @@ static const uint8_t *read_nested(struct reader *r, const struct colfer_type *ty
   return read_struct(r, type, at, depth + 1, value);
 }
 
-static bool may_be_flagged(enum colfer_kind kind)
-{
-  return kind >= COLFER_UINT32 && kind <= COLFER_INT64;
-}
-
 static inline const uint8_t *read_member(struct reader *r, const struct colfer_member *member,
                                          const uint8_t *at, size_t depth, void *value)
 {
   bool flagged = (at[-1] & COLFER_FLAG) != 0;
-  if (flagged && !may_be_flagged(member->kind))
+  if (flagged && (member->kind < COLFER_UINT32 || member->kind > COLFER_INT64))
     return refuse_bytes(r, at - 1, "its header is 0x%02x", at[-1]);
   switch (member->kind) {
   case COLFER_BOOL:

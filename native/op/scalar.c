@@ -78,15 +78,6 @@ static void store_float(float decimal, char letter, void *out)
     *(double *)out = decimal;
 }
 
-static void store_integer_as_decimal(const struct op_value *value, char letter, void *out)
-{
-  bool is_negative_zero = value->literal.data != NULL && value->integer == 0;
-  if (letter == 'F' || value->suffix == 'f')
-    store_float(is_negative_zero ? -0.0F : (float)value->integer, letter, out);
-  else
-    *(double *)out = is_negative_zero ? -0.0 : (double)value->integer;
-}
-
 /* Digits beyond the type's range become infinite and do not fit; an infinity without digits was meant. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
@@ -117,7 +108,11 @@ static enum op_scalar_fit read_number(const struct op_value *value, char letter,
   if (letter == 'F' || letter == 'D') {
     if (!is_integer)
       return store_decimal(value, letter, out);
-    store_integer_as_decimal(value, letter, out);
+    bool is_negative_zero = value->literal.data != NULL && value->integer == 0;
+    if (letter == 'F' || value->suffix == 'f')
+      store_float(is_negative_zero ? -0.0F : (float)value->integer, letter, out);
+    else
+      *(double *)out = is_negative_zero ? -0.0 : (double)value->integer;
     return OP_SCALAR_FITS;
   }
   if (is_integer)
@@ -141,15 +136,6 @@ static enum op_scalar_fit read_special(struct text text, char letter, void *out)
   return OP_SCALAR_KIND;
 }
 
-static enum op_scalar_fit read_char(struct text text, void *out)
-{
-  enum { LONGEST = 3 }; /* bytes of one unit */
-  if (text.len > LONGEST || text_utf16_length(text) != 1)
-    return OP_SCALAR_RANGE;
-  text_to_utf16(text, out);
-  return OP_SCALAR_FITS;
-}
-
 static enum op_scalar_fit store_boolean(bool boolean, void *out)
 {
   *(uint8_t *)out = boolean;
@@ -158,8 +144,13 @@ static enum op_scalar_fit store_boolean(bool boolean, void *out)
 
 static enum op_scalar_fit read_text(struct text text, char letter, void *out)
 {
-  if (letter == 'C')
-    return read_char(text, out);
+  enum { UNIT_MAX = 3 }; /* bytes of one unit of UTF-16 */
+  if (letter == 'C' && (text.len > UNIT_MAX || text_utf16_length(text) != 1))
+    return OP_SCALAR_RANGE;
+  if (letter == 'C') {
+    text_to_utf16(text, out);
+    return OP_SCALAR_FITS;
+  }
   if (letter == 'Z') {
     bool is_true = text_equal(text, TEXT("true"));
     return is_true || text_equal(text, TEXT("false")) ? store_boolean(is_true, out) : OP_SCALAR_KIND;

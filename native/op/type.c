@@ -132,13 +132,6 @@ static enum jp_status fail_reserved(struct text written, struct jp_error *error)
   return jp_fail(error, JP_INVALID, "Type name is a Java reserved keyword: %.*s", TEXT_ARGS(written));
 }
 
-/* Every character beyond ASCII passes: the class lookup finds out which of them Java takes for letters. */
-static bool is_identifier_part(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-         ((unsigned char)c & 0x80) != 0;
-}
-
 /* Identifiers with dots between them (JLS 3.8, 6.2). */
 static bool is_class_name(struct text name)
 {
@@ -149,22 +142,14 @@ static bool is_class_name(struct text name)
       at_start = true;
       continue;
     }
-    if (!is_identifier_part(c) || (at_start && c >= '0' && c <= '9'))
+    bool is_digit = c >= '0' && c <= '9';
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+    /* Every character beyond ASCII passes: the class lookup finds out which of them Java takes for letters. */
+    if (!is_letter && ((unsigned char)c & 0x80) == 0 && (!is_digit || at_start))
       return false;
     at_start = false;
   }
   return !at_start;
-}
-
-/* Takes all "[]" from the end of *name and returns their number. */
-static size_t take_brackets(struct text *name)
-{
-  size_t count = 0;
-  while (text_ends_with(*name, TEXT("[]"))) {
-    name->len -= 2;
-    count++;
-  }
-  return count;
 }
 
 /* Reads "[[I" or "[Ljava.lang.String;", as Class.getName() writes them: sets *primitive, or leaves the
@@ -194,7 +179,8 @@ static enum jp_status parse(struct text written, struct op_type *type, struct jp
     if (!take_binary_array(&name, &dimensions, &primitive))
       return fail_characters(written, error);
   } else {
-    dimensions = take_brackets(&name);
+    for (; text_ends_with(name, TEXT("[]")); dimensions++)
+      name.len -= 2;
     primitive = primitive_find_keyword(name);
   }
   if (name.len > OP_NAME_MAX)

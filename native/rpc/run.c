@@ -123,17 +123,6 @@ void rpc_run_take_back(struct rpc_run *run)
                           run->stored_before);
 }
 
-/* The client has these refs by now; once the session is released, another may hold it, so none is taken back. */
-static void let_guest_go(struct rpc_run *run)
-{
-  struct rpc_runner *runner = run->runner;
-  if (run->guest == NULL)
-    return;
-  runner->stored.count = run->stored_before;
-  rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
-  run->guest = NULL;
-}
-
 struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
 {
   return (struct rpc_authorizer){.policy = run->runner->policy,
@@ -239,17 +228,6 @@ static void describe(const struct execution *execution, struct outcome *outcome)
         .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
 }
 
-/* The class of an instance that is given by value: as its type says, with the package and in place of a primitive its
- * wrapper. A type that cannot be read is reported by the code that makes the instance. */
-static struct text class_of_value(const struct op_value *value, struct arena *arena)
-{
-  struct op_type type;
-  if (op_type_parse_argument(value->type, &type, NULL) != JP_OK)
-    return value->type;
-  const struct primitive *primitive = type.dimensions > 0 ? NULL : primitive_find_letter(type.base);
-  return primitive == NULL ? op_type_binary_name(&type, arena) : primitive->wrapper;
-}
-
 /* Of an operation that names no class: the class of its instance is meant, and judged as if it were named. *named is the
  * operation with that. False: the outcome tells why. */
 static bool name_class(const struct jvm_request *request, struct operation *named, struct outcome *outcome)
@@ -261,7 +239,14 @@ static bool name_class(const struct jvm_request *request, struct operation *name
     named->type = jvm_instance_class(request, outcome);
     return named->type.data != NULL;
   }
-  named->type = class_of_value(operation->receiver, request->arena);
+  /* The class of a value: as its type says, with the package and in place of a primitive its wrapper. A type that cannot
+   * be read is reported by the code that makes the instance. */
+  struct op_type type;
+  named->type = operation->receiver->type;
+  if (op_type_parse_argument(named->type, &type, NULL) == JP_OK) {
+    const struct primitive *primitive = type.dimensions > 0 ? NULL : primitive_find_letter(type.base);
+    named->type = primitive == NULL ? op_type_binary_name(&type, request->arena) : primitive->wrapper;
+  }
   if (named->type.data == NULL)
     outcome_fail(outcome, request->arena, FAILURE_INTERNAL, NULL, "out of memory");
   return named->type.data != NULL;
@@ -358,15 +343,6 @@ bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outc
   struct jvm_request request = make_result_request(run);
   request.guard = &guard;
   return jvm_result_become_ref(&request, by_value, outcome);
-}
-
-static void end_result(struct rpc_run *run)
-{
-  const struct jvm_stored *stored = &run->runner->stored;
-  if (run->result.object == NULL && !stored->has_slot && !stored->has_entered)
-    return;
-  const struct jvm_request request = make_result_request(run);
-  jvm_result_end(&request);
 }
 
 /* ---- operations ---- */
@@ -510,10 +486,19 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
 
 void rpc_run_end(struct rpc_run *run)
 {
+  struct rpc_runner *runner = run->runner;
   if (run->is_framed) {
-    end_result(run);
-    jvm_request_end(run->runner->thread);
+    if (run->result.object != NULL || runner->stored.has_slot || runner->stored.has_entered) {
+      const struct jvm_request request = make_result_request(run);
+      jvm_result_end(&request);
+    }
+    jvm_request_end(runner->thread);
   }
   run->is_framed = false;
-  let_guest_go(run);
+  if (run->guest == NULL)
+    return;
+  /* The client has these refs by now; once the session is released, another may hold it, so none is taken back. */
+  runner->stored.count = run->stored_before;
+  rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
+  run->guest = NULL;
 }

@@ -103,15 +103,6 @@ bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing
   return true;
 }
 
-/* The `peer-id` of such a key; false: it is a routing id. */
-static bool read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
-{
-  if (length != 1 + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
-    return false;
-  memcpy(peer_id->bytes, bytes + 1, sizeof peer_id->bytes);
-  return true;
-}
-
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
 {
   out[0] = '\0';
@@ -240,7 +231,7 @@ static struct session_address *find_entry(const struct rpc_sessions *sessions,
   return entry;
 }
 
-/* Holds the entry of the address until release_address, and makes it if there is none. NULL: no memory. */
+/* Holds the entry of the address until end_session, and makes it if there is none. NULL: no memory. */
 static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
                                             uint64_t hash)
 {
@@ -257,17 +248,6 @@ static struct session_address *hold_address(struct rpc_sessions *sessions, const
   }
   entry->holders++;
   return entry;
-}
-
-static void release_address(struct rpc_sessions *sessions, struct session_address *address)
-{
-  if (--address->holders > 0)
-    return;
-  struct session_address **link = bucket_of_address(sessions, address->hash);
-  while (*link != address)
-    link = &(*link)->next;
-  *link = address->next;
-  free(address);
 }
 
 /* Counts one more; false if there are `most` already. Without the lock. */
@@ -374,8 +354,13 @@ static void end_session(struct rpc_sessions *sessions, struct rpc_session *sessi
     count_down(session);
   jvm_objects_set_owner(session->objects, NULL, NULL);
   struct session_address *address = atomic_load(&session->address);
-  if (address != NULL)
-    release_address(sessions, address);
+  if (address != NULL && --address->holders == 0) {
+    struct session_address **link = bucket_of_address(sessions, address->hash);
+    while (*link != address)
+      link = &(*link)->next;
+    *link = address->next;
+    free(address);
+  }
   atomic_store(&session->address, NULL);
 }
 
@@ -647,8 +632,11 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
 {
   pthread_mutex_lock(&sessions->lock);
   bool is_named = session->key_length > 0;
-  bool good = !is_named || read_peer_id(session->key, session->key_length, peer_id);
-  if (!is_named) {
+  bool good =
+      !is_named || (session->key_length == 1 + sizeof peer_id->bytes && session->key[0] == KEY_PEER_ID);
+  if (is_named && good) {
+    memcpy(peer_id->bytes, session->key + 1, sizeof peer_id->bytes);
+  } else if (!is_named) {
     (void)name_session(sessions, session, peer_id); /* its epoch stays, which its client was told */
     session->ends_with_holders = true;
   }

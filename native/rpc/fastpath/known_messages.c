@@ -361,16 +361,13 @@ static const char *end_of_class(const struct colfer_class *class)
   return class == NULL || class->name.data == NULL ? NULL : class->name.data + class->name.len + 1;
 }
 
-static const char *end_of_text(struct text t)
-{
-  return t.data == NULL ? NULL : t.data + t.len;
-}
-
 static struct places find_places(uint8_t message_type, const struct colfer_exec_message *exec)
 {
+  struct text name;
   switch (message_type) {
   case COLFER_CALLS_INSTANCE_METHOD:
-    return (struct places){end_of_text(exec->instance_method_call->name), FIELD_REF_OF_CALL,
+    name = exec->instance_method_call->name;
+    return (struct places){name.data == NULL ? NULL : name.data + name.len, FIELD_REF_OF_CALL,
                            exec->instance_method_call->args.items, exec->instance_method_call->args.count};
   case COLFER_CALLS_CLASS_METHOD:
     return (struct places){.values = exec->class_method_call->args.items,
