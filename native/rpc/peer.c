@@ -63,27 +63,13 @@ void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
   peer->addresses = addresses;
 }
 
-static enum jp_status start_codecs(struct rpc_peer *peer, struct jp_error *error)
+enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < RPC_CODECS; i++) {
     if (rpc_codecs[i]->start != NULL)
       status = rpc_codecs[i]->start(peer, &peer->codec_states[i], error);
   }
-  return status;
-}
-
-static void stop_codecs(struct rpc_peer *peer)
-{
-  for (size_t i = 0; i < RPC_CODECS; i++) {
-    if (peer->codec_states[i] != NULL && rpc_codecs[i]->stop != NULL)
-      rpc_codecs[i]->stop(peer->codec_states[i]);
-  }
-}
-
-enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error)
-{
-  enum jp_status status = start_codecs(peer, error);
   if (status != JP_OK)
     return status;
   peer->jvm = jvm;
@@ -113,7 +99,10 @@ void rpc_peer_destroy(struct rpc_peer *peer)
     return;
   nested_workers_destroy(peer->nested_workers);
   rpc_callbacks_list_destroy(peer->callbacks);
-  stop_codecs(peer);
+  for (size_t i = 0; i < RPC_CODECS; i++) {
+    if (peer->codec_states[i] != NULL && rpc_codecs[i]->stop != NULL)
+      rpc_codecs[i]->stop(peer->codec_states[i]);
+  }
   rpc_collector_destroy(peer->collector);
   rpc_meta_destroy(peer->meta);
   rpc_sessions_destroy(peer->sessions);

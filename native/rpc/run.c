@@ -39,19 +39,14 @@ void rpc_runner_fini(struct rpc_runner *runner)
   jvm_stored_fini(&runner->stored);
 }
 
-/* A message, be it a batch, is served under one policy, also where another comes meanwhile. */
-static void renew_policy(struct rpc_runner *runner)
-{
-  struct policy_source *policies = runner->peer->config.policies;
-  if (policy_source_is_current(policies, runner->policy))
-    return;
-  policy_destroy(runner->policy);
-  runner->policy = policy_source_take(policies);
-}
-
 void rpc_runner_begin_message(struct rpc_runner *runner)
 {
-  renew_policy(runner);
+  struct policy_source *policies = runner->peer->config.policies;
+  /* A message, be it a batch, is served under one policy, also where another comes during that time. */
+  if (!policy_source_is_current(policies, runner->policy)) {
+    policy_destroy(runner->policy);
+    runner->policy = policy_source_take(policies);
+  }
   arena_reset(&runner->arena);
   if (runner->stored.count == 0)
     return;

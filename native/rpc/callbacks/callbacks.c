@@ -37,28 +37,6 @@ void rpc_callbacks_list_destroy(struct rpc_callbacks_list *list)
   free(list);
 }
 
-static void enter_list(struct rpc_callbacks_list *list, struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&list->lock);
-  callbacks->next = list->first;
-  if (list->first != NULL)
-    list->first->before = callbacks;
-  list->first = callbacks;
-  pthread_mutex_unlock(&list->lock);
-}
-
-static void leave_list(struct rpc_callbacks_list *list, struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&list->lock);
-  if (callbacks->before != NULL)
-    callbacks->before->next = callbacks->next;
-  else
-    list->first = callbacks->next;
-  if (callbacks->next != NULL)
-    callbacks->next->before = callbacks->before;
-  pthread_mutex_unlock(&list->lock);
-}
-
 /* ---- records: a table by ID, used under the lock ---- */
 
 static struct callback_record **bucket_of(const struct callback_records *records, int64_t id)
@@ -288,7 +266,13 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   rpc_session_retain(peer->sessions, made->session);
-  enter_list(peer->callbacks, made);
+  struct rpc_callbacks_list *list = peer->callbacks;
+  pthread_mutex_lock(&list->lock);
+  made->next = list->first;
+  if (list->first != NULL)
+    list->first->before = made;
+  list->first = made;
+  pthread_mutex_unlock(&list->lock);
   *callbacks = client->callbacks = made;
   return JP_OK;
 }
@@ -346,7 +330,15 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
   if (callbacks == NULL)
     return;
   end_callbacks(callbacks, RPC_CALLBACKS_CLIENT_GONE);
-  leave_list(callbacks->peer->callbacks, callbacks);
+  struct rpc_callbacks_list *list = callbacks->peer->callbacks;
+  pthread_mutex_lock(&list->lock);
+  if (callbacks->before != NULL)
+    callbacks->before->next = callbacks->next;
+  else
+    list->first = callbacks->next;
+  if (callbacks->next != NULL)
+    callbacks->next->before = callbacks->before;
+  pthread_mutex_unlock(&list->lock);
   pthread_mutex_lock(&callbacks->lock);
   callbacks->is_client_open = false;
   bool is_last = callbacks->calls_open == 0;

@@ -15,19 +15,15 @@ void rpc_colfer_ids_init(struct rpc_colfer_ids *ids)
   memset(ids->text + UUID_TEXT_LENGTH - COUNTING, '0', COUNTING);
 }
 
-static char next_digit(char digit)
-{
-  if (digit == '9')
-    return 'a';
-  return digit == 'f' ? '0' : (char)(digit + 1);
-}
-
 struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids)
 {
   char *digit = ids->text + UUID_TEXT_LENGTH - 1;
   const char *first = ids->text + UUID_TEXT_LENGTH - COUNTING;
-  while ((*digit = next_digit(*digit)) == '0' && digit > first)
-    digit--;
+  for (;; digit--) {
+    *digit = *digit == '9' ? 'a' : *digit == 'f' ? '0' : (char)(*digit + 1);
+    if (*digit != '0' || digit == first)
+      break; /* nothing is carried */
+  }
   return (struct text){ids->text, UUID_TEXT_LENGTH};
 }
 

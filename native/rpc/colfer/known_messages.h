@@ -3,8 +3,8 @@
 /*
  * Known messages: what rpc/fastpath is to the texts of JSON-RPC. A program that calls in a loop sends the same bytes
  * over and over with other ids, times and numbers. Where all that an operation takes and gives are whole numbers, the
- * worker keeps its message, its call (jni/fastpath/whole_number_call.h) and its reply; the same message with other values then
- * goes straight to the call, and to the bytes of the answer.
+ * worker keeps its message, its call (jni/fastpath/whole_number_call.h) and its reply; the same message with other
+ * values then goes straight to the call, and to the bytes of the answer.
  *
  * All calls of this codec into the fast path, which defines them (rpc/fastpath/known_messages.c). Nothing depends on
  * it: without it, or where a function here says false, a message goes the general path, which has found everything that

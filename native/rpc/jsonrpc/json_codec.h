@@ -84,7 +84,7 @@ struct serving {
   size_t error_at;                    /* the data of which begin there in out */
   const struct batch_result *cause;   /* the failed result that it names; else NULL */
 
-  /* Of a request that rpc/jsonrpc/cached_requests.c has decoded, else NULL: */
+  /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
   struct rpc_cached_request *cached; /* of a batch: what matched last */
   const struct operation *operation; /* what it means */
   const struct outcome *failed;      /* its outcome, where it was run already and failed; else NULL */
