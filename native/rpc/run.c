@@ -21,6 +21,7 @@ struct execution {
   struct rpc_authorizer authorizer;
   struct jvm_guard guard; /* the authorizer's */
   struct jvm_request request;
+  struct operation named; /* in place of an operation that names no class */
 };
 
 /* ---- runners ---- */
@@ -253,7 +254,6 @@ static void execute(struct execution *execution, struct outcome *outcome)
   struct jvm_request *request = &execution->request;
   struct rpc_reached_member *reached = &execution->run->reached;
   struct jvm_target target;
-  struct operation named;
   if (request->operation->kind == OP_FETCH) {
     jvm_fetch(request, outcome);
     return;
@@ -263,10 +263,10 @@ static void execute(struct execution *execution, struct outcome *outcome)
     return;
   }
   if (request->operation->type.data == NULL) {
-    if (!name_class(request, &named, outcome))
+    if (!name_class(request, &execution->named, outcome))
       return;
-    request->operation = &named;
-    reached->implied_type = named.type;
+    request->operation = &execution->named;
+    reached->implied_type = execution->named.type;
   }
   if (request->operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
     return;
