@@ -7,6 +7,12 @@
 
 enum { SWEEPER_WAIT_MS = 500 };
 
+#define DECLARE_CODEC(id, name) extern const struct rpc_codec rpc_codec_##name;
+RPC_CODEC_TABLE(DECLARE_CODEC)
+
+#define POINT_TO_CODEC(id, name) [RPC_CODEC_##id] = &rpc_codec_##name,
+const struct rpc_codec *const rpc_codecs[RPC_CODECS] = {RPC_CODEC_TABLE(POINT_TO_CODEC)};
+
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
                                struct jp_error *error)
 {

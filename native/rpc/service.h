@@ -8,7 +8,7 @@
 #include "base/uuid.h"
 #include "op/operation.h"
 #include "rpc/address.h"
-#include "rpc/codecs.h"
+#include "rpc/codec.h"
 
 /* A connection on which both sides may speak at any time: the transport's. */
 struct rpc_duplex;
