@@ -30,7 +30,7 @@ static size_t next_place(const struct pending_table *table, size_t place)
   return (place + 1) & (table->capacity - 1);
 }
 
-static void put_request(struct pending_table *table, const struct pending *request)
+static void put_request(struct pending_table *table, const struct pending_request *request)
 {
   size_t home = home_of(table, request->id);
   size_t place = home;
@@ -55,7 +55,7 @@ static bool grow_table(struct pending_table *table)
   return true;
 }
 
-static bool add_request(struct pending_table *table, const struct pending *request)
+static bool add_request(struct pending_table *table, const struct pending_request *request)
 {
   if (table->count >= table->capacity / 2 && !grow_table(table))
     return false;
@@ -64,7 +64,7 @@ static bool add_request(struct pending_table *table, const struct pending *reque
   return true;
 }
 
-static struct pending *find_request(const struct pending_table *table, uint64_t id)
+static struct pending_request *find_request(const struct pending_table *table, uint64_t id)
 {
   for (size_t place = home_of(table, id); table->places[place].id != 0; place = next_place(table, place)) {
     if (table->places[place].id == id)
@@ -73,11 +73,11 @@ static struct pending *find_request(const struct pending_table *table, uint64_t 
   return NULL;
 }
 
-static struct pending *find_oldest_request(const struct pending_table *table)
+static struct pending_request *find_oldest_request(const struct pending_table *table)
 {
-  struct pending *oldest = NULL;
+  struct pending_request *oldest = NULL;
   for (size_t i = 0; i < table->capacity; i++) {
-    struct pending *request = &table->places[i];
+    struct pending_request *request = &table->places[i];
     if (request->id != 0 && (oldest == NULL || request->id < oldest->id))
       oldest = request;
   }
@@ -100,7 +100,7 @@ static size_t close_hole(struct pending_table *table, size_t hole)
   return hole;
 }
 
-static void remove_request(struct pending_table *table, struct pending *request)
+static void remove_request(struct pending_table *table, struct pending_request *request)
 {
   size_t hole = (size_t)(request - table->places);
   table->displaced -= hole != home_of(table, request->id);
@@ -225,8 +225,9 @@ enum jp_client_status client_report_remote(const struct jp_answer *answer, struc
 
 /* ---- ending requests ---- */
 
-static void tell_waiter(struct jp_client *client, const struct pending *request, enum jp_client_status status,
-                        struct jp_answer *answer, const struct jp_client_error *error)
+static void tell_waiter(struct jp_client *client, const struct pending_request *request,
+                        enum jp_client_status status, struct jp_answer *answer,
+                        const struct jp_client_error *error)
 {
   struct waiter *waiter = request->as.waited.waiter;
   waiter->answers[request->as.waited.index] = answer;
@@ -240,7 +241,7 @@ static void tell_waiter(struct jp_client *client, const struct pending *request,
     client_end_wait(client, waiter);
 }
 
-static void queue_completion(struct jp_client *client, const struct pending *request,
+static void queue_completion(struct jp_client *client, const struct pending_request *request,
                              enum jp_client_status status, struct jp_answer *answer)
 {
   struct completion_queue *queue = &client->completed;
@@ -255,8 +256,9 @@ static void queue_completion(struct jp_client *client, const struct pending *req
     client_wake_loop(client);
 }
 
-static void end_request(struct jp_client *client, const struct pending *request, enum jp_client_status status,
-                        struct jp_answer *answer, const struct jp_client_error *error)
+static void end_request(struct jp_client *client, const struct pending_request *request,
+                        enum jp_client_status status, struct jp_answer *answer,
+                        const struct jp_client_error *error)
 {
   if (answer != NULL)
     client->holders++;
@@ -288,11 +290,11 @@ void client_end_requests(struct jp_client *client, const struct jp_client_error 
 }
 
 /* The request ends with its answer, or with the error of reading that. Only a lack of memory leaves the connection as it is. */
-static enum jp_client_status end_read(struct jp_client *client, const struct pending *request,
+static enum jp_client_status end_read(struct jp_client *client, const struct pending_request *request,
                                       struct jp_answer *answer, enum jp_client_status status,
                                       struct jp_client_error *error)
 {
-  const struct pending nobody = {.kind = PENDING_ABANDONED};
+  const struct pending_request nobody = {.kind = PENDING_ABANDONED};
   if (status == JP_CLIENT_OK) {
     end_request(client, request, answer->kind == JP_ANSWER_ERROR ? status_of_error(answer) : JP_CLIENT_OK,
                 answer, NULL);
@@ -327,7 +329,7 @@ static bool read_id(struct text digits, uint64_t *id)
 /* Takes the request out of the table. One that was answered before is not there: a second answer is
  * nobody's. False: there is nothing to fill. JP_CLIENT_PROTOCOL: no such request was ever sent. */
 static enum jp_client_status take_request(struct jp_client *client, struct text id_text,
-                                          struct pending *request, bool *is_taken,
+                                          struct pending_request *request, bool *is_taken,
                                           struct jp_client_error *error)
 {
   uint64_t id;
@@ -335,7 +337,7 @@ static enum jp_client_status take_request(struct jp_client *client, struct text 
   if (!read_id(id_text, &id) || id == 0 || id > client->last_id)
     return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers a request that was never sent: %.*s",
                        TEXT_ARGS(text_cut(id_text, 100)));
-  struct pending *found = find_request(&client->pending, id);
+  struct pending_request *found = find_request(&client->pending, id);
   if (found == NULL)
     return JP_CLIENT_OK;
   *request = *found;
@@ -346,7 +348,7 @@ static enum jp_client_status take_request(struct jp_client *client, struct text 
 
 /* What was asked tells how an answer is read, also one that looks usual. */
 static bool is_usual(const struct jp_client *client, struct text message, struct usual_answer *usual,
-                     struct pending **request)
+                     struct pending_request **request)
 {
   uint64_t id;
   *request = NULL;
@@ -356,9 +358,9 @@ static bool is_usual(const struct jp_client *client, struct text message, struct
 }
 
 static enum jp_client_status take_usual(struct jp_client *client, const struct usual_answer *usual,
-                                        struct pending *found, struct jp_client_error *error)
+                                        struct pending_request *found, struct jp_client_error *error)
 {
-  struct pending request = *found;
+  struct pending_request request = *found;
   remove_request(&client->pending, found);
   struct jp_answer *answer = client_take_answer(client);
   enum jp_client_status status = answer == NULL
@@ -368,7 +370,7 @@ static enum jp_client_status take_usual(struct jp_client *client, const struct u
 }
 
 /* Ends one request with what the message says of it. */
-static enum jp_client_status end_with_answer(struct jp_client *client, const struct pending *request,
+static enum jp_client_status end_with_answer(struct jp_client *client, const struct pending_request *request,
                                              const struct answer_message *message,
                                              struct jp_client_error *error)
 {
@@ -385,16 +387,16 @@ static enum jp_client_status take_error_without_id(struct jp_client *client,
                                                    const struct answer_message *message,
                                                    struct jp_client_error *error)
 {
-  const struct pending *oldest = find_oldest_request(&client->pending);
+  const struct pending_request *oldest = find_oldest_request(&client->pending);
   if (!message->is_error || oldest == NULL)
     return refuse_without_id(message->body.span, error);
   const uint64_t first_id = oldest->first_id;
   enum jp_client_status status = JP_CLIENT_OK;
   for (uint64_t id = oldest->id; status == JP_CLIENT_OK; id++) {
-    struct pending *found = find_request(&client->pending, id);
+    struct pending_request *found = find_request(&client->pending, id);
     if (found == NULL || found->first_id != first_id)
       break;
-    struct pending request = *found;
+    struct pending_request request = *found;
     remove_request(&client->pending, found);
     status = end_with_answer(client, &request, message, error);
   }
@@ -405,7 +407,7 @@ static enum jp_client_status take_json(struct answer_reader *reader, const struc
                                        struct jp_client_error *error)
 {
   struct jp_client *client = ((struct client_reader *)reader)->client;
-  struct pending request;
+  struct pending_request request;
   bool is_taken;
   if (message->id.data == NULL)
     return take_error_without_id(client, message, error);
@@ -416,7 +418,7 @@ static enum jp_client_status take_json(struct answer_reader *reader, const struc
 static enum jp_client_status take_binary(struct jp_client *client, struct text message,
                                          struct jp_client_error *error)
 {
-  struct pending request;
+  struct pending_request request;
   struct text id;
   bool is_taken;
   enum jp_client_status status = answer_find_binary_id(message, &id, error);
@@ -448,7 +450,7 @@ static enum jp_client_status take_message(struct transport_listener *listener, s
 {
   struct jp_client *client = ((struct client_listener *)listener)->client;
   struct usual_answer usual;
-  struct pending *request;
+  struct pending_request *request;
   if (client->options.binary)
     return take_binary(client, message, error);
   if (is_usual(client, message, &usual, &request))
@@ -524,7 +526,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
   if (client->options.binary) {
     char digits[ID_SIZE];
     const uint64_t id = client->last_id + 1;
-    const struct pending nobody = {.id = id, .first_id = id, .kind = PENDING_ABANDONED};
+    const struct pending_request nobody = {.id = id, .first_id = id, .kind = PENDING_ABANDONED};
     struct message_binary how = binary_form(client, write_id(nobody.id, digits));
     message_write_release_binary(releases, count, &how, out);
     if (!out->failed && add_request(&client->pending, &nobody))
@@ -612,11 +614,11 @@ static enum jp_client_status note_requests(struct jp_client *client, const struc
                                            struct jp_client_error *error)
 {
   for (size_t i = 0; i < exchange->count; i++) {
-    const struct pending request = {.id = first_id + i,
-                                    .first_id = first_id,
-                                    .kind = PENDING_WAITED,
-                                    .form = exchange->forms[i],
-                                    .as = {.waited = {.waiter = waiter, .index = i}}};
+    const struct pending_request request = {.id = first_id + i,
+                                            .first_id = first_id,
+                                            .kind = PENDING_WAITED,
+                                            .form = exchange->forms[i],
+                                            .as = {.waited = {.waiter = waiter, .index = i}}};
     if (add_request(&client->pending, &request))
       continue;
     while (i > 0)
@@ -657,7 +659,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
 static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t count)
 {
   for (size_t i = 0; i < count; i++) {
-    struct pending *request = find_request(&client->pending, first_id + i);
+    struct pending_request *request = find_request(&client->pending, first_id + i);
     if (request != NULL)
       request->kind = PENDING_ABANDONED;
   }
@@ -710,7 +712,7 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
 
 /* ---- one call ---- */
 
-struct call {
+struct request_call {
   struct exchange exchange; /* first: an exchange is its call */
   const struct jp_request *request;
 };
@@ -718,7 +720,7 @@ struct call {
 static enum jp_client_status write_call(struct exchange *exchange, uint64_t first_id, struct buffer *out,
                                         struct jp_client_error *error)
 {
-  const struct call *call = (const struct call *)exchange;
+  const struct request_call *call = (const struct request_call *)exchange;
   return append_request(exchange->client, call->request, first_id, out, error);
 }
 
@@ -726,7 +728,7 @@ enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_r
                                      int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
 {
   const enum answer_form form = answer_form_of(request);
-  struct call call = {
+  struct request_call call = {
       .exchange = {.write = write_call, .client = client, .forms = &form, .count = 1, .answers = answer},
       .request = request};
   enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
@@ -776,7 +778,7 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
 /* ---- requests with a completion ---- */
 
 static enum jp_client_status send_request(struct jp_client *client, const struct jp_request *request,
-                                          struct pending *pending, struct jp_client_error *error)
+                                          struct pending_request *pending, struct jp_client_error *error)
 {
   enum jp_client_status status = check_pending(client, 1, error);
   if (status != JP_CLIENT_OK)
@@ -817,7 +819,7 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
   if (status != JP_CLIENT_OK)
     return status;
   int64_t deadline_ns = coarse_deadline(timeout_ms);
-  struct pending pending = {
+  struct pending_request pending = {
       .kind = PENDING_COMPLETED,
       .form = answer_form_of(request),
       .as = {.completed = {.function = completion, .context = context, .deadline_ns = deadline_ns}}};
@@ -846,7 +848,7 @@ void client_end_overdue(struct jp_client *client, int64_t now_ns)
   int64_t next_ns = INT64_MAX;
   client_fail(&late, JP_CLIENT_TIMEOUT, "no answer in time");
   for (size_t i = 0; i < table->capacity; i++) {
-    struct pending *request = &table->places[i];
+    struct pending_request *request = &table->places[i];
     if (request->id == 0 || request->kind != PENDING_COMPLETED)
       continue;
     int64_t deadline_ns = request->as.completed.deadline_ns;
@@ -882,7 +884,7 @@ bool client_requests_init(struct jp_client *client)
       (struct client_listener){.listener = {.message = take_message, .epoch = take_epoch}, .client = client};
   client->reader =
       (struct client_reader){.reader = {.answer = take_json, .request = take_call}, .client = client};
-  client->pending = (struct pending_table){.places = calloc(FIRST_CAPACITY, sizeof(struct pending)),
+  client->pending = (struct pending_table){.places = calloc(FIRST_CAPACITY, sizeof(struct pending_request)),
                                            .capacity = FIRST_CAPACITY};
   return client->pending.places != NULL;
 }

@@ -52,7 +52,7 @@ enum pending_kind {
   PENDING_ABANDONED  /* nobody wants the answer any more; its refs are let go of */
 };
 
-struct pending {
+struct pending_request {
   uint64_t id;       /* 0: the place is free */
   uint64_t first_id; /* of the requests of its message */
   enum pending_kind kind;
@@ -73,7 +73,7 @@ struct pending {
 /* The requests that have no answer yet, by their ids: a hash table with open addressing. Ids count up, so that a new one nearly
  * always finds its place free. */
 struct pending_table {
-  struct pending *places;
+  struct pending_request *places;
   size_t capacity; /* a power of two */
   size_t count;
   size_t displaced; /* requests that are not at the place of their id */
@@ -188,7 +188,7 @@ static inline bool client_is_open(const struct jp_client *client)
   return client->transport != NULL && client->ended.status == JP_CLIENT_OK;
 }
 
-/* ---- client.c ---- */
+/* ---- client_state.c ---- */
 
 /* Also frees what was dropped, and the client after its last holder has gone. */
 void client_lock(struct jp_client *client);

@@ -39,7 +39,7 @@ static time_t seconds_now(void)
   return now.tv_sec;
 }
 
-void answered_release_old(struct connection *connection)
+void answered_release_old(struct py_connection *connection)
 {
   time_t now = seconds_now();
   if (now - connection->answered_since <= HELD_SECONDS)
@@ -50,13 +50,13 @@ void answered_release_old(struct connection *connection)
   connection->answered_since = now;
 }
 
-void answered_release_all(struct connection *connection)
+void answered_release_all(struct py_connection *connection)
 {
   release_all(&connection->answered_before);
   release_all(&connection->answered);
 }
 
-static void hold_ref(struct connection *connection, const struct jp_ref *ref)
+static void hold_ref(struct py_connection *connection, const struct jp_ref *ref)
 {
   struct answered *made = malloc(sizeof *made);
   if (made == NULL)
@@ -66,7 +66,7 @@ static void hold_ref(struct connection *connection, const struct jp_ref *ref)
   connection->answered = made;
 }
 
-static void hold_refs(struct connection *connection, const struct jp_argument *value)
+static void hold_refs(struct py_connection *connection, const struct jp_argument *value)
 {
   switch (value->kind) {
   case JP_ARGUMENT_REF:
@@ -92,7 +92,7 @@ static void hold_refs(struct connection *connection, const struct jp_argument *v
  */
 struct callback {
   PyObject ob_base;
-  struct connection *connection; /* strong */
+  struct py_connection *connection; /* strong */
   PyObject *function;
   PyObject *fault_of; /* the `throw` of _native.pyi */
   PyObject *interfaces;
@@ -166,7 +166,7 @@ static PyObject *names_of_call(struct callback *callback, const struct jp_callba
   return names;
 }
 
-static PyObject *arguments_of(struct connection *connection, const struct jp_callback_call *call,
+static PyObject *arguments_of(struct py_connection *connection, const struct jp_callback_call *call,
                               size_t count)
 {
   PyObject *values = PyTuple_New((Py_ssize_t)count);
@@ -195,7 +195,7 @@ static PyObject *call_function(struct callback *callback, const struct jp_callba
 /* False: it could not be converted, or not be sent; an exception is set. */
 static bool return_value(const struct given *given, struct jp_callback_call *call, PyObject *value)
 {
-  struct builder builder;
+  struct argument_builder builder;
   struct jp_argument argument;
   struct jp_client_error error;
   builder_init(&builder, given->callback->connection);
@@ -216,7 +216,7 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
 }
 
 /* As the hook says: a handle, a class, or a class and a message. */
-static bool throw_as(struct connection *connection, struct jp_callback_call *call, PyObject *what)
+static bool throw_as(struct py_connection *connection, struct jp_callback_call *call, PyObject *what)
 {
   struct jp_client_error error;
   const char *class = NULL;
@@ -291,7 +291,7 @@ static void forget(void *context)
 PyObject *connection_calling(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  const struct link_frame *frame = link_frame((struct connection *)self);
+  const struct link_frame *frame = link_frame((struct py_connection *)self);
   const char *id = frame == NULL ? NULL : jp_callback_id(frame->call);
   if (id == NULL)
     Py_RETURN_NONE;
@@ -301,7 +301,7 @@ PyObject *connection_calling(PyObject *self, PyObject *ignored)
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  return PyBool_FromLong(link_can_ask((struct connection *)self));
+  return PyBool_FromLong(link_can_ask((struct py_connection *)self));
 }
 
 /* ---- giving it ---- */
@@ -309,7 +309,7 @@ PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
 enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 255 };
 
 /* NULL-terminated, from a tuple that has room. False: an exception. */
-static bool read_names(struct builder *builder, PyObject *tuple, const char **names)
+static bool read_names(struct argument_builder *builder, PyObject *tuple, const char **names)
 {
   Py_ssize_t count = PyTuple_Size(tuple);
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -322,7 +322,7 @@ static bool read_names(struct builder *builder, PyObject *tuple, const char **na
 }
 
 /* The jp_callback keeps the Callback until it is released. */
-static struct given *create_given(struct builder *builder, struct callback *callback)
+static struct given *create_given(struct argument_builder *builder, struct callback *callback)
 {
   const char *interfaces[INTERFACES_MAX + 1];
   const char *overrides[OVERRIDES_MAX + 1];
@@ -373,7 +373,7 @@ static bool may_give_again(const struct given *given, const struct link *link)
   return given != NULL && given->link == link && (given->senders > 0 || jp_callback_keep(given->handle));
 }
 
-struct given *callback_take(struct builder *builder, PyObject *object)
+struct given *callback_take(struct argument_builder *builder, PyObject *object)
 {
   struct callback *callback = (struct callback *)object;
   if (callback->connection != builder->connection) {
@@ -450,7 +450,7 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     Py_XDECREF(overrides);
     return NULL;
   }
-  made->connection = (struct connection *)Py_NewRef(connection);
+  made->connection = (struct py_connection *)Py_NewRef(connection);
   made->function = Py_NewRef(function);
   made->fault_of = Py_NewRef(fault_of);
   made->interfaces = interfaces;

@@ -37,7 +37,7 @@ static bool learn_main_thread(void)
 
 static bool is_interrupted(void *context)
 {
-  const struct connection *connection = context;
+  const struct py_connection *connection = context;
   if (is_ending || PyThread_get_thread_ident() != main_thread)
     return false;
   PyGILState_STATE state = PyGILState_Ensure();
@@ -47,7 +47,7 @@ static bool is_interrupted(void *context)
 }
 
 /* What is set stays set. */
-static void keep_exception(struct connection *connection)
+static void keep_exception(struct py_connection *connection)
 {
   PyObject *raised = take_exception();
   PyObject *before = connection->interruption;
@@ -58,7 +58,7 @@ static void keep_exception(struct connection *connection)
   Py_XDECREF(raised);
 }
 
-void connection_end_wait(struct connection *connection, enum jp_client_status status)
+void connection_end_wait(struct py_connection *connection, enum jp_client_status status)
 {
   bool is_interrupted = status == JP_CLIENT_INTERRUPTED;
   if ((!is_interrupted && connection->interruption == NULL) || PyThread_get_thread_ident() != main_thread)
@@ -75,7 +75,7 @@ void connection_end_wait(struct connection *connection, enum jp_client_status st
 enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
 
 /* Those that are open; the GIL guards the list. */
-static struct connection *open_connections;
+static struct py_connection *open_connections;
 
 /* ---- users ---- */
 
@@ -100,7 +100,7 @@ static void drop_links(struct link *links)
 }
 
 /* Closes the clients, when nobody is inside them. */
-static void finish(struct connection *connection, int timeout_ms)
+static void finish(struct py_connection *connection, int timeout_ms)
 {
   struct link *links = connection->links;
   struct jp_peer *peer = connection->peer;
@@ -125,7 +125,7 @@ static void finish(struct connection *connection, int timeout_ms)
   connection->exit_status = exit_status;
 }
 
-static bool check_open(const struct connection *connection)
+static bool check_open(const struct py_connection *connection)
 {
   if (!connection->is_closed && connection->links != NULL)
     return true;
@@ -133,7 +133,7 @@ static bool check_open(const struct connection *connection)
   return false;
 }
 
-struct link *connection_enter(struct connection *connection, struct link *wanted)
+struct link *connection_enter(struct py_connection *connection, struct link *wanted)
 {
   if (!check_open(connection))
     return NULL;
@@ -146,7 +146,7 @@ struct link *connection_enter(struct connection *connection, struct link *wanted
   return link;
 }
 
-struct link *connection_enter_first(struct connection *connection)
+struct link *connection_enter_first(struct py_connection *connection)
 {
   if (!check_open(connection))
     return NULL;
@@ -154,7 +154,7 @@ struct link *connection_enter_first(struct connection *connection)
   return connection->links;
 }
 
-void connection_leave(struct connection *connection)
+void connection_leave(struct py_connection *connection)
 {
   connection->users--;
   if (connection->users > 0 || !connection->is_closed)
@@ -174,9 +174,9 @@ static void pause_a_moment(void)
 }
 
 /* So that nobody finds one that is being deallocated. */
-static void leave_list(const struct connection *connection)
+static void leave_list(const struct py_connection *connection)
 {
-  for (struct connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
+  for (struct py_connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
     if (*at == connection) {
       *at = connection->next;
       return;
@@ -185,7 +185,7 @@ static void leave_list(const struct connection *connection)
 }
 
 /* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
-static void close_connection(struct connection *connection, int timeout_ms)
+static void close_connection(struct py_connection *connection, int timeout_ms)
 {
   if (connection->is_closed || connection->links == NULL)
     return;
@@ -210,7 +210,7 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored)
 {
   (void)module, (void)ignored;
   while (open_connections != NULL) {
-    struct connection *connection = (struct connection *)Py_NewRef((PyObject *)open_connections);
+    struct py_connection *connection = (struct py_connection *)Py_NewRef((PyObject *)open_connections);
     close_connection(connection, GRACE_MS);
     Py_DECREF((PyObject *)connection);
   }
@@ -236,10 +236,10 @@ static bool take_hook(PyObject *hooks, const char *name, PyObject **place)
   return *place != NULL;
 }
 
-static struct connection *create(PyTypeObject *type, PyObject *hooks)
+static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
 {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-  struct connection *made = (struct connection *)allocate(type, 0);
+  struct py_connection *made = (struct py_connection *)allocate(type, 0);
   if (made == NULL)
     return NULL;
   made->timeout_ms = JP_FOREVER;
@@ -260,7 +260,7 @@ static struct connection *create(PyTypeObject *type, PyObject *hooks)
 }
 
 /* False: an exception; the client or peer is closed then. */
-static bool note_open(struct connection *connection, struct jp_client *client, struct jp_peer *peer,
+static bool note_open(struct py_connection *connection, struct jp_client *client, struct jp_peer *peer,
                       const char *url)
 {
   connection->links = link_create(connection, client);
@@ -284,13 +284,13 @@ static bool note_open(struct connection *connection, struct jp_client *client, s
 }
 
 /* How links are opened, once the session has a name. */
-static void keep_config(struct connection *connection, const struct jp_client_config *config)
+static void keep_config(struct py_connection *connection, const struct jp_client_config *config)
 {
   connection->config = *config;
   connection->config.peer_id = NULL;
 }
 
-static struct jp_client_config make_config(struct connection *connection, const char *peer_id,
+static struct jp_client_config make_config(struct py_connection *connection, const char *peer_id,
                                            int connect_timeout_ms, Py_ssize_t message_max,
                                            Py_ssize_t pending_max, int reconnects)
 {
@@ -323,7 +323,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   int connect_timeout_ms;
   if (!connection_read_seconds(connect_timeout, &connect_timeout_ms))
     return NULL;
-  struct connection *made = create(type, hooks);
+  struct py_connection *made = create(type, hooks);
   if (made == NULL)
     return NULL;
   struct jp_client_config config =
@@ -349,7 +349,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
 /* What Java writes; on a thread of the library. */
 static void pass_output(void *context, int descriptor, struct jp_text bytes)
 {
-  struct connection *connection = context;
+  struct py_connection *connection = context;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
@@ -364,7 +364,7 @@ static void pass_output(void *context, int descriptor, struct jp_text bytes)
 }
 
 /* NULL-terminated; NULL: an exception. */
-static const char **read_words(struct builder *builder, PyObject *sequence)
+static const char **read_words(struct argument_builder *builder, PyObject *sequence)
 {
   PyObject *tuple = PySequence_Tuple(sequence);
   Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
@@ -383,7 +383,7 @@ static const char **read_words(struct builder *builder, PyObject *sequence)
   return words;
 }
 
-static PyObject *launch_peer(struct connection *made, const struct jp_launch_config *config)
+static PyObject *launch_peer(struct py_connection *made, const struct jp_launch_config *config)
 {
   struct jp_peer *peer = NULL;
   struct jp_client_error error;
@@ -419,8 +419,8 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
     Py_XDECREF(empty);
     return NULL;
   }
-  struct connection *made = create(types.connection, hooks);
-  struct builder builder;
+  struct py_connection *made = create(types.connection, hooks);
+  struct argument_builder builder;
   builder_init(&builder, made);
   client = make_config(made, NULL, 0, 0, 0, 0);
   if (made != NULL)
@@ -449,13 +449,13 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
 PyObject *connection_close(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  close_connection((struct connection *)self, GRACE_MS);
+  close_connection((struct py_connection *)self, GRACE_MS);
   Py_RETURN_NONE;
 }
 
 PyObject *connection_stop(PyObject *self, PyObject *timeout)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   double seconds = PyFloat_AsDouble(timeout);
   int timeout_ms;
   if (PyErr_Occurred() || !connection_read_seconds(seconds, &timeout_ms))
@@ -468,7 +468,7 @@ PyObject *connection_stop(PyObject *self, PyObject *timeout)
 
 static int connection_traverse(PyObject *self, visitproc visit, void *arg)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(connection->on_output);
   Py_VISIT(connection->classes);
@@ -483,7 +483,7 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
 
 static int connection_clear(PyObject *self)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   close_connection(connection, GRACE_MS); /* nobody is inside: a thread there holds it */
   answered_release_all(connection);
   Py_CLEAR(connection->interruption);
@@ -499,7 +499,7 @@ static int connection_clear(PyObject *self)
 
 static void connection_dealloc(PyObject *self)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (connection->weak_references != NULL)
@@ -514,7 +514,7 @@ static void connection_dealloc(PyObject *self)
 static PyObject *get_timeout(PyObject *self, void *ignored)
 {
   (void)ignored;
-  int timeout_ms = ((struct connection *)self)->timeout_ms;
+  int timeout_ms = ((struct py_connection *)self)->timeout_ms;
   if (timeout_ms < 0)
     Py_RETURN_NONE;
   return PyFloat_FromDouble((double)timeout_ms / MS);
@@ -528,14 +528,14 @@ static int set_timeout(PyObject *self, PyObject *value, void *ignored)
   int timeout_ms = JP_FOREVER;
   if (PyErr_Occurred() || (!is_none && !connection_read_seconds(seconds, &timeout_ms)))
     return -1;
-  ((struct connection *)self)->timeout_ms = timeout_ms;
+  ((struct py_connection *)self)->timeout_ms = timeout_ms;
   return 0;
 }
 
 static PyObject *get_session(PyObject *self, void *ignored)
 {
   (void)ignored;
-  const char *peer_id = ((const struct connection *)self)->config.peer_id;
+  const char *peer_id = ((const struct py_connection *)self)->config.peer_id;
   if (peer_id == NULL)
     Py_RETURN_NONE;
   return PyUnicode_FromString(peer_id);
@@ -545,7 +545,7 @@ static PyObject *get_session(PyObject *self, void *ignored)
 static int set_session(PyObject *self, PyObject *value, void *ignored)
 {
   (void)ignored;
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   Py_ssize_t length = 0;
   const char *name =
       value == NULL || !PyUnicode_Check(value) ? NULL : PyUnicode_AsUTF8AndSize(value, &length);
@@ -561,14 +561,14 @@ static int set_session(PyObject *self, PyObject *value, void *ignored)
 static PyObject *get_closed(PyObject *self, void *ignored)
 {
   (void)ignored;
-  const struct connection *connection = (const struct connection *)self;
+  const struct py_connection *connection = (const struct py_connection *)self;
   return PyBool_FromLong(connection->is_closed || connection->links == NULL);
 }
 
 static PyObject *get_process_id(PyObject *self, void *ignored)
 {
   (void)ignored;
-  int process_id = ((struct connection *)self)->process_id;
+  int process_id = ((struct py_connection *)self)->process_id;
   if (process_id == 0)
     Py_RETURN_NONE;
   return PyLong_FromLong(process_id);
@@ -577,7 +577,7 @@ static PyObject *get_process_id(PyObject *self, void *ignored)
 static PyObject *sum_of_links(PyObject *self, size_t (*count)(const struct jp_client *client))
 {
   size_t sum = 0;
-  for (const struct link *each = ((struct connection *)self)->links; each != NULL; each = each->next)
+  for (const struct link *each = ((struct py_connection *)self)->links; each != NULL; each = each->next)
     sum += count(each->client);
   return PyLong_FromSize_t(sum);
 }
@@ -597,7 +597,7 @@ static PyObject *get_ref_count(PyObject *self, void *ignored)
 static PyObject *get_link_count(PyObject *self, void *ignored)
 {
   (void)ignored;
-  return PyLong_FromSize_t(((struct connection *)self)->link_count);
+  return PyLong_FromSize_t(((struct py_connection *)self)->link_count);
 }
 
 static PyGetSetDef getters[] = {
@@ -607,8 +607,8 @@ static PyGetSetDef getters[] = {
     {"link_count", get_link_count, NULL, NULL, NULL},  {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
-    {"url", T_OBJECT, offsetof(struct connection, url), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct connection, weak_references), READONLY, NULL},
+    {"url", T_OBJECT, offsetof(struct py_connection, url), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct py_connection, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_doc, "A connection to a peer."},
@@ -621,5 +621,5 @@ static PyType_Slot slots[] = {{Py_tp_doc, "A connection to a peer."},
                               {Py_tp_methods, connection_methods},
                               {0, NULL}};
 
-PyType_Spec connection_spec = {"jpeer._native.Connection", sizeof(struct connection), 0,
+PyType_Spec connection_spec = {"jpeer._native.Connection", sizeof(struct py_connection), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};

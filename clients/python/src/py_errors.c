@@ -60,7 +60,7 @@ static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handl
   return cause;
 }
 
-static PyObject *handle_of(struct connection *connection, const struct jp_answer *answer)
+static PyObject *handle_of(struct py_connection *connection, const struct jp_answer *answer)
 {
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
@@ -100,7 +100,7 @@ PyObject *check_taken_apart(PyObject *value)
   return NULL;
 }
 
-static PyObject *raise_remote(struct connection *connection, const struct jp_answer *answer)
+static PyObject *raise_remote(struct py_connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
   PyObject *handle = handle_of(connection, answer);
@@ -132,7 +132,7 @@ static PyObject *raise_remote(struct connection *connection, const struct jp_ans
 }
 
 /* As where the peer has refused it. */
-static PyObject *raise_stale(struct connection *connection, const struct jp_client_error *error)
+static PyObject *raise_stale(struct py_connection *connection, const struct jp_client_error *error)
 {
   enum { SERVER_ERROR = -32000 };
   PyObject *data = Py_BuildValue("{ssss}", "message", error->text, "reason", "stale");
@@ -148,7 +148,7 @@ static PyObject *raise_stale(struct connection *connection, const struct jp_clie
   return NULL;
 }
 
-PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
+PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error)
 {
   if (PyErr_Occurred())

@@ -11,7 +11,7 @@ PyObject *text_to_python(struct jp_text text)
 /* ---- objects ---- */
 
 /* Borrowed from the connection's classes. handle: borrowed, or NULL where the class is known. */
-static PyObject *find_class(struct connection *connection, PyObject *name, struct jp_ref *ref)
+static PyObject *find_class(struct py_connection *connection, PyObject *name, struct jp_ref *ref)
 {
   PyObject *class = PyDict_GetItemWithError(connection->classes, name);
   if (class != NULL || PyErr_Occurred())
@@ -26,7 +26,7 @@ static PyObject *find_class(struct connection *connection, PyObject *name, struc
 }
 
 /* The Python value of a text. NULL without an exception: the answer is an object all the same. */
-static PyObject *value_of_text(struct connection *connection, PyObject *name, struct jp_text text)
+static PyObject *value_of_text(struct py_connection *connection, PyObject *name, struct jp_text text)
 {
   PyObject *converter = PyDict_GetItemWithError(connection->from_text, name);
   PyObject *python = converter == NULL ? NULL : text_to_python(text);
@@ -37,7 +37,7 @@ static PyObject *value_of_text(struct connection *connection, PyObject *name, st
   return value;
 }
 
-PyObject *from_java_object(struct connection *connection, const char *type, struct jp_ref *ref,
+PyObject *from_java_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
                            struct jp_text text)
 {
   PyObject *name = PyUnicode_FromString(type);
@@ -89,7 +89,7 @@ static PyObject *boolean_of(const struct jp_answer *answer)
 }
 
 /* A value with a text and no handle, as a callback's arguments may be. */
-static PyObject *text_value_of(struct connection *connection, const struct jp_answer *answer)
+static PyObject *text_value_of(struct py_connection *connection, const struct jp_answer *answer)
 {
   PyObject *name = PyUnicode_FromString(jp_answer_type(answer));
   PyObject *value = name == NULL ? NULL : value_of_text(connection, name, jp_answer_text(answer));
@@ -97,7 +97,7 @@ static PyObject *text_value_of(struct connection *connection, const struct jp_an
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
-static PyObject *value_of_answer(struct connection *connection, const struct jp_answer *answer)
+static PyObject *value_of_answer(struct py_connection *connection, const struct jp_answer *answer)
 {
   switch (jp_answer_kind(answer)) {
   case JP_ANSWER_VOID:
@@ -123,12 +123,12 @@ static PyObject *value_of_answer(struct connection *connection, const struct jp_
   return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
 }
 
-PyObject *from_java(struct connection *connection, const struct jp_answer *answer)
+PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer)
 {
   return check_taken_apart(value_of_answer(connection, answer));
 }
 
-PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
+PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer)
 {
   static const struct jp_text no_text = {NULL, 0};
@@ -251,14 +251,14 @@ PyObject *from_json(struct jp_json json)
 /* ---- pages ---- */
 
 /* The members of an element that is no plain JSON; cut texts fit nothing. */
-struct element {
+struct page_element {
   char type[1024];
   bool has_type;
   bool has_ref;
   struct jp_json value;
 };
 
-static void read_element(struct jp_json json, struct element *element)
+static void read_element(struct jp_json json, struct page_element *element)
 {
   struct jp_json type = jp_json_member(json, "type");
   size_t length = jp_json_string(type, element->type, sizeof element->type);
@@ -268,7 +268,7 @@ static void read_element(struct jp_json json, struct element *element)
 }
 
 /* The object that Java makes of a text. */
-static PyObject *object_of_text(struct connection *connection, PyObject *type, PyObject *text)
+static PyObject *object_of_text(struct py_connection *connection, PyObject *type, PyObject *text)
 {
   PyObject *typed = PyObject_CallFunctionObjArgs((PyObject *)types.typed, type, text, NULL);
   PyObject *args =
@@ -279,7 +279,7 @@ static PyObject *object_of_text(struct connection *connection, PyObject *type, P
   return object;
 }
 
-static PyObject *value_or_object(struct connection *connection, PyObject *type, PyObject *text)
+static PyObject *value_or_object(struct py_connection *connection, PyObject *type, PyObject *text)
 {
   PyObject *converter = PyDict_GetItemWithError(connection->from_text, type);
   PyObject *value = converter == NULL ? NULL : PyObject_CallFunctionObjArgs(converter, text, NULL);
@@ -290,7 +290,7 @@ static PyObject *value_or_object(struct connection *connection, PyObject *type, 
 }
 
 /* NaN, the infinities and chars have a type and no ref, as have values with a text. */
-static PyObject *typed_value(struct connection *connection, const struct element *element)
+static PyObject *typed_value(struct py_connection *connection, const struct page_element *element)
 {
   PyObject *text = json_text(element->value);
   PyObject *type = text == NULL ? NULL : PyUnicode_FromString(element->type);
@@ -308,11 +308,11 @@ static PyObject *typed_value(struct connection *connection, const struct element
   return value;
 }
 
-static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+static PyObject *page_element(struct py_connection *connection, struct jp_answer *answer, struct jp_json json,
                               int depth);
 
 /* [key, value] of a map's entry. */
-static PyObject *page_entry(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+static PyObject *page_entry(struct py_connection *connection, struct jp_answer *answer, struct jp_json json,
                             int depth)
 {
   if (!may_nest(depth))
@@ -331,10 +331,10 @@ static PyObject *page_entry(struct connection *connection, struct jp_answer *ans
   return tuple;
 }
 
-static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json,
+static PyObject *page_element(struct py_connection *connection, struct jp_answer *answer, struct jp_json json,
                               int depth)
 {
-  struct element element;
+  struct page_element element;
   if (json.kind == JP_JSON_ARRAY)
     return page_entry(connection, answer, json, depth);
   if (json.kind != JP_JSON_OBJECT)
@@ -350,7 +350,7 @@ static PyObject *page_element(struct connection *connection, struct jp_answer *a
   return from_java_object(connection, type, ref, none);
 }
 
-static PyObject *rest_of(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *rest_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json number = jp_json_member(json, "ref");
@@ -366,7 +366,7 @@ static PyObject *rest_of(struct connection *connection, struct jp_answer *answer
   return rest;
 }
 
-static PyObject *page_of(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *page_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json listed = jp_json_member(json, "elements");
@@ -391,7 +391,7 @@ static PyObject *page_of(struct connection *connection, struct jp_answer *answer
   return page;
 }
 
-PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   return check_taken_apart(page_of(connection, answer, instance));
 }
@@ -399,20 +399,20 @@ PyObject *from_java_page(struct connection *connection, struct jp_answer *answer
 /* ---- what a value asks for ---- */
 
 /* Borrowed; NULL: it is described first. No exception is set. */
-static PyObject *known_class(struct connection *connection, const char *type)
+static PyObject *known_class(struct py_connection *connection, const char *type)
 {
   return PyDict_GetItemString(connection->classes, type);
 }
 
-static bool object_asks(struct connection *connection, const char *type)
+static bool object_asks(struct py_connection *connection, const char *type)
 {
   PyObject *class = known_class(connection, type);
   return class == NULL || !PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, types.object);
 }
 
-static bool element_asks(struct connection *connection, struct jp_json json)
+static bool element_asks(struct py_connection *connection, struct jp_json json)
 {
-  struct element element;
+  struct page_element element;
   if (json.kind != JP_JSON_OBJECT)
     return false;
   read_element(json, &element);
@@ -420,7 +420,7 @@ static bool element_asks(struct connection *connection, struct jp_json json)
 }
 
 /* Elements are mostly of one class: the first one, or the parts of the first entry. */
-static bool page_asks(struct connection *connection, struct jp_json elements)
+static bool page_asks(struct py_connection *connection, struct jp_json elements)
 {
   struct jp_json_cursor cursor = jp_json_enter(elements);
   struct jp_json first;
@@ -436,7 +436,7 @@ static bool page_asks(struct connection *connection, struct jp_json elements)
   return asks;
 }
 
-static bool throwable_asks(struct connection *connection, const struct jp_throwable *throwable)
+static bool throwable_asks(struct py_connection *connection, const struct jp_throwable *throwable)
 {
   while (throwable != NULL && throwable->type != NULL) {
     if (known_class(connection, throwable->type) == NULL)
@@ -446,7 +446,7 @@ static bool throwable_asks(struct connection *connection, const struct jp_throwa
   return false;
 }
 
-bool from_java_asks(struct connection *connection, enum jp_operation operation,
+bool from_java_asks(struct py_connection *connection, enum jp_operation operation,
                     const struct jp_answer *answer)
 {
   if (jp_answer_kind(answer) == JP_ANSWER_ERROR)

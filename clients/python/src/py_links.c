@@ -23,7 +23,7 @@ static _Thread_local struct link_frame *innermost;
 
 /* ---- one link ---- */
 
-struct link *link_create(struct connection *connection, struct jp_client *client)
+struct link *link_create(struct py_connection *connection, struct jp_client *client)
 {
   struct link *link = calloc(1, sizeof *link);
   if (link == NULL)
@@ -55,7 +55,7 @@ void link_pop(const struct link_frame *frame)
   innermost = frame->outer;
 }
 
-const struct link_frame *link_frame(const struct connection *connection)
+const struct link_frame *link_frame(const struct py_connection *connection)
 {
   const struct link_frame *frame = innermost;
   while (frame != NULL && frame->link->connection != connection)
@@ -63,13 +63,13 @@ const struct link_frame *link_frame(const struct connection *connection)
   return frame;
 }
 
-bool link_can_ask(const struct connection *connection)
+bool link_can_ask(const struct py_connection *connection)
 {
   const struct link_frame *frame = link_frame(connection);
   return frame == NULL || !frame->link->was_left;
 }
 
-bool link_is_nested(const struct connection *connection)
+bool link_is_nested(const struct py_connection *connection)
 {
   return link_frame(connection) != NULL;
 }
@@ -84,7 +84,7 @@ static bool may_flush(const struct link *link)
   return !is_ending && link->connection != NULL && !link->connection->is_closed;
 }
 
-void link_flush_others(struct connection *connection, const struct link *link)
+void link_flush_others(struct py_connection *connection, const struct link *link)
 {
   bool is_done = true;
   for (const struct link *each = connection->links; each != NULL; each = each->next) {
@@ -157,14 +157,14 @@ static bool lease(struct link *link)
 
 /* ---- more links ---- */
 
-static bool may_open(const struct connection *connection)
+static bool may_open(const struct py_connection *connection)
 {
   return connection->config.peer_id != NULL && connection->link_count < LINKS_MAX &&
          connection->process == getpid() && time(NULL) >= connection->retry_at;
 }
 
 /* Over shared memory, where the connection's own link may be; without the GIL. */
-static enum jp_client_status open_client(const struct connection *connection, const char *url,
+static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
                                          struct jp_client **client)
 {
   enum { URL_MAX = 4096 };
@@ -180,7 +180,7 @@ static enum jp_client_status open_client(const struct connection *connection, co
 }
 
 /* NULL: it could not be opened; perhaps with an exception. */
-static struct link *open_link(struct connection *connection, bool is_loops)
+static struct link *open_link(struct py_connection *connection, bool is_loops)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
   struct link *link = url == NULL ? NULL : link_create(connection, NULL);
@@ -210,7 +210,7 @@ static struct link *open_link(struct connection *connection, bool is_loops)
   return is_wanted ? link : NULL;
 }
 
-struct link *link_open_for_loop(struct connection *connection)
+struct link *link_open_for_loop(struct py_connection *connection)
 {
   return may_open(connection) ? open_link(connection, true) : NULL;
 }
@@ -229,7 +229,7 @@ static bool is_free(struct link *link)
   return !link->was_left;
 }
 
-static struct link *find_link(const struct connection *connection, unsigned long thread)
+static struct link *find_link(const struct py_connection *connection, unsigned long thread)
 {
   for (struct link *each = connection->links; each != NULL; each = each->next) {
     if (each->thread == thread && is_free(each))
@@ -239,7 +239,7 @@ static struct link *find_link(const struct connection *connection, unsigned long
 }
 
 /* One that nobody has, else a new one, else the first, which is shared then. NULL: an exception. */
-static struct link *take_link(struct connection *connection)
+static struct link *take_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
   if (link == NULL && may_open(connection))
@@ -255,7 +255,7 @@ static struct link *take_link(struct connection *connection)
   return lease(link) ? link : NULL;
 }
 
-struct link *link_of_thread(struct connection *connection)
+struct link *link_of_thread(struct py_connection *connection)
 {
   const struct link_frame *frame = link_frame(connection);
   if (frame != NULL)
@@ -304,7 +304,7 @@ static _Thread_local PyObject *hands_on;
 
 bool listen_to(struct link *link)
 {
-  struct connection *connection = link->connection;
+  struct py_connection *connection = link->connection;
   if (link->gives_callbacks)
     return true;
   if (connection->callbacks_fd < 0)
@@ -321,7 +321,7 @@ bool listen_to(struct link *link)
 }
 
 /* A link whose connection has ended is left alone from then on. */
-static void process_link(struct connection *connection, struct link *link)
+static void process_link(struct py_connection *connection, struct link *link)
 {
   struct jp_client_error error;
   enum jp_client_status status;
@@ -339,7 +339,7 @@ static void process_link(struct connection *connection, struct link *link)
 }
 
 /* The connection is entered, so that its links stay. */
-static void process_ready(struct connection *connection, int timeout_ms)
+static void process_ready(struct py_connection *connection, int timeout_ms)
 {
   struct epoll_event events[EVENTS_MAX];
   int count;
@@ -366,7 +366,7 @@ void listen_hand_on(void)
 
 PyObject *connection_listen(PyObject *self, PyObject *args)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   double seconds;
   PyObject *hand_on = NULL;
   int timeout_ms;

@@ -10,8 +10,8 @@
 
 /* A request that a loop completes. */
 struct sent {
-  struct connection *connection; /* strong */
-  struct link *link;             /* strong; that it goes over */
+  struct py_connection *connection; /* strong */
+  struct link *link;                /* strong; that it goes over */
   PyObject *step;
   PyObject *done;
   PyObject *later;  /* what makes another thread convert an answer, or None */
@@ -67,7 +67,7 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
 /* As request_retry; an exception is set. True: values have taken other forms, and it was sent. */
 static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
 {
-  struct builder told;
+  struct argument_builder told;
   request_note_fate(&told, answer);
   sent->attempt.fate = told.fate;
   while (attempt_next(&sent->attempt)) {
@@ -183,7 +183,7 @@ static void complete(void *context, enum jp_client_status status, struct jp_answ
 static bool send_request(struct sent *sent, const struct jp_request *request)
 {
   struct jp_client_error error;
-  struct connection *connection = sent->connection;
+  struct py_connection *connection = sent->connection;
   struct link *link = connection_enter(connection, sent->link);
   if (link == NULL)
     return false;
@@ -211,7 +211,7 @@ static void change_link(struct sent *sent, struct link *link)
  * case. *used, which the caller drops: over which it went, since `sent` may be over. */
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
 {
-  struct builder builder;
+  struct argument_builder builder;
   struct jp_request request;
   PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
   attempt_begin(&sent->attempt, &builder, sent->connection);
@@ -244,7 +244,7 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
 /* Borrowed; NULL: an exception. */
 static struct link *find_link(PyObject *self, unsigned number)
 {
-  const struct connection *connection = (const struct connection *)self;
+  const struct py_connection *connection = (const struct py_connection *)self;
   for (struct link *each = connection->links; each != NULL; each = each->next) {
     if (each->number == number)
       return each;
@@ -274,7 +274,7 @@ PyObject *loop_send(PyObject *self, PyObject *args)
   struct sent *sent = for_callbacks == NULL ? NULL : PyMem_Malloc(sizeof *sent);
   if (sent == NULL)
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
+  *sent = (struct sent){.connection = (struct py_connection *)Py_NewRef(self),
                         .link = link_hold(link),
                         .step = Py_NewRef(step),
                         .done = Py_NewRef(done),
@@ -302,7 +302,7 @@ static struct link *enter_link(PyObject *self, PyObject *args)
   if (!PyArg_ParseTuple(args, "|I", &number))
     return NULL;
   struct link *link = find_link(self, number);
-  return link == NULL ? NULL : connection_enter((struct connection *)self, link);
+  return link == NULL ? NULL : connection_enter((struct py_connection *)self, link);
 }
 
 PyObject *loop_descriptor(PyObject *self, PyObject *args)
@@ -311,7 +311,7 @@ PyObject *loop_descriptor(PyObject *self, PyObject *args)
   if (link == NULL)
     return NULL;
   int descriptor = jp_client_descriptor(link->client);
-  connection_leave((struct connection *)self);
+  connection_leave((struct py_connection *)self);
   if (descriptor < 0)
     return PyErr_Format(PyExc_OSError, "no descriptor is left");
   return PyLong_FromLong(descriptor);
@@ -319,7 +319,7 @@ PyObject *loop_descriptor(PyObject *self, PyObject *args)
 
 PyObject *loop_process(PyObject *self, PyObject *args)
 {
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   struct jp_client_error error;
   struct link *link = enter_link(self, args);
   if (link == NULL)
@@ -344,7 +344,7 @@ PyObject *loop_unanswered(PyObject *self, PyObject *args)
   if (link == NULL)
     return NULL;
   size_t count = jp_client_pending(link->client);
-  connection_leave((struct connection *)self);
+  connection_leave((struct py_connection *)self);
   return PyLong_FromSize_t(count);
 }
 
@@ -355,11 +355,11 @@ PyObject *loop_learn_epoch(PyObject *self, PyObject *args)
   const struct link *link = enter_link(self, args);
   if (link == NULL)
     return NULL;
-  int timeout_ms = ((struct connection *)self)->timeout_ms;
+  int timeout_ms = ((struct py_connection *)self)->timeout_ms;
   Py_BEGIN_ALLOW_THREADS;
   (void)link_learn_epoch(link, timeout_ms);
   Py_END_ALLOW_THREADS;
-  connection_leave((struct connection *)self);
+  connection_leave((struct py_connection *)self);
   Py_RETURN_NONE;
 }
 
@@ -376,7 +376,7 @@ PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
 PyObject *loop_open_link(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   if (connection_enter_first(connection) == NULL)
     return NULL;
   const struct link *link = link_open_for_loop(connection);

@@ -5,7 +5,7 @@
 
 struct member {
   PyObject ob_base;
-  struct connection *connection;
+  struct py_connection *connection;
   PyObject *type; /* str */
   PyObject *name; /* str; NULL: a constructor */
   const char *type_text;
@@ -30,7 +30,7 @@ static struct member *create_member(PyTypeObject *type, PyObject *connection, Py
   struct member *made = (struct member *)allocate(type, 0);
   if (made == NULL)
     return NULL;
-  made->connection = (struct connection *)Py_NewRef(connection);
+  made->connection = (struct py_connection *)Py_NewRef(connection);
   made->type = Py_NewRef(class_name);
   made->name = Py_XNewRef(name);
   made->type_text = type_text;
@@ -86,7 +86,7 @@ static PyMemberDef method_members[] = {
 /* ---- a call ---- */
 
 /* What a call is made of. receiver NULL: none; the arguments are those of the tuple from `from` on. */
-struct call {
+struct member_call {
   const struct member *member;
   enum jp_operation operation;
   PyObject *receiver;
@@ -96,8 +96,8 @@ struct call {
 
 static PyObject *try_call(struct attempt *attempt, void *context)
 {
-  const struct call *call = context;
-  struct builder builder;
+  const struct member_call *call = context;
+  struct argument_builder builder;
   struct jp_request request = {
       .operation = call->operation, .type = call->member->type_text, .member = call->member->name_text};
   attempt_begin(attempt, &builder, call->member->connection);
@@ -111,7 +111,7 @@ static PyObject *try_call(struct attempt *attempt, void *context)
   return value;
 }
 
-static PyObject *run_call(struct call *call, PyObject *keywords)
+static PyObject *run_call(struct member_call *call, PyObject *keywords)
 {
   if (call->member->connection == NULL)
     return PyErr_Format(PyExc_ConnectionError, "the connection is closed");
@@ -162,7 +162,7 @@ static int first_is_receiver(const struct member *member, PyObject *args)
 static PyObject *method_call(PyObject *self, PyObject *args, PyObject *keywords)
 {
   const struct member *member = (const struct member *)self;
-  struct call call = {.member = member, .operation = JP_CALL, .args = args};
+  struct member_call call = {.member = member, .operation = JP_CALL, .args = args};
   int has_receiver = 0;
   if (member->connection == NULL)
     return PyErr_Format(PyExc_ConnectionError, "the connection is closed");
@@ -212,10 +212,10 @@ static PyObject *method_get(PyObject *self, PyObject *object, PyObject *owner)
 static PyObject *bound_call(PyObject *self, PyObject *args, PyObject *keywords)
 {
   const struct bound_method *bound = (const struct bound_method *)self;
-  struct call call = {.member = (const struct member *)bound->method,
-                      .operation = JP_CALL,
-                      .receiver = bound->receiver,
-                      .args = args};
+  struct member_call call = {.member = (const struct member *)bound->method,
+                             .operation = JP_CALL,
+                             .receiver = bound->receiver,
+                             .args = args};
   return run_call(&call, keywords);
 }
 
@@ -332,7 +332,7 @@ static PyObject *constructor_new(PyTypeObject *type, PyObject *args, PyObject *k
 
 static PyObject *constructor_call(PyObject *self, PyObject *args, PyObject *keywords)
 {
-  struct call call = {.member = (const struct member *)self, .operation = JP_NEW, .args = args};
+  struct member_call call = {.member = (const struct member *)self, .operation = JP_NEW, .args = args};
   return run_call(&call, keywords);
 }
 
@@ -365,7 +365,7 @@ static PyObject *try_access(struct attempt *attempt, void *context)
 {
   const struct access *access = context;
   const struct member *member = access->member;
-  struct builder builder;
+  struct argument_builder builder;
   struct jp_argument argument;
   struct jp_request request = {.operation = access->value == NULL ? JP_GET : JP_PUT,
                                .type = member->type_text,

@@ -46,7 +46,7 @@ extern atomic_bool is_ending;
 
 enum { PEER_ID_SIZE = 37 };
 
-struct connection {
+struct py_connection {
   PyObject ob_base;
   struct link *links;      /* the first is the connection's own; NULL: it was closed, or never opened */
   size_t link_count;       /* those that are being opened included */
@@ -70,17 +70,17 @@ struct connection {
   PyObject
       *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
   struct answered *answered,
-      *answered_before;    /* refs of answers to Java's calls: the last ones, and older ones */
-  time_t answered_since;   /* when `answered` began */
-  struct connection *next; /* of those that are open; borrowed */
+      *answered_before;       /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;      /* when `answered` began */
+  struct py_connection *next; /* of those that are open; borrowed */
   PyObject *weak_references;
 };
 
 /* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
-struct link *connection_enter(struct connection *connection, struct link *wanted);
+struct link *connection_enter(struct py_connection *connection, struct link *wanted);
 /* The same with the connection's own link. */
-struct link *connection_enter_first(struct connection *connection);
-void connection_leave(struct connection *connection);
+struct link *connection_enter_first(struct py_connection *connection);
+void connection_leave(struct py_connection *connection);
 /* Closes those that are open, when the interpreter ends. */
 PyObject *connection_close_all(PyObject *module, PyObject *ignored);
 /* Methods of Connection, for the table in py_requests.c. */
@@ -91,7 +91,7 @@ PyObject *connection_stop(PyObject *self, PyObject *timeout);
 bool connection_read_seconds(double seconds, int *milliseconds);
 
 /* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted by a signal's handler. */
-void connection_end_wait(struct connection *connection, enum jp_client_status status);
+void connection_end_wait(struct py_connection *connection, enum jp_client_status status);
 
 /* ---- py_links.c ---- */
 
@@ -99,15 +99,15 @@ void connection_end_wait(struct connection *connection, enum jp_client_status st
  * thread, requests that are being built, callbacks. */
 struct link {
   size_t holders;
-  struct connection *connection; /* borrowed; NULL: it is closed */
-  struct jp_client *client;      /* NULL: it is closed */
-  unsigned long thread;          /* that calls over it; 0: none */
-  unsigned number;               /* of the connection's */
-  bool is_loops;                 /* a loop's: no thread takes it */
-  bool has_ended;                /* it is not used any more */
-  bool was_left;                 /* a wait was given up: its request may still be inside Java */
-  bool gives_callbacks;          /* it is in the connection's callbacks_fd */
-  struct link *next;             /* of the connection; each holds the next */
+  struct py_connection *connection; /* borrowed; NULL: it is closed */
+  struct jp_client *client;         /* NULL: it is closed */
+  unsigned long thread;             /* that calls over it; 0: none */
+  unsigned number;                  /* of the connection's */
+  bool is_loops;                    /* a loop's: no thread takes it */
+  bool has_ended;                   /* it is not used any more */
+  bool was_left;                    /* a wait was given up: its request may still be inside Java */
+  bool gives_callbacks;             /* it is in the connection's callbacks_fd */
+  struct link *next;                /* of the connection; each holds the next */
 };
 
 /* A callback that runs on this thread, and by which link it has come. */
@@ -118,23 +118,23 @@ struct link_frame {
 };
 
 /* With one holder. NULL: no memory; no exception is set. */
-struct link *link_create(struct connection *connection, struct jp_client *client);
+struct link *link_create(struct py_connection *connection, struct jp_client *client);
 struct link *link_hold(struct link *link);
 void link_drop(struct link *link); /* NULL is fine */
 void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);
 void link_pop(const struct link_frame *frame);
 /* A callback of the connection runs on this thread. */
-bool link_is_nested(const struct connection *connection);
+bool link_is_nested(const struct py_connection *connection);
 /* The innermost of them, and the link that it has come by; NULL: none does. */
-const struct link_frame *link_frame(const struct connection *connection);
+const struct link_frame *link_frame(const struct py_connection *connection);
 /* False: it is one whose Java thread is still inside a request that was given up. */
-bool link_can_ask(const struct connection *connection);
+bool link_can_ask(const struct py_connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
-struct link *link_of_thread(struct connection *connection);
+struct link *link_of_thread(struct py_connection *connection);
 /* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
-struct link *link_open_for_loop(struct connection *connection);
+struct link *link_open_for_loop(struct py_connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
-void link_flush_others(struct connection *connection, const struct link *link);
+void link_flush_others(struct py_connection *connection, const struct link *link);
 /* Asks the peer for nothing, so that the link's client knows the epoch of the session: of another link's object it cannot say
  * before whether the object is of a peer that has ended, or whether its own connection is. Without the GIL. False: the peer
  * does not answer. */
@@ -152,9 +152,9 @@ void listen_hand_on(void);
 
 struct object {
   PyObject ob_base;
-  struct connection *connection; /* strong */
-  struct jp_ref *ref;            /* NULL: a class was called without its constructor */
-  PyObject *java_type;           /* str */
+  struct py_connection *connection; /* strong */
+  struct jp_ref *ref;               /* NULL: a class was called without its constructor */
+  PyObject *java_type;              /* str */
   PyObject *weak_references;
 };
 
@@ -180,7 +180,7 @@ static inline bool is_object(PyObject *value)
 }
 
 /* Takes the handle, even on failure. type is a type whose instances are Objects, java_type a str (borrowed). */
-PyObject *object_create(PyTypeObject *type, struct connection *connection, struct jp_ref *ref,
+PyObject *object_create(PyTypeObject *type, struct py_connection *connection, struct jp_ref *ref,
                         PyObject *java_type);
 
 /* ---- py_to_java.c: Python's values as arguments ---- */
@@ -204,9 +204,9 @@ enum builder_fate {
 };
 
 /* What the arguments of one request borrow from. */
-struct builder {
-  struct connection *connection; /* borrowed */
-  struct link *link;             /* strong: what the request goes over; NULL: the thread's */
+struct argument_builder {
+  struct py_connection *connection; /* borrowed */
+  struct link *link;                /* strong: what the request goes over; NULL: the thread's */
   struct link
       *for_callbacks; /* borrowed: in place of the thread's where it gives callbacks; NULL: the thread's */
   struct builder_chunk *chunks;
@@ -221,7 +221,7 @@ struct builder {
   _Alignas(16) char first[BUILDER_BYTES];
 };
 
-static inline void builder_init(struct builder *builder, struct connection *connection)
+static inline void builder_init(struct argument_builder *builder, struct py_connection *connection)
 {
   builder->connection = connection;
   builder->link = NULL;
@@ -236,39 +236,41 @@ static inline void builder_init(struct builder *builder, struct connection *conn
   builder->fate = BUILDER_NOT_SENT;
   builder->used = 0;
 }
-void builder_fini(struct builder *builder);
+void builder_fini(struct argument_builder *builder);
 /* NULL with MemoryError. Zeroed. */
-void *builder_alloc(struct builder *builder, size_t size);
+void *builder_alloc(struct argument_builder *builder, size_t size);
 /* UTF-8 of a str, borrowed from it or from the builder. False: an exception. */
-bool builder_text(struct builder *builder, PyObject *text, struct jp_text *out);
+bool builder_text(struct argument_builder *builder, PyObject *text, struct jp_text *out);
 /* The same for names of classes and members, which hold no NUL; NULL: an exception. */
-const char *builder_name(struct builder *builder, PyObject *text);
+const char *builder_name(struct argument_builder *builder, PyObject *text);
 /* The value is borrowed until the builder ends. */
-bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out);
+bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
 /* The same for receivers: a value without a type of its own takes the class's. */
-bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out);
+bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
+                      struct jp_argument *out);
 /* The same for the value of a field. */
-bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out);
+bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
 /* Of a sequence's items; *count is how many. NULL: an exception. */
-struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count);
+struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tuple, Py_ssize_t from,
+                                size_t *count);
 
 /* ---- py_from_java.c: answers as Python's values ---- */
 
 /* A value of a result or of a callback's argument. The answer stays the caller's. */
-PyObject *from_java(struct connection *connection, const struct jp_answer *answer);
+PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer);
 /* The same of a request's result: what `new` makes is an object, even where its text would be a value. */
-PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
+PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
-PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
+PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
 /* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
  * is not known, or its objects are read by Python. */
-bool from_java_asks(struct connection *connection, enum jp_operation operation,
+bool from_java_asks(struct py_connection *connection, enum jp_operation operation,
                     const struct jp_answer *answer);
 /* Any JSON as Python's own values. */
 PyObject *from_json(struct jp_json json);
 /* An object of that class. Takes the handle, even on failure. */
-PyObject *from_java_object(struct connection *connection, const char *type, struct jp_ref *ref,
+PyObject *from_java_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
                            struct jp_text text);
 PyObject *text_to_python(struct jp_text text);
 
@@ -276,7 +278,7 @@ PyObject *text_to_python(struct jp_text text);
 
 /* Sets the exception for an error of the library; gives NULL. The answer (may be NULL) stays the caller's. No exception
  * is set where make_error gives NotImplemented: the request is to be built and sent once more. */
-PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
+PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error);
 /* Clears the exception that is set, and gives it; NULL: there is none. */
 PyObject *take_exception(void);
@@ -288,19 +290,19 @@ PyObject *check_taken_apart(PyObject *value);
 
 /* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
  * request was built with; NULL: it borrows nothing. */
-struct jp_answer *request_call(struct connection *connection, struct builder *builder,
+struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request);
 /* The same, with the answer's value. */
-PyObject *request_value(struct connection *connection, struct builder *builder,
+PyObject *request_value(struct py_connection *connection, struct argument_builder *builder,
                         const struct jp_request *request);
 /* Notes in the builder whether the peer has refused the arguments. */
-void request_note_fate(struct builder *builder, const struct jp_answer *answer);
+void request_note_fate(struct argument_builder *builder, const struct jp_answer *answer);
 /* JP_METHOD: it is no step. */
 enum jp_operation request_step_kind(PyObject *step);
 /* A step of batch() and send() as a request. False: an exception. */
-bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request);
+bool request_from_step(struct argument_builder *builder, PyObject *step, struct jp_request *request);
 /* An operation of the connection, by its name. */
-PyObject *request_operation(struct connection *connection, const char *name, PyObject *args);
+PyObject *request_operation(struct py_connection *connection, const char *name, PyObject *args);
 
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
@@ -312,9 +314,10 @@ struct attempt {
   enum builder_fate fate;
 };
 
-void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection);
+void attempt_begin(const struct attempt *attempt, struct argument_builder *builder,
+                   struct py_connection *connection);
 /* Ends the builder, too. */
-void attempt_end(struct attempt *attempt, struct builder *builder);
+void attempt_end(struct attempt *attempt, struct argument_builder *builder);
 /* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
  * refused their first ones. Where it takes none, the exception is that of the first. */
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
@@ -338,7 +341,7 @@ PyObject *loop_open_link(PyObject *self, PyObject *ignored);
 struct given;
 
 /* What to give Java; the builder lets go of it, and goes over its link. NULL: an exception. */
-struct given *callback_take(struct builder *builder, PyObject *callback);
+struct given *callback_take(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_let_go(struct given *given);
 /* Methods of Connection. */
@@ -347,7 +350,7 @@ PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
 
 /* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it: releases those
  * whose moment is over. */
-void answered_release_old(struct connection *connection);
-void answered_release_all(struct connection *connection);
+void answered_release_old(struct py_connection *connection);
+void answered_release_all(struct py_connection *connection);
 
 #endif

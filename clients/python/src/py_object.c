@@ -7,7 +7,7 @@
 
 /* ---- Object ---- */
 
-PyObject *object_create(PyTypeObject *type, struct connection *connection, struct jp_ref *ref,
+PyObject *object_create(PyTypeObject *type, struct py_connection *connection, struct jp_ref *ref,
                         PyObject *java_type)
 {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -16,7 +16,7 @@ PyObject *object_create(PyTypeObject *type, struct connection *connection, struc
     jp_ref_release(ref);
     return NULL;
   }
-  made->connection = (struct connection *)Py_NewRef((PyObject *)connection);
+  made->connection = (struct py_connection *)Py_NewRef((PyObject *)connection);
   made->ref = ref;
   made->java_type = Py_NewRef(java_type);
   return (PyObject *)made;

@@ -10,13 +10,14 @@
 
 /* Requests that are built and sent once more, because the peer has refused how they were built. */
 
-void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection)
+void attempt_begin(const struct attempt *attempt, struct argument_builder *builder,
+                   struct py_connection *connection)
 {
   builder_init(builder, connection);
   builder->choice = attempt->choice;
 }
 
-void attempt_end(struct attempt *attempt, struct builder *builder)
+void attempt_end(struct attempt *attempt, struct argument_builder *builder)
 {
   attempt->choice = builder->choice;
   attempt->fate = builder->fate;
@@ -80,14 +81,14 @@ static const struct jp_options fetch_options = {
 
 /* ---- one request ---- */
 
-void request_note_fate(struct builder *builder, const struct jp_answer *answer)
+void request_note_fate(struct argument_builder *builder, const struct jp_answer *answer)
 {
   enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
   int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
   builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
 }
 
-struct jp_answer *request_call(struct connection *connection, struct builder *builder,
+struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request)
 {
   struct jp_client_error error;
@@ -119,7 +120,7 @@ struct jp_answer *request_call(struct connection *connection, struct builder *bu
   return answer;
 }
 
-PyObject *request_value(struct connection *connection, struct builder *builder,
+PyObject *request_value(struct py_connection *connection, struct argument_builder *builder,
                         const struct jp_request *request)
 {
   struct jp_answer *answer = request_call(connection, builder, request);
@@ -144,12 +145,12 @@ static PyObject *part(PyObject *step, Py_ssize_t index)
   return index < PyTuple_Size(step) ? PyTuple_GetItem(step, index) : Py_None;
 }
 
-static bool read_instance(struct builder *builder, PyObject *instance, struct jp_request *request)
+static bool read_instance(struct argument_builder *builder, PyObject *instance, struct jp_request *request)
 {
   return instance == Py_None || to_java_receiver(builder, instance, request->type, &request->instance);
 }
 
-static bool read_args(struct builder *builder, PyObject *args, struct jp_request *request)
+static bool read_args(struct argument_builder *builder, PyObject *args, struct jp_request *request)
 {
   PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
   if (tuple == NULL)
@@ -163,7 +164,7 @@ static bool read_args(struct builder *builder, PyObject *args, struct jp_request
   return good;
 }
 
-static bool read_value(struct builder *builder, PyObject *value, struct jp_request *request)
+static bool read_value(struct argument_builder *builder, PyObject *value, struct jp_request *request)
 {
   struct jp_argument *argument = builder_alloc(builder, sizeof *argument);
   request->args = argument;
@@ -171,19 +172,19 @@ static bool read_value(struct builder *builder, PyObject *value, struct jp_reque
   return argument != NULL && to_java_field(builder, value, argument);
 }
 
-static bool read_type(struct builder *builder, PyObject *step, struct jp_request *request)
+static bool read_type(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   request->type = builder_name(builder, part(step, 1));
   return request->type != NULL;
 }
 
-static bool read_member(struct builder *builder, PyObject *step, struct jp_request *request)
+static bool read_member(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   request->member = builder_name(builder, part(step, 2));
   return request->member != NULL;
 }
 
-static bool read_fetch(struct builder *builder, PyObject *step, struct jp_request *request)
+static bool read_fetch(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   request->options = &fetch_options;
   request->max = part(step, 2) == Py_None ? FETCHED : PyLong_AsLongLong(part(step, 2));
@@ -192,7 +193,7 @@ static bool read_fetch(struct builder *builder, PyObject *step, struct jp_reques
          to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
 }
 
-static bool read_describe(struct builder *builder, PyObject *step, struct jp_request *request)
+static bool read_describe(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   if (part(step, 1) != Py_None)
     return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
@@ -215,7 +216,7 @@ enum jp_operation request_step_kind(PyObject *step)
   return JP_METHOD;
 }
 
-bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
+bool request_from_step(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   *request = (struct jp_request){.operation = request_step_kind(step), .options = &default_options};
   switch (request->operation) {
@@ -244,15 +245,15 @@ bool request_from_step(struct builder *builder, PyObject *step, struct jp_reques
 
 /* ---- the operations as methods ---- */
 
-struct step {
-  struct connection *connection;
+struct py_step {
+  struct py_connection *connection;
   PyObject *parts;
 };
 
 static PyObject *try_step(struct attempt *attempt, void *context)
 {
-  const struct step *step = context;
-  struct builder builder;
+  const struct py_step *step = context;
+  struct argument_builder builder;
   struct jp_request request;
   attempt_begin(attempt, &builder, step->connection);
   PyObject *value = NULL;
@@ -262,13 +263,13 @@ static PyObject *try_step(struct attempt *attempt, void *context)
   return value;
 }
 
-static PyObject *value_of_step(struct connection *connection, PyObject *parts)
+static PyObject *value_of_step(struct py_connection *connection, PyObject *parts)
 {
-  struct step step = {connection, parts};
+  struct py_step step = {connection, parts};
   return request_retry(try_step, &step);
 }
 
-PyObject *request_operation(struct connection *connection, const char *name, PyObject *args)
+PyObject *request_operation(struct py_connection *connection, const char *name, PyObject *args)
 {
   PyObject *head = Py_BuildValue("(s)", name);
   PyObject *step = head == NULL ? NULL : PySequence_Concat(head, args);
@@ -281,7 +282,7 @@ PyObject *request_operation(struct connection *connection, const char *name, PyO
 /* A method of Connection whose arguments are those of the step of that name. */
 static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
 {
-  return request_operation((struct connection *)self, name, args);
+  return request_operation((struct py_connection *)self, name, args);
 }
 
 static PyObject *operation_new(PyObject *self, PyObject *args)
@@ -312,7 +313,7 @@ static PyObject *operation_control(PyObject *self, PyObject *args)
 static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"instance", "maximum", "start", NULL};
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   PyObject *instance;
   struct jp_request request = {.operation = JP_FETCH, .options = &fetch_options, .max = FETCHED};
   long long maximum = FETCHED;
@@ -321,7 +322,7 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
     return NULL;
   request.max = maximum;
   request.from = start;
-  struct builder builder;
+  struct argument_builder builder;
   builder_init(&builder, connection);
   struct jp_answer *answer = NULL;
   if (to_java_receiver(&builder, instance, "java.lang.String", &request.instance))
@@ -342,13 +343,13 @@ static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *ke
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:describe", names, &instance, &type))
     return NULL;
   PyObject *step = Py_BuildValue("(sOO)", "describe", instance, type);
-  PyObject *value = step == NULL ? NULL : value_of_step((struct connection *)self, step);
+  PyObject *value = step == NULL ? NULL : value_of_step((struct py_connection *)self, step);
   Py_XDECREF(step);
   return value;
 }
 
 /* NULL-terminated names of a sequence; NULL: an exception. */
-static const char *const *read_names(struct builder *builder, PyObject *sequence)
+static const char *const *read_names(struct argument_builder *builder, PyObject *sequence)
 {
   PyObject *tuple = PySequence_Tuple(sequence);
   Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
@@ -366,12 +367,12 @@ static const char *const *read_names(struct builder *builder, PyObject *sequence
 static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"include", "merge_ancestry", NULL};
-  struct connection *connection = (struct connection *)self;
+  struct py_connection *connection = (struct py_connection *)self;
   PyObject *include;
   int merge = 0;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:classes_info", names, &include, &merge))
     return NULL;
-  struct builder builder;
+  struct argument_builder builder;
   builder_init(&builder, connection);
   const char *const *included = read_names(&builder, include);
   struct jp_answer *answer = NULL;
@@ -404,7 +405,7 @@ static const struct jp_answer *answer_of_step(const struct jp_chain *chain, Py_s
   return jp_chain_answer(chain, name);
 }
 
-static PyObject *value_of_answer(struct connection *connection, const struct jp_answer *answer,
+static PyObject *value_of_answer(struct py_connection *connection, const struct jp_answer *answer,
                                  PyObject *step)
 {
   static const struct jp_client_error no_answer = {.status = JP_CLIENT_PROTOCOL,
@@ -430,7 +431,8 @@ static void refuse_retry(const struct jp_chain *chain, Py_ssize_t count)
 }
 
 /* Gives the value of each step, or raises the first failure. */
-static PyObject *values_of_chain(struct connection *connection, const struct jp_chain *chain, PyObject *steps)
+static PyObject *values_of_chain(struct py_connection *connection, const struct jp_chain *chain,
+                                 PyObject *steps)
 {
   Py_ssize_t count = PyTuple_Size(steps);
   PyObject *values = PyList_New(count);
@@ -444,7 +446,7 @@ static PyObject *values_of_chain(struct connection *connection, const struct jp_
   return values;
 }
 
-static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject *steps)
+static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, PyObject *steps)
 {
   char name[STEP_NAME_SIZE];
   for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
@@ -460,7 +462,7 @@ static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject 
 /* is_stale: where not NULL, it is set in place of the exception where nothing was sent. */
 static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps, bool *is_stale)
 {
-  struct connection *connection = link->connection;
+  struct py_connection *connection = link->connection;
   struct jp_client_error error;
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
@@ -484,18 +486,18 @@ static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject 
 }
 
 struct batch {
-  struct connection *connection;
+  struct py_connection *connection;
   PyObject *steps; /* a tuple */
 };
 
 static PyObject *build_batch(struct attempt *attempt, const struct batch *batch, bool *is_stale)
 {
-  struct connection *connection = batch->connection;
+  struct py_connection *connection = batch->connection;
   PyObject *steps = batch->steps;
   struct link *link = connection_enter(connection, NULL);
   if (link == NULL)
     return NULL;
-  struct builder builder;
+  struct argument_builder builder;
   attempt_begin(attempt, &builder, connection);
   builder.link = link_hold(link);
   struct jp_chain *chain = jp_chain_create(link->client);
@@ -520,7 +522,7 @@ static PyObject *try_batch(struct attempt *attempt, void *context)
 
 PyObject *run_batch(PyObject *self, PyObject *sequence)
 {
-  struct batch batch = {(struct connection *)self, PySequence_Tuple(sequence)};
+  struct batch batch = {(struct py_connection *)self, PySequence_Tuple(sequence)};
   PyObject *values = batch.steps == NULL ? NULL : request_retry(try_batch, &batch);
   Py_XDECREF(batch.steps);
   return values;

@@ -28,7 +28,7 @@ struct builder_callback {
   struct builder_callback *next;
 };
 
-void builder_fini(struct builder *builder)
+void builder_fini(struct argument_builder *builder)
 {
   for (struct builder_callback *each = builder->callbacks; each != NULL; each = each->next)
     callback_let_go(each->given);
@@ -44,7 +44,7 @@ void builder_fini(struct builder *builder)
   link_drop(builder->link);
 }
 
-void *builder_alloc(struct builder *builder, size_t size)
+void *builder_alloc(struct argument_builder *builder, size_t size)
 {
   size = (size + 15) & ~(size_t)15;
   if (size <= sizeof builder->first - builder->used) {
@@ -63,7 +63,7 @@ void *builder_alloc(struct builder *builder, size_t size)
 }
 
 /* Takes the value, even on failure. */
-static bool own(struct builder *builder, PyObject *value)
+static bool own(struct argument_builder *builder, PyObject *value)
 {
   struct builder_owned *owned = value == NULL ? NULL : builder_alloc(builder, sizeof *owned);
   if (owned == NULL) {
@@ -78,7 +78,7 @@ static bool own(struct builder *builder, PyObject *value)
 
 /* ---- texts ---- */
 
-bool builder_text(struct builder *builder, PyObject *text, struct jp_text *out)
+bool builder_text(struct argument_builder *builder, PyObject *text, struct jp_text *out)
 {
   Py_ssize_t length;
   const char *data = PyUnicode_AsUTF8AndSize(text, &length);
@@ -96,7 +96,7 @@ bool builder_text(struct builder *builder, PyObject *text, struct jp_text *out)
   return true;
 }
 
-const char *builder_name(struct builder *builder, PyObject *text)
+const char *builder_name(struct argument_builder *builder, PyObject *text)
 {
   struct jp_text name;
   if (!PyUnicode_Check(text)) {
@@ -112,7 +112,7 @@ const char *builder_name(struct builder *builder, PyObject *text)
   return name.data;
 }
 
-static bool put_text(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_text(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   out->kind = JP_ARGUMENT_TEXT;
   return builder_text(builder, value, &out->as.text);
@@ -135,7 +135,7 @@ static PyObject *digits_of(PyObject *integer)
   return digits;
 }
 
-static bool put_integer(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_integer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   int overflow;
   long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -162,7 +162,8 @@ static void put_number(double number, struct jp_argument *out)
 /* ---- lists and maps ---- */
 
 /* A list, a tuple, or what iterates a set. */
-static bool put_items(struct builder *builder, PyObject *sequence, const char *type, struct jp_argument *out)
+static bool put_items(struct argument_builder *builder, PyObject *sequence, const char *type,
+                      struct jp_argument *out)
 {
   PyObject *tuple = PySequence_Tuple(sequence);
   if (!own(builder, tuple))
@@ -203,7 +204,7 @@ static bool has_plain_keys(PyObject *dict)
   return true;
 }
 
-static bool put_dict(struct builder *builder, PyObject *dict, struct jp_argument *out)
+static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp_argument *out)
 {
   PyObject *copy = PyDict_Copy(dict); /* converting a value may run Python code that changes the dict */
   if (!own(builder, copy) || Py_EnterRecursiveCall(" in an argument for Java"))
@@ -227,7 +228,8 @@ static bool put_dict(struct builder *builder, PyObject *dict, struct jp_argument
   return good;
 }
 
-struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count)
+struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tuple, Py_ssize_t from,
+                                size_t *count)
 {
   Py_ssize_t size = PyTuple_Size(tuple);
   *count = (size_t)(size - from);
@@ -267,7 +269,7 @@ static const char *array_type(const Py_buffer *view)
 }
 
 /* The number of the form that a value takes, of 0 to last. */
-static Py_ssize_t choose_form(struct builder *builder, Py_ssize_t last)
+static Py_ssize_t choose_form(struct argument_builder *builder, Py_ssize_t last)
 {
   struct form_choice *choice = &builder->choice;
   size_t place = builder->place;
@@ -291,7 +293,7 @@ static bool is_scalar(PyObject *value)
 }
 
 /* 1: as put_buffer. */
-static int put_elements(struct builder *builder, PyObject *buffer, struct jp_argument *out)
+static int put_elements(struct argument_builder *builder, PyObject *buffer, struct jp_argument *out)
 {
   PyObject *list = PyObject_HasAttrString(buffer, "tolist") ? PyObject_CallMethod(buffer, "tolist", NULL)
                                                             : PySequence_List(buffer);
@@ -299,7 +301,7 @@ static int put_elements(struct builder *builder, PyObject *buffer, struct jp_arg
 }
 
 /* 1: it is an array, in its other form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
-static int put_buffer(struct builder *builder, PyObject *value, struct jp_argument *out)
+static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   if (!PyObject_CheckBuffer(value) || is_scalar(value))
     return 0;
@@ -328,7 +330,7 @@ static int put_buffer(struct builder *builder, PyObject *value, struct jp_argume
 
 /* ---- objects, callbacks, values with a type ---- */
 
-static bool put_object(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_object(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   const struct object *object = (const struct object *)value;
   if (object->ref == NULL) {
@@ -343,7 +345,7 @@ static bool put_object(struct builder *builder, PyObject *value, struct jp_argum
   return true;
 }
 
-static bool put_callback(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_callback(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct builder_callback *kept = builder_alloc(builder, sizeof *kept);
   struct given *given = kept == NULL ? NULL : callback_take(builder, value);
@@ -355,7 +357,7 @@ static bool put_callback(struct builder *builder, PyObject *value, struct jp_arg
   return true;
 }
 
-static bool put_typed(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_typed(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   const struct typed *typed = (const struct typed *)value;
   const char *type = builder_name(builder, typed->type);
@@ -370,7 +372,7 @@ static bool put_typed(struct builder *builder, PyObject *value, struct jp_argume
   return true;
 }
 
-static bool put_result(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_result(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   enum { NAME_SIZE = 24 };
   char *name = builder_alloc(builder, NAME_SIZE);
@@ -381,7 +383,7 @@ static bool put_result(struct builder *builder, PyObject *value, struct jp_argum
   return true;
 }
 
-static bool put_forms(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_forms(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   PyObject *forms = ((const struct forms *)value)->forms;
   PyObject *form = Py_NewRef(PyTuple_GetItem(forms, choose_form(builder, PyTuple_Size(forms) - 1)));
@@ -396,7 +398,7 @@ static bool put_forms(struct builder *builder, PyObject *value, struct jp_argume
 /* ---- by the hooks ---- */
 
 /* The Python half makes something of it that is known here. */
-static bool put_converted(struct builder *builder, PyObject *converter, PyObject *value,
+static bool put_converted(struct argument_builder *builder, PyObject *converter, PyObject *value,
                           struct jp_argument *out)
 {
   PyObject *made = PyObject_CallFunctionObjArgs(converter, value, NULL);
@@ -412,7 +414,7 @@ static bool put_converted(struct builder *builder, PyObject *converter, PyObject
 }
 
 /* Borrowed; NULL: the hooks know none of its types. */
-static PyObject *find_converter(const struct builder *builder, PyObject *value)
+static PyObject *find_converter(const struct argument_builder *builder, PyObject *value)
 {
   PyObject *mro = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__mro__");
   PyObject *found = NULL;
@@ -424,7 +426,7 @@ static PyObject *find_converter(const struct builder *builder, PyObject *value)
 }
 
 /* What derives from Python's own types goes as these do. 1: it does; 0: no such type; -1: an exception. */
-static int put_derived(struct builder *builder, PyObject *value, struct jp_argument *out)
+static int put_derived(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   if (PyUnicode_Check(value))
     return put_text(builder, value, out) ? 1 : -1;
@@ -443,7 +445,7 @@ static int put_derived(struct builder *builder, PyObject *value, struct jp_argum
   return 0;
 }
 
-static bool put_other(struct builder *builder, PyObject *value, struct jp_argument *out)
+static bool put_other(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   PyObject *converter = find_converter(builder, value);
   if (converter != NULL)
@@ -458,7 +460,7 @@ static bool put_other(struct builder *builder, PyObject *value, struct jp_argume
   return put_converted(builder, builder->connection->other_to_java, value, out);
 }
 
-bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out)
+bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   PyTypeObject *type = Py_TYPE(value);
   *out = (struct jp_argument){.kind = JP_ARGUMENT_NULL};
@@ -492,14 +494,15 @@ bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out)
   return put_other(builder, value, out);
 }
 
-bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out)
+bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   builder->level = 1;
   builder->place = 1;
   return to_java(builder, value, out);
 }
 
-bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out)
+bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
+                      struct jp_argument *out)
 {
   if (value == Py_None) {
     PyErr_SetString(PyExc_TypeError, "None has no members of Java's");

@@ -10,20 +10,20 @@
 enum { DEPTH_MAX = 16 };
 
 /* The first fault ends the reading. */
-struct reading {
+struct config_reading {
   struct arena *arena;
   struct jp_client_error *error;
   enum jp_client_status status;
 };
 
-static void refuse(struct reading *reading, const char *name, const char *what)
+static void refuse(struct config_reading *reading, const char *name, const char *what)
 {
   if (reading->status == JP_CLIENT_OK)
     reading->status = client_fail(reading->error, JP_CLIENT_INVALID, "%s is not %s", name, what);
 }
 
 /* "" where it is wrong. */
-static const char *read_text(struct reading *reading, const char *name, struct json_value value)
+static const char *read_text(struct config_reading *reading, const char *name, struct json_value value)
 {
   if (value.kind != JSON_KIND_STRING) {
     refuse(reading, name, "a string");
@@ -40,7 +40,8 @@ static const char *read_text(struct reading *reading, const char *name, struct j
   return kept.data;
 }
 
-static const char *const *read_texts(struct reading *reading, const char *name, struct json_value value)
+static const char *const *read_texts(struct config_reading *reading, const char *name,
+                                     struct json_value value)
 {
   if (value.kind != JSON_KIND_ARRAY) {
     refuse(reading, name, "an array of strings");
@@ -56,7 +57,8 @@ static const char *const *read_texts(struct reading *reading, const char *name, 
   return texts;
 }
 
-static int64_t read_whole(struct reading *reading, const char *name, int64_t max, struct json_value value)
+static int64_t read_whole(struct config_reading *reading, const char *name, int64_t max,
+                          struct json_value value)
 {
   struct number number;
   if (value.kind == JSON_KIND_NUMBER) {
@@ -68,10 +70,10 @@ static int64_t read_whole(struct reading *reading, const char *name, int64_t max
   return 0;
 }
 
-static void read_config(struct reading *reading, const struct json_config *config, struct json_value object,
-                        char *out);
+static void read_config(struct config_reading *reading, const struct json_config *config,
+                        struct json_value object, char *out);
 
-static void read_member(struct reading *reading, const struct json_config_member *member,
+static void read_member(struct config_reading *reading, const struct json_config_member *member,
                         struct json_value value, void *place)
 {
   switch (member->kind) {
@@ -106,8 +108,8 @@ static void read_member(struct reading *reading, const struct json_config_member
   }
 }
 
-static void read_config(struct reading *reading, const struct json_config *config, struct json_value object,
-                        char *out)
+static void read_config(struct config_reading *reading, const struct json_config *config,
+                        struct json_value object, char *out)
 {
   struct json_cursor cursor = json_enter(object);
   struct text key;
@@ -137,7 +139,7 @@ enum jp_client_status json_config_read(const char *text, const struct json_confi
   struct json_value object = json_root(whole);
   if (object.kind != JSON_KIND_OBJECT)
     return client_fail(error, JP_CLIENT_INVALID, "the configuration is no JSON object");
-  struct reading reading = {.arena = arena, .error = error, .status = JP_CLIENT_OK};
+  struct config_reading reading = {.arena = arena, .error = error, .status = JP_CLIENT_OK};
   memset(out, 0, config->size);
   read_config(&reading, config, object, out);
   return reading.status;

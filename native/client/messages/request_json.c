@@ -10,7 +10,7 @@
 /* ---- members of objects ---- */
 
 /* The members of an object that is being written. */
-struct members {
+struct open_object {
   struct buffer *out;
   bool has_any;
 };
@@ -19,7 +19,8 @@ struct members {
 #define MEMBER(key) TEXT(",\"" key "\":")
 
 /* In line, so that openings are copied as the constants that they are. */
-__attribute__((always_inline)) static inline void begin_member(struct members *members, struct text opening)
+__attribute__((always_inline)) static inline void begin_member(struct open_object *members,
+                                                               struct text opening)
 {
   if (members->has_any)
     buffer_append(members->out, opening.data, opening.len);
@@ -44,7 +45,7 @@ static void write_arguments(struct argument_writer *writer, const struct jp_requ
 /* ---- the params of each operation ---- */
 
 static void write_type(struct argument_writer *writer, const struct jp_request *request,
-                       struct members *members)
+                       struct open_object *members)
 {
   begin_member(members, MEMBER("type"));
   argument_write_name(writer, request->type, "the class");
@@ -52,14 +53,14 @@ static void write_type(struct argument_writer *writer, const struct jp_request *
 
 /* Beside an instance, its own class is meant where none is named. */
 static void write_target_type(struct argument_writer *writer, const struct jp_request *request,
-                              struct members *members)
+                              struct open_object *members)
 {
   if (request->type != NULL || request->instance.kind == JP_ARGUMENT_NONE)
     write_type(writer, request, members);
 }
 
 static void write_instance(struct argument_writer *writer, const struct jp_request *request,
-                           struct members *members)
+                           struct open_object *members)
 {
   if (request->instance.kind == JP_ARGUMENT_NONE || writer->status != JP_CLIENT_OK)
     return;
@@ -70,7 +71,7 @@ static void write_instance(struct argument_writer *writer, const struct jp_reque
 }
 
 static void write_args(struct argument_writer *writer, const struct jp_request *request,
-                       struct members *members)
+                       struct open_object *members)
 {
   if (request->arg_count == 0)
     return;
@@ -79,14 +80,14 @@ static void write_args(struct argument_writer *writer, const struct jp_request *
 }
 
 static void write_new(struct argument_writer *writer, const struct jp_request *request,
-                      struct members *members)
+                      struct open_object *members)
 {
   write_type(writer, request, members);
   write_args(writer, request, members);
 }
 
 static void write_call(struct argument_writer *writer, const struct jp_request *request,
-                       struct members *members)
+                       struct open_object *members)
 {
   write_target_type(writer, request, members);
   begin_member(members, MEMBER("method"));
@@ -96,7 +97,7 @@ static void write_call(struct argument_writer *writer, const struct jp_request *
 }
 
 static void write_get(struct argument_writer *writer, const struct jp_request *request,
-                      struct members *members)
+                      struct open_object *members)
 {
   write_target_type(writer, request, members);
   begin_member(members, MEMBER("field"));
@@ -105,7 +106,7 @@ static void write_get(struct argument_writer *writer, const struct jp_request *r
 }
 
 static void write_put(struct argument_writer *writer, const struct jp_request *request,
-                      struct members *members)
+                      struct open_object *members)
 {
   static const struct jp_argument missing = {.kind = JP_ARGUMENT_NONE};
   write_get(writer, request, members);
@@ -116,14 +117,14 @@ static void write_put(struct argument_writer *writer, const struct jp_request *r
 }
 
 static void write_control(struct argument_writer *writer, const struct jp_request *request,
-                          struct members *members)
+                          struct open_object *members)
 {
   begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
   write_args(writer, request, members);
 }
 
-static void write_flag(struct members *args, const char *name, bool value)
+static void write_flag(struct open_object *args, const char *name, bool value)
 {
   buffer_append_text(args->out, args->has_any ? TEXT(",") : TEXT(""));
   buffer_printf(args->out, "{\"name\":\"%s\",\"type\":\"boolean\",\"value\":%s}", name,
@@ -131,7 +132,7 @@ static void write_flag(struct members *args, const char *name, bool value)
   args->has_any = true;
 }
 
-static void write_prefixes(struct argument_writer *writer, struct members *args, const char *name,
+static void write_prefixes(struct argument_writer *writer, struct open_object *args, const char *name,
                            const char *const *items)
 {
   if (items == NULL)
@@ -148,9 +149,9 @@ static void write_prefixes(struct argument_writer *writer, struct members *args,
 }
 
 static void write_meta(struct argument_writer *writer, const struct jp_request *request,
-                       struct members *members)
+                       struct open_object *members)
 {
-  struct members args = {.out = writer->out};
+  struct open_object args = {.out = writer->out};
   begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the service");
   begin_member(members, MEMBER("args"));
@@ -164,7 +165,7 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
 
 /* Of jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
 static void write_subject(struct argument_writer *writer, const struct jp_request *request,
-                          struct members *members)
+                          struct open_object *members)
 {
   begin_member(members, MEMBER("instance"));
   if (argument_is_object(&request->instance))
@@ -176,7 +177,7 @@ static void write_subject(struct argument_writer *writer, const struct jp_reques
 }
 
 static void write_describe(struct argument_writer *writer, const struct jp_request *request,
-                           struct members *members)
+                           struct open_object *members)
 {
   if (request->type != NULL)
     write_type(writer, request, members);
@@ -185,7 +186,7 @@ static void write_describe(struct argument_writer *writer, const struct jp_reque
 }
 
 static void write_fetch(struct argument_writer *writer, const struct jp_request *request,
-                        struct members *members)
+                        struct open_object *members)
 {
   write_subject(writer, request, members);
   begin_member(members, MEMBER("max"));
@@ -199,7 +200,8 @@ static void write_fetch(struct argument_writer *writer, const struct jp_request 
 /* A row an operation; METHOD, whose name and params are the caller's, has none. */
 static const struct {
   struct text method;
-  void (*write)(struct argument_writer *writer, const struct jp_request *request, struct members *members);
+  void (*write)(struct argument_writer *writer, const struct jp_request *request,
+                struct open_object *members);
 } operations[] = {
     [JP_NEW] = {TEXT("new"), write_new},
     [JP_CALL] = {TEXT("call"), write_call},
@@ -212,9 +214,9 @@ static const struct {
 };
 
 static void write_params(struct argument_writer *writer, const struct jp_request *request,
-                         struct members *message)
+                         struct open_object *message)
 {
-  struct members members = {.out = writer->out};
+  struct open_object members = {.out = writer->out};
   begin_member(message, MEMBER("method"));
   json_write_string(writer->out, operations[request->operation].method);
   begin_member(message, MEMBER("params"));
@@ -224,7 +226,7 @@ static void write_params(struct argument_writer *writer, const struct jp_request
 }
 
 static void write_method(struct argument_writer *writer, const struct jp_request *request,
-                         struct members *message)
+                         struct open_object *message)
 {
   begin_member(message, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
@@ -251,7 +253,7 @@ static bool has_options(const struct jp_options *options, const struct message_j
 }
 
 static void write_given_options(struct argument_writer *writer, const struct jp_options *options,
-                                struct members *members)
+                                struct open_object *members)
 {
   if (options->loader.kind != JP_ARGUMENT_NONE) {
     begin_member(members, MEMBER("loader"));
@@ -288,12 +290,12 @@ static void write_given_options(struct argument_writer *writer, const struct jp_
 }
 
 static void write_options(struct argument_writer *writer, const struct jp_options *options,
-                          const struct message_json *how, struct members *message)
+                          const struct message_json *how, struct open_object *message)
 {
   if (!has_options(options, how))
     return;
   struct text within = within_of(options, how);
-  struct members members = {.out = writer->out};
+  struct open_object members = {.out = writer->out};
   begin_member(message, MEMBER("options"));
   buffer_append_char(writer->out, '{');
   if (options != NULL)
@@ -316,7 +318,7 @@ void message_format_epoch(uint64_t epoch, char out[MESSAGE_EPOCH_LENGTH + 1])
   snprintf(out, MESSAGE_EPOCH_LENGTH + 1, "%016" PRIx64, epoch);
 }
 
-static void write_epoch(struct buffer *out, uint64_t epoch, struct members *message)
+static void write_epoch(struct buffer *out, uint64_t epoch, struct open_object *message)
 {
   char digits[MESSAGE_EPOCH_LENGTH + 1];
   message_format_epoch(epoch, digits);
@@ -325,7 +327,7 @@ static void write_epoch(struct buffer *out, uint64_t epoch, struct members *mess
 }
 
 /* The id, and the session's UUID where the transport has no other place for it. */
-static void write_head(struct buffer *out, struct text id, struct text peer_id, struct members *message)
+static void write_head(struct buffer *out, struct text id, struct text peer_id, struct open_object *message)
 {
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\"");
   message->has_any = true;
@@ -360,7 +362,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
 {
   struct argument_writer writer = {
       .out = out, .names = how->names, .callbacks = how->callbacks, .refs = how->refs, .error = error};
-  struct members message = {.out = out};
+  struct open_object message = {.out = out};
   if (request->arg_count > 0 && request->args == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
   if (request->options != NULL && request->options->size < sizeof(struct jp_options))
@@ -385,7 +387,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
 void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
                                 struct text within, uint64_t epoch, struct buffer *out)
 {
-  struct members message = {.out = out};
+  struct open_object message = {.out = out};
   write_head(out, TEXT_ABSENT, peer_id, &message);
   if (epoch != 0)
     write_epoch(out, epoch, &message);

@@ -18,7 +18,7 @@ enum { LENGTH_DIGITS = 9 };
 #define LENGTH_PLACE "000000000"
 #define HEAD_END     "\r\n\r\n"
 
-struct http {
+struct http_transport {
   struct client_transport transport;
   struct client_stream stream;
   struct buffer head;                  /* of each POST, up to the digits of its length */
@@ -29,9 +29,9 @@ struct http {
   struct http_reader reader;
 };
 
-static struct http *http_of(struct client_transport *transport)
+static struct http_transport *http_of(struct client_transport *transport)
 {
-  return (struct http *)transport;
+  return (struct http_transport *)transport;
 }
 
 /* ---- opening and closing ---- */
@@ -50,7 +50,7 @@ static void write_head(const struct client_url *url, struct text peer_id, struct
 
 static void close_http(struct client_transport *transport)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   client_stream_fini(&http->stream);
   buffer_fini(&http->head);
   buffer_fini(&http->expected);
@@ -62,7 +62,7 @@ static enum jp_client_status open_http(const struct client_url *url, const struc
                                        struct client_transport **transport, struct jp_client_error *error)
 {
   int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
-  struct http *http = calloc(1, sizeof *http);
+  struct http_transport *http = calloc(1, sizeof *http);
   if (http == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   http->transport.kind = &transport_http;
@@ -84,17 +84,17 @@ static enum jp_client_status open_http(const struct client_url *url, const struc
 
 static int descriptor_of(const struct client_transport *transport)
 {
-  return ((const struct http *)transport)->stream.fd;
+  return ((const struct http_transport *)transport)->stream.fd;
 }
 
 static bool wants_to_write(const struct client_transport *transport)
 {
-  return client_stream_wants_to_write(&((const struct http *)transport)->stream);
+  return client_stream_wants_to_write(&((const struct http_transport *)transport)->stream);
 }
 
 static struct buffer *begin_message(struct client_transport *transport)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   struct buffer *out = &http->stream.out;
   http->begin = out->len;
   buffer_append_text(out, buffer_text(&http->head));
@@ -119,7 +119,7 @@ static void write_length(struct buffer *out, size_t place, size_t length)
 }
 
 /* Inserts the header before Content-Length, which stays the last one. Returns how many bytes were inserted. */
-static size_t insert_epoch(struct http *http)
+static size_t insert_epoch(struct http_transport *http)
 {
   enum { FIELD_MAX = 64 };
   char field[FIELD_MAX];
@@ -137,7 +137,7 @@ static size_t insert_epoch(struct http *http)
 
 static void end_message(struct client_transport *transport, bool is_answered)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   struct buffer *out = &http->stream.out;
   buffer_append_char(&http->expected, (char)is_answered);
   out->failed |= http->expected.failed; /* flush reports it */
@@ -151,14 +151,14 @@ static void end_message(struct client_transport *transport, bool is_answered)
 
 static void name_epoch(struct client_transport *transport, struct text epoch)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   memcpy(http->epoch, epoch.data, TRANSPORT_EPOCH_MAX);
   http->epoch[TRANSPORT_EPOCH_MAX] = '\0';
 }
 
 static void take_back(struct client_transport *transport)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   struct buffer *out = &http->stream.out;
   http->epoch[0] = '\0';
   buffer_truncate(out, http->begin < out->len ? http->begin : out->len);
@@ -173,7 +173,7 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 /* ---- reading ---- */
 
 /* Which POST a response is for: the first without one. False: there is none. */
-static bool take_expected(struct http *http, bool *is_answered)
+static bool take_expected(struct http_transport *http, bool *is_answered)
 {
   if (http->responses == http->expected.len)
     return false;
@@ -186,8 +186,9 @@ static bool take_expected(struct http *http, bool *is_answered)
 }
 
 /* What is neither an answer nor the 204 of a notification. */
-static enum jp_client_status refuse_response(struct http *http, const struct http_response *response,
-                                             const char *what, struct jp_client_error *error)
+static enum jp_client_status refuse_response(struct http_transport *http,
+                                             const struct http_response *response, const char *what,
+                                             struct jp_client_error *error)
 {
   enum { ERRORS_FROM = 400 };
   struct buffer words = {0};
@@ -201,7 +202,7 @@ static enum jp_client_status refuse_response(struct http *http, const struct htt
   return status;
 }
 
-static enum jp_client_status take_response(struct http *http, const struct http_response *response,
+static enum jp_client_status take_response(struct http_transport *http, const struct http_response *response,
                                            struct transport_listener *listener, struct jp_client_error *error)
 {
   bool is_answered;
@@ -215,7 +216,7 @@ static enum jp_client_status take_response(struct http *http, const struct http_
   return listener->message(listener, response->body, error);
 }
 
-static enum jp_client_status take_last(struct http *http, const struct http_response *response,
+static enum jp_client_status take_last(struct http_transport *http, const struct http_response *response,
                                        struct transport_listener *listener, struct jp_client_error *error)
 {
   enum jp_client_status status = take_response(http, response, listener, error);
@@ -224,7 +225,7 @@ static enum jp_client_status take_last(struct http *http, const struct http_resp
   return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection behind an answer");
 }
 
-static enum jp_client_status take_responses(struct http *http, struct transport_listener *listener,
+static enum jp_client_status take_responses(struct http_transport *http, struct transport_listener *listener,
                                             struct jp_client_error *error)
 {
   struct client_stream *stream = &http->stream;
@@ -243,7 +244,7 @@ static enum jp_client_status take_responses(struct http *http, struct transport_
 }
 
 /* The peer has closed: an answer without a length ends so. */
-static enum jp_client_status take_end(struct http *http, struct transport_listener *listener,
+static enum jp_client_status take_end(struct http_transport *http, struct transport_listener *listener,
                                       struct jp_client_error *error)
 {
   struct http_response response;
@@ -255,7 +256,7 @@ static enum jp_client_status take_end(struct http *http, struct transport_listen
 static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
                                      struct jp_client_error *error)
 {
-  struct http *http = http_of(transport);
+  struct http_transport *http = http_of(transport);
   struct jp_client_error later; /* what came before the end counts first */
   enum jp_client_status ended = client_stream_read(&http->stream, error);
   enum jp_client_status status = take_responses(http, listener, &later);

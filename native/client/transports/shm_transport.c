@@ -27,7 +27,7 @@ enum { FLUSHED_AFTER = 8, PIECE = 64 * 1024 };
 /* What is taken before a thread runs the calls and completions in it; there may be thousands more in the ring. */
 enum { TAKEN_AT_ONCE = 64 * 1024 };
 
-struct shm {
+struct shm_transport {
   struct client_transport transport;
   int fd; /* the socket */
   struct ring_region region;
@@ -50,14 +50,14 @@ struct shm {
   bool is_gone;          /* it cannot be rung any more */
 };
 
-static struct shm *shm_of(struct client_transport *transport)
+static struct shm_transport *shm_of(struct client_transport *transport)
 {
-  return (struct shm *)transport;
+  return (struct shm_transport *)transport;
 }
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct shm *shm)
+static void destroy(struct shm_transport *shm)
 {
   ring_region_unmap(&shm->region);
   buffer_fini(&shm->out);
@@ -67,7 +67,7 @@ static void destroy(struct shm *shm)
   free(shm);
 }
 
-static enum jp_client_status connect_memory(struct shm *shm, const struct client_url *url,
+static enum jp_client_status connect_memory(struct shm_transport *shm, const struct client_url *url,
                                             struct text peer_id, int64_t deadline_ns,
                                             enum shm_refusal *refusal, struct jp_client_error *error)
 {
@@ -107,10 +107,11 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
 {
   int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
   enum shm_refusal refusal;
-  struct shm *shm = calloc(1, sizeof *shm);
+  struct shm_transport *shm = calloc(1, sizeof *shm);
   if (shm == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
-  *shm = (struct shm){.transport = {.kind = &transport_shm}, .fd = -1, .message_max = options->message_max};
+  *shm = (struct shm_transport){
+      .transport = {.kind = &transport_shm}, .fd = -1, .message_max = options->message_max};
   enum jp_client_status status = connect_memory(shm, url, options->peer_id, deadline_ns, &refusal, error);
   if (status == JP_CLIENT_OK) {
     *transport = &shm->transport;
@@ -132,11 +133,11 @@ static void close_shm(struct client_transport *transport)
 
 static int descriptor_of(const struct client_transport *transport)
 {
-  return ((const struct shm *)transport)->fd;
+  return ((const struct shm_transport *)transport)->fd;
 }
 
 /* Where the socket is full the peer has bells enough. */
-static void ring_peer(struct shm *shm)
+static void ring_peer(struct shm_transport *shm)
 {
   shm->rung_at = shm->writer.position;
   if (send(shm->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN && errno != EINTR)
@@ -144,7 +145,7 @@ static void ring_peer(struct shm *shm)
 }
 
 /* What the peer rang. False: it has closed the socket. Not without end: it may ring as fast as this reads. */
-static bool take_bells(const struct shm *shm)
+static bool take_bells(const struct shm_transport *shm)
 {
   enum { READS_MAX = 4 };
   char bells[256];
@@ -158,7 +159,7 @@ static bool take_bells(const struct shm *shm)
   return true;
 }
 
-static void wake(struct shm *shm)
+static void wake(struct shm_transport *shm)
 {
   if (shm->is_asleep)
     ring_reader_wake(&shm->reader);
@@ -167,7 +168,7 @@ static void wake(struct shm *shm)
 
 static bool begin_look(struct client_transport *transport)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   if (!shm_look_begin(&shm->look))
     return false;
   wake(shm);
@@ -181,13 +182,13 @@ static bool look(struct client_transport *transport)
 
 static bool has_input(struct client_transport *transport)
 {
-  const struct shm *shm = shm_of(transport);
+  const struct shm_transport *shm = shm_of(transport);
   return !shm->is_asleep && shm_look_finds_input(&shm->look);
 }
 
 /* Of a connection that large messages came over in a row the pages are not given back between them. One that has no
  * more answers to come may have slept for the last time. */
-static void give_back_memory(struct shm *shm)
+static void give_back_memory(struct shm_transport *shm)
 {
   if (!ring_writer_has_roamed(&shm->writer))
     return;
@@ -201,7 +202,7 @@ static void give_back_memory(struct shm *shm)
 
 static bool sleep_on_bells(struct client_transport *transport)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   if (shm->is_asleep)
     return false;
   shm->is_asleep = ring_reader_sleep(&shm->reader);
@@ -219,33 +220,33 @@ static bool sleep_on_bells(struct client_transport *transport)
 
 static bool wants_to_write(const struct client_transport *transport)
 {
-  const struct shm *shm = (const struct shm *)transport;
+  const struct shm_transport *shm = (const struct shm_transport *)transport;
   return shm->sent < shm->out.len;
 }
 
 static struct buffer *begin_message(struct client_transport *transport)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   shm->begin = ring_begin_frame(&shm->out);
   return &shm->out;
 }
 
 static void end_message(struct client_transport *transport, bool is_answered)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   shm->unanswered += is_answered;
   ring_end_frame(&shm->out, shm->begin, RING_JSON);
 }
 
 static void take_back(struct client_transport *transport)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   buffer_truncate(&shm->out, shm->begin < shm->out.len ? shm->begin : shm->out.len);
   shm->out.failed = false; /* what was there before is whole */
 }
 
 /* The rest is moved only where it is shorter than the part that was sent, so that moving stays cheap. */
-static void drop_sent(struct shm *shm)
+static void drop_sent(struct shm_transport *shm)
 {
   if (shm->sent == shm->out.len) {
     buffer_clear(&shm->out);
@@ -263,7 +264,7 @@ static enum jp_client_status fail_protocol(const char *why, struct jp_client_err
 }
 
 /* As much as there is room for; then the peer is to ring when there is more. */
-static void fill_ring(struct shm *shm)
+static void fill_ring(struct shm_transport *shm)
 {
   bool waited = atomic_load_explicit(&shm->look.wants_room, memory_order_relaxed);
   bool waits = false;
@@ -290,7 +291,7 @@ static void fill_ring(struct shm *shm)
 
 static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   if (shm->out.failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
   if (shm->sent == shm->out.len)
@@ -307,13 +308,13 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 
 /* ---- reading ---- */
 
-static void publish_taken(struct shm *shm)
+static void publish_taken(struct shm_transport *shm)
 {
   if (ring_reader_publish(&shm->reader))
     ring_peer(shm);
 }
 
-static enum jp_client_status begin_frame(struct shm *shm, uint32_t kind, size_t length,
+static enum jp_client_status begin_frame(struct shm_transport *shm, uint32_t kind, size_t length,
                                          struct jp_client_error *error)
 {
   if (kind != RING_JSON && kind != RING_JSON_PART && kind != RING_END)
@@ -328,7 +329,7 @@ static enum jp_client_status begin_frame(struct shm *shm, uint32_t kind, size_t 
 }
 
 /* Copies the bytes of the payload that have come, and takes memory for these alone: the announced length may be a lie. */
-static enum jp_client_status copy_payload(struct shm *shm, struct jp_client_error *error)
+static enum jp_client_status copy_payload(struct shm_transport *shm, struct jp_client_error *error)
 {
   struct ring_reader *reader = &shm->reader;
   while (reader->left > 0) {
@@ -348,7 +349,7 @@ static enum jp_client_status copy_payload(struct shm *shm, struct jp_client_erro
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status end_frame(struct shm *shm, struct transport_listener *listener,
+static enum jp_client_status end_frame(struct shm_transport *shm, struct transport_listener *listener,
                                        struct jp_client_error *error)
 {
   enum { SHOWN_MAX = 500 };
@@ -372,8 +373,8 @@ static enum jp_client_status end_frame(struct shm *shm, struct transport_listene
 }
 
 /* Goes on with the frames that were there at the last look. *goes_on: perhaps there is one more. */
-static enum jp_client_status take_frame(struct shm *shm, struct transport_listener *listener, bool *goes_on,
-                                        struct jp_client_error *error)
+static enum jp_client_status take_frame(struct shm_transport *shm, struct transport_listener *listener,
+                                        bool *goes_on, struct jp_client_error *error)
 {
   uint32_t kind;
   size_t length;
@@ -395,7 +396,7 @@ static enum jp_client_status take_frame(struct shm *shm, struct transport_listen
 
 /* Looks at the ring, and for bells where some may be, or where there is nothing else. False: the peer has
  * closed. */
-static bool look_for_input(struct shm *shm)
+static bool look_for_input(struct shm_transport *shm)
 {
   bool may_have_bells = shm->is_asleep;
   wake(shm);
@@ -411,7 +412,7 @@ static bool look_for_input(struct shm *shm)
 static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
                                      struct jp_client_error *error)
 {
-  struct shm *shm = shm_of(transport);
+  struct shm_transport *shm = shm_of(transport);
   bool is_open = look_for_input(shm);
   enum jp_client_status status = JP_CLIENT_OK;
   bool goes_on = true;

@@ -11,7 +11,7 @@
 /* What is taken before a thread runs the calls and completions in it; thousands more may have come. */
 enum { TAKEN_AT_ONCE = 64 * 1024 };
 
-struct websocket {
+struct websocket_transport {
   struct client_transport transport;
   struct client_stream stream;
   struct client_ws_keys keys;
@@ -24,14 +24,14 @@ struct websocket {
   bool has_ended; /* nothing more can be sent */
 };
 
-static struct websocket *websocket_of(struct client_transport *transport)
+static struct websocket_transport *websocket_of(struct client_transport *transport)
 {
-  return (struct websocket *)transport;
+  return (struct websocket_transport *)transport;
 }
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct websocket *socket)
+static void destroy(struct websocket_transport *socket)
 {
   client_stream_fini(&socket->stream);
   buffer_fini(&socket->pieces);
@@ -44,7 +44,7 @@ static enum jp_client_status open_websocket(const struct client_url *url,
                                             struct jp_client_error *error)
 {
   int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * 1000000;
-  struct websocket *socket = calloc(1, sizeof *socket);
+  struct websocket_transport *socket = calloc(1, sizeof *socket);
   if (socket == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   socket->transport.kind = &transport_websocket;
@@ -67,7 +67,8 @@ static enum jp_client_status open_websocket(const struct client_url *url,
   return JP_CLIENT_OK;
 }
 
-static void write_control(struct websocket *socket, enum client_ws_opcode opcode, struct text payload)
+static void write_control(struct websocket_transport *socket, enum client_ws_opcode opcode,
+                          struct text payload)
 {
   size_t begin = client_ws_begin(&socket->stream.out);
   buffer_append_text(&socket->stream.out, payload);
@@ -76,7 +77,7 @@ static void write_control(struct websocket *socket, enum client_ws_opcode opcode
 
 static void close_websocket(struct client_transport *transport)
 {
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   if (!socket->has_ended) {
     write_control(socket, CLIENT_WS_CLOSE, TEXT("\x03\xe8")); /* 1000 */
     /* Who closes tells, but need not be heard. */
@@ -89,17 +90,17 @@ static void close_websocket(struct client_transport *transport)
 
 static int descriptor_of(const struct client_transport *transport)
 {
-  return ((const struct websocket *)transport)->stream.fd;
+  return ((const struct websocket_transport *)transport)->stream.fd;
 }
 
 static bool wants_to_write(const struct client_transport *transport)
 {
-  return client_stream_wants_to_write(&((const struct websocket *)transport)->stream);
+  return client_stream_wants_to_write(&((const struct websocket_transport *)transport)->stream);
 }
 
 static struct buffer *begin_message(struct client_transport *transport)
 {
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   socket->begin = client_ws_begin(&socket->stream.out);
   return &socket->stream.out;
 }
@@ -107,13 +108,13 @@ static struct buffer *begin_message(struct client_transport *transport)
 static void end_message(struct client_transport *transport, bool is_answered)
 {
   (void)is_answered;
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   client_ws_end(&socket->stream.out, socket->begin, CLIENT_WS_TEXT, &socket->keys);
 }
 
 static void take_back(struct client_transport *transport)
 {
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   struct buffer *out = &socket->stream.out;
   buffer_truncate(out, socket->begin < out->len ? socket->begin : out->len);
   out->failed = false; /* what was there before is whole */
@@ -121,7 +122,7 @@ static void take_back(struct client_transport *transport)
 
 static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
 {
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   enum jp_client_status status = client_stream_flush(&socket->stream, error);
   socket->has_ended = status != JP_CLIENT_OK;
   return status;
@@ -129,7 +130,7 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 
 /* ---- reading ---- */
 
-static enum jp_client_status take_close(struct websocket *socket, struct text payload,
+static enum jp_client_status take_close(struct websocket_transport *socket, struct text payload,
                                         struct jp_client_error *error)
 {
   unsigned code = payload.len < 2 ? CLIENT_WS_NO_CODE
@@ -149,7 +150,7 @@ static enum jp_client_status fail_protocol(const char *why, struct jp_client_err
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer broke the WebSocket protocol: %s", why);
 }
 
-static enum jp_client_status take_piece(struct websocket *socket, const struct client_ws_head *head,
+static enum jp_client_status take_piece(struct websocket_transport *socket, const struct client_ws_head *head,
                                         struct text payload, struct transport_listener *listener,
                                         struct jp_client_error *error)
 {
@@ -173,14 +174,14 @@ static enum jp_client_status take_piece(struct websocket *socket, const struct c
 
 /* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no
  * more. */
-static void answer_ping(struct websocket *socket, struct text payload)
+static void answer_ping(struct websocket_transport *socket, struct text payload)
 {
   enum { QUEUED_MAX = 64 * 1024 };
   if (socket->stream.out.len - socket->stream.sent < QUEUED_MAX)
     write_control(socket, CLIENT_WS_PONG, payload);
 }
 
-static enum jp_client_status take_frame(struct websocket *socket, const struct client_ws_head *head,
+static enum jp_client_status take_frame(struct websocket_transport *socket, const struct client_ws_head *head,
                                         struct text payload, struct transport_listener *listener,
                                         struct jp_client_error *error)
 {
@@ -201,7 +202,7 @@ static enum jp_client_status take_frame(struct websocket *socket, const struct c
 }
 
 /* The frame's bytes, once all of them are there; *is_whole says so. */
-static enum jp_client_status next_frame(struct websocket *socket, struct client_ws_head *head,
+static enum jp_client_status next_frame(struct websocket_transport *socket, struct client_ws_head *head,
                                         struct text *payload, bool *is_whole, struct jp_client_error *error)
 {
   struct client_stream *stream = &socket->stream;
@@ -226,7 +227,7 @@ static enum jp_client_status next_frame(struct websocket *socket, struct client_
 static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
                                      struct jp_client_error *error)
 {
-  struct websocket *socket = websocket_of(transport);
+  struct websocket_transport *socket = websocket_of(transport);
   struct client_stream *stream = &socket->stream;
   enum jp_client_status ended = JP_CLIENT_OK;
   if (!socket->has_unread)

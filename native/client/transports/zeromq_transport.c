@@ -34,7 +34,7 @@ struct zeromq_socket {
   int epoll_fd; /* -1: none */
 };
 
-struct zeromq {
+struct zeromq_transport {
   struct client_transport transport;
   struct zeromq_socket socket;
   size_t message_max;
@@ -46,9 +46,9 @@ struct zeromq {
   bool has_ended;
 };
 
-static struct zeromq *zeromq_of(struct client_transport *transport)
+static struct zeromq_transport *zeromq_of(struct client_transport *transport)
 {
-  return (struct zeromq *)transport;
+  return (struct zeromq_transport *)transport;
 }
 
 /* ---- the socket ---- */
@@ -282,7 +282,7 @@ static enum jp_client_status await_message(struct zeromq_socket *socket, int64_t
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct zeromq *zeromq, int linger_ms)
+static void destroy(struct zeromq_transport *zeromq, int linger_ms)
 {
   close_socket(&zeromq->socket, linger_ms);
   buffer_fini(&zeromq->out);
@@ -310,8 +310,8 @@ static void read_epoch(struct text answer, struct client_transport *transport)
 }
 
 /* Asks for the epoch of the session (docs/protocol.md, "Sessions over restarts"). */
-static enum jp_client_status ask_epoch(struct zeromq *zeromq, struct text peer_id, int64_t deadline_ns,
-                                       struct jp_client_error *error)
+static enum jp_client_status ask_epoch(struct zeromq_transport *zeromq, struct text peer_id,
+                                       int64_t deadline_ns, struct jp_client_error *error)
 {
   char request[256];
   zmq_msg_t answer;
@@ -334,7 +334,7 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
                                          struct client_transport **transport, struct jp_client_error *error)
 {
   int64_t deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * NS_IN_MS;
-  struct zeromq *zeromq = calloc(1, sizeof *zeromq);
+  struct zeromq_transport *zeromq = calloc(1, sizeof *zeromq);
   if (zeromq == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   zeromq->transport.kind = &transport_zeromq;
@@ -359,7 +359,7 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
 /* libzmq has what was sent last, and takes a moment to write it. */
 static void close_zeromq(struct client_transport *transport)
 {
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   destroy(zeromq, zeromq->has_ended ? 0 : LINGER_MS);
 }
 
@@ -367,19 +367,19 @@ static void close_zeromq(struct client_transport *transport)
 
 static int descriptor_of(const struct client_transport *transport)
 {
-  return ((const struct zeromq *)transport)->socket.epoll_fd;
+  return ((const struct zeromq_transport *)transport)->socket.epoll_fd;
 }
 
 /* The descriptor never says that there is room: libzmq tells that as input, too. */
 static bool wants_to_write(const struct client_transport *transport)
 {
-  const struct zeromq *zeromq = (const struct zeromq *)transport;
+  const struct zeromq_transport *zeromq = (const struct zeromq_transport *)transport;
   return zeromq->sent_lengths < zeromq->lengths.len;
 }
 
 static struct buffer *begin_message(struct client_transport *transport)
 {
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   zeromq->begin = zeromq->out.len;
   return &zeromq->out;
 }
@@ -387,14 +387,14 @@ static struct buffer *begin_message(struct client_transport *transport)
 static void end_message(struct client_transport *transport, bool is_answered)
 {
   (void)is_answered;
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   size_t length = zeromq->out.len - zeromq->begin;
   buffer_append(&zeromq->lengths, &length, sizeof length);
 }
 
 static void take_back(struct client_transport *transport)
 {
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   buffer_truncate(&zeromq->out, zeromq->begin < zeromq->out.len ? zeromq->begin : zeromq->out.len);
   zeromq->out.failed = false; /* what was there before is whole */
 }
@@ -411,7 +411,8 @@ static void drop_sent(struct buffer *buffer, size_t *sent)
 }
 
 /* False: libzmq takes no more now; or it fails, and *status says so. */
-static bool send_next(struct zeromq *zeromq, enum jp_client_status *status, struct jp_client_error *error)
+static bool send_next(struct zeromq_transport *zeromq, enum jp_client_status *status,
+                      struct jp_client_error *error)
 {
   size_t length;
   memcpy(&length, zeromq->lengths.data + zeromq->sent_lengths, sizeof length);
@@ -430,7 +431,7 @@ static bool send_next(struct zeromq *zeromq, enum jp_client_status *status, stru
 
 static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
 {
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   enum jp_client_status status = JP_CLIENT_OK;
   if (zeromq->out.failed || zeromq->lengths.failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is to be sent");
@@ -444,7 +445,7 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 
 /* ---- reading ---- */
 
-static enum jp_client_status take_message(const struct zeromq *zeromq, zmq_msg_t *message,
+static enum jp_client_status take_message(const struct zeromq_transport *zeromq, zmq_msg_t *message,
                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct text bytes = {zmq_msg_data(message), zmq_msg_size(message)};
@@ -457,8 +458,8 @@ static enum jp_client_status take_message(const struct zeromq *zeromq, zmq_msg_t
 }
 
 /* Until nothing is there: the descriptor reports only what comes later. */
-static enum jp_client_status take_messages(const struct zeromq *zeromq, struct transport_listener *listener,
-                                           struct jp_client_error *error)
+static enum jp_client_status take_messages(const struct zeromq_transport *zeromq,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   enum jp_client_status status = JP_CLIENT_OK;
   bool is_dry = false;
@@ -479,7 +480,7 @@ static enum jp_client_status take_messages(const struct zeromq *zeromq, struct t
 static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
                                      struct jp_client_error *error)
 {
-  struct zeromq *zeromq = zeromq_of(transport);
+  struct zeromq_transport *zeromq = zeromq_of(transport);
   bool is_gone = take_end(&zeromq->socket); /* libzmq tells it behind the last message */
   enum jp_client_status status = take_messages(zeromq, listener, error);
   if (status == JP_CLIENT_OK && is_gone)

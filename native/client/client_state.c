@@ -1,7 +1,7 @@
 /* A client: who holds it, its connection, and how it is opened and closed. */
+#include "client/client_state.h"
 #include "base/clock.h"
 #include "client/client_open.h"
-#include "client/client_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
