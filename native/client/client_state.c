@@ -179,7 +179,8 @@ void client_close_transport(struct jp_client *client)
   pthread_cond_broadcast(&client->changed);
 }
 
-void client_break(struct jp_client *client, const struct jp_client_error *why)
+/* Ends the connection, and with it all that is pending, for that reason. */
+static void break_connection(struct jp_client *client, const struct jp_client_error *why)
 {
   if (client->ended.status != JP_CLIENT_OK)
     return;
@@ -235,7 +236,7 @@ void client_flush(struct jp_client *client)
   struct jp_client_error error;
   client->unflushed = 0;
   if (client->kind->flush(client->transport, &error) != JP_CLIENT_OK) {
-    client_break(client, &error);
+    break_connection(client, &error);
     return;
   }
   if (!client->kind->wants_to_write(client->transport))
@@ -250,7 +251,7 @@ void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
   if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK)
-    client_break(client, &error);
+    break_connection(client, &error);
   else if (client->kind->wants_to_write(client->transport))
     client_flush(client);
 }
@@ -411,7 +412,7 @@ static void end_connection(struct jp_client *client)
   say_farewell(client);
   client_lock(client);
   client->is_closed = true;
-  client_break(client, &why);
+  break_connection(client, &why);
 }
 
 void jp_client_end(struct jp_client *client)

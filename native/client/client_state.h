@@ -211,9 +211,7 @@ enum jp_client_status client_report_end(const struct jp_client *client,
 struct buffer *client_begin_message(struct jp_client *client);
 /* The message is whole. is_answered: false for a notification. */
 void client_end_message(struct jp_client *client, bool is_answered);
-/* Ends the connection, and with it all that is pending, for that reason. */
-void client_break(struct jp_client *client, const struct jp_client_error *why);
-/* Closes what client_break has left, once nobody polls it. */
+/* Closes a connection that has ended while it was polled, once nobody polls it. */
 void client_close_transport(struct jp_client *client);
 /* Writes what the socket takes. Failures end the connection. */
 void client_flush(struct jp_client *client);

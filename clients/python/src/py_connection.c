@@ -79,13 +79,6 @@ static struct py_connection *open_connections;
 
 /* ---- users ---- */
 
-/* Those of other threads: the first one's may be the launched peer's. */
-static void close_clients(struct link *links)
-{
-  for (struct link *each = links->next; each != NULL; each = each->next)
-    jp_client_close(each->client);
-}
-
 /* The connection's hold of each of them ends. */
 static void drop_links(struct link *links)
 {
@@ -113,7 +106,8 @@ static void finish(struct py_connection *connection, int timeout_ms)
   if (links == NULL)
     return;
   Py_BEGIN_ALLOW_THREADS;
-  close_clients(links);
+  for (struct link *each = links->next; each != NULL; each = each->next)
+    jp_client_close(each->client); /* the first one's may be the launched peer's */
   if (peer != NULL)
     exit_status = jp_peer_stop(peer, timeout_ms);
   else
@@ -167,12 +161,6 @@ void connection_leave(struct py_connection *connection)
   PyErr_Restore(type, value, traceback);
 }
 
-static void pause_a_moment(void)
-{
-  const struct timespec millisecond = {.tv_nsec = 1000000};
-  nanosleep(&millisecond, NULL);
-}
-
 /* So that nobody finds one that is being deallocated. */
 static void leave_list(const struct py_connection *connection)
 {
@@ -187,6 +175,7 @@ static void leave_list(const struct py_connection *connection)
 /* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
 static void close_connection(struct py_connection *connection, int timeout_ms)
 {
+  const struct timespec millisecond = {.tv_nsec = 1000000};
   if (connection->is_closed || connection->links == NULL)
     return;
   leave_list(connection);
@@ -198,7 +187,7 @@ static void close_connection(struct py_connection *connection, int timeout_ms)
   Py_END_ALLOW_THREADS;
   for (int i = 0; i < MS && connection->users > 1; i++) {
     Py_BEGIN_ALLOW_THREADS;
-    pause_a_moment();
+    nanosleep(&millisecond, NULL);
     Py_END_ALLOW_THREADS;
   }
   connection->users--;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-PyObject *text_to_python(struct jp_text text)
+static PyObject *text_to_python(struct jp_text text)
 {
   return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "surrogatepass");
 }
@@ -37,8 +37,9 @@ static PyObject *value_of_text(struct py_connection *connection, PyObject *name,
   return value;
 }
 
-PyObject *from_java_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
-                           struct jp_text text)
+/* An object of that class. Takes the handle, even on failure. */
+static PyObject *make_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
+                             struct jp_text text)
 {
   PyObject *name = PyUnicode_FromString(type);
   if (name == NULL) {
@@ -120,7 +121,7 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
     return text_value_of(connection, answer);
-  return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
+  return make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
 }
 
 PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer)
@@ -135,7 +136,7 @@ PyObject *from_java_result(struct py_connection *connection, enum jp_operation o
   struct jp_ref *ref = jp_answer_ref(answer);
   if (operation != JP_NEW || ref == NULL)
     return from_java(connection, answer);
-  return check_taken_apart(from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text));
+  return check_taken_apart(make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text));
 }
 
 /* ---- JSON ---- */
@@ -347,7 +348,7 @@ static PyObject *page_element(struct py_connection *connection, struct jp_answer
     return PyErr_NoMemory();
   struct jp_text none = {NULL, 0};
   const char *type = element.has_type ? element.type : jp_ref_type(ref);
-  return from_java_object(connection, type, ref, none);
+  return make_object(connection, type, ref, none);
 }
 
 static PyObject *rest_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)

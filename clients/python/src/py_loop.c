@@ -200,13 +200,6 @@ static bool send_request(struct sent *sent, const struct jp_request *request)
   return status == JP_CLIENT_OK;
 }
 
-static void change_link(struct sent *sent, struct link *link)
-{
-  struct link *before = sent->link;
-  sent->link = link_hold(link);
-  link_drop(before);
-}
-
 /* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any
  * case. *used, which the caller drops: over which it went, since `sent` may be over. */
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
@@ -219,8 +212,11 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
   if (for_callbacks == NULL)
     builder.link = link_hold(sent->link);
   bool good = request_from_step(&builder, step, &request);
-  if (good && builder.link != NULL)
-    change_link(sent, builder.link);
+  if (good && builder.link != NULL) {
+    struct link *before = sent->link;
+    sent->link = link_hold(builder.link);
+    link_drop(before);
+  }
   if (used != NULL)
     *used = link_hold(sent->link);
   struct jp_options options;

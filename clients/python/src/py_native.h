@@ -239,9 +239,7 @@ static inline void builder_init(struct argument_builder *builder, struct py_conn
 void builder_fini(struct argument_builder *builder);
 /* NULL with MemoryError. Zeroed. */
 void *builder_alloc(struct argument_builder *builder, size_t size);
-/* UTF-8 of a str, borrowed from it or from the builder. False: an exception. */
-bool builder_text(struct argument_builder *builder, PyObject *text, struct jp_text *out);
-/* The same for names of classes and members, which hold no NUL; NULL: an exception. */
+/* UTF-8 of the name of a class or member, which holds no NUL; borrowed from the str or from the builder. NULL: an exception. */
 const char *builder_name(struct argument_builder *builder, PyObject *text);
 /* The value is borrowed until the builder ends. */
 bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
@@ -269,10 +267,6 @@ bool from_java_asks(struct py_connection *connection, enum jp_operation operatio
                     const struct jp_answer *answer);
 /* Any JSON as Python's own values. */
 PyObject *from_json(struct jp_json json);
-/* An object of that class. Takes the handle, even on failure. */
-PyObject *from_java_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
-                           struct jp_text text);
-PyObject *text_to_python(struct jp_text text);
 
 /* ---- py_errors.c ---- */
 

@@ -133,12 +133,6 @@ PyObject *request_value(struct py_connection *connection, struct argument_builde
 
 /* ---- steps ---- */
 
-static bool fail_step(PyObject *step)
-{
-  PyErr_Format(PyExc_ValueError, "this is no step of a batch: %R", step);
-  return false;
-}
-
 /* What a position of the step has, or None. Borrowed. */
 static PyObject *part(PyObject *step, Py_ssize_t index)
 {
@@ -239,7 +233,8 @@ bool request_from_step(struct argument_builder *builder, PyObject *step, struct 
     request->member = builder_name(builder, part(step, 1));
     return request->member != NULL;
   default:
-    return fail_step(step);
+    PyErr_Format(PyExc_ValueError, "this is no step of a batch: %R", step);
+    return false;
   }
 }
 
@@ -520,7 +515,7 @@ static PyObject *try_batch(struct attempt *attempt, void *context)
   return is_stale ? build_batch(attempt, context, NULL) : values;
 }
 
-PyObject *run_batch(PyObject *self, PyObject *sequence)
+static PyObject *run_batch(PyObject *self, PyObject *sequence)
 {
   struct batch batch = {(struct py_connection *)self, PySequence_Tuple(sequence)};
   PyObject *values = batch.steps == NULL ? NULL : request_retry(try_batch, &batch);

@@ -78,7 +78,8 @@ static bool own(struct argument_builder *builder, PyObject *value)
 
 /* ---- texts ---- */
 
-bool builder_text(struct argument_builder *builder, PyObject *text, struct jp_text *out)
+/* UTF-8 of a str, borrowed from it or from the builder. False: an exception. */
+static bool read_text(struct argument_builder *builder, PyObject *text, struct jp_text *out)
 {
   Py_ssize_t length;
   const char *data = PyUnicode_AsUTF8AndSize(text, &length);
@@ -103,7 +104,7 @@ const char *builder_name(struct argument_builder *builder, PyObject *text)
     PyErr_Format(PyExc_TypeError, "a name has to be a str, not %R", (PyObject *)Py_TYPE(text));
     return NULL;
   }
-  if (!builder_text(builder, text, &name))
+  if (!read_text(builder, text, &name))
     return NULL;
   if (strlen(name.data) != name.len) {
     PyErr_SetString(PyExc_ValueError, "a name with a NUL");
@@ -115,7 +116,7 @@ const char *builder_name(struct argument_builder *builder, PyObject *text)
 static bool put_text(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   out->kind = JP_ARGUMENT_TEXT;
-  return builder_text(builder, value, &out->as.text);
+  return read_text(builder, value, &out->as.text);
 }
 
 /* ---- numbers ---- */
@@ -177,11 +178,6 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   return out->as.list.items != NULL;
 }
 
-static bool is_plain_key(PyObject *key)
-{
-  return PyUnicode_CheckExact(key);
-}
-
 /* A bare object with one of these members would be read as an argument (docs/protocol.md, "Arguments"). */
 static bool looks_like_argument(struct jp_text key)
 {
@@ -198,7 +194,7 @@ static bool has_plain_keys(PyObject *dict)
   Py_ssize_t at = 0;
   PyObject *key;
   while (PyDict_Next(dict, &at, &key, NULL)) {
-    if (!is_plain_key(key))
+    if (!PyUnicode_CheckExact(key))
       return false;
   }
   return true;
@@ -217,7 +213,7 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
   bool good = entries != NULL;
   out->kind = JP_ARGUMENT_MAP;
   while (good && PyDict_Next(copy, &at, &key, &value)) {
-    good = builder_text(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
+    good = read_text(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
     if (good && looks_like_argument(entries[count].key))
       out->type = "java.util.Map";
     count++;

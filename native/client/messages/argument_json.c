@@ -265,7 +265,8 @@ void argument_write_value(struct argument_writer *writer, const struct jp_argume
 
 /* ---- refs ---- */
 
-void argument_write_named(struct argument_writer *writer, struct jp_text name)
+/* {"result":ID} */
+static void write_named(struct argument_writer *writer, struct jp_text name)
 {
   const struct message_names *names = writer->names;
   if (names == NULL) {
@@ -310,7 +311,7 @@ bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref)
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {
   if (argument->kind == JP_ARGUMENT_NAMED) {
-    argument_write_named(writer, argument->as.text);
+    write_named(writer, argument->as.text);
     return;
   }
   const struct jp_ref *ref = argument->kind == JP_ARGUMENT_REF ? argument->as.ref : NULL;

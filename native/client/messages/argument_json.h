@@ -72,8 +72,6 @@ void argument_write_json(struct argument_writer *writer, const struct jp_argumen
 void argument_write_value(struct argument_writer *writer, const struct jp_argument *argument);
 /* As the `instance` of a request. Not a callback. */
 void argument_write_instance(struct argument_writer *writer, const struct jp_argument *instance);
-/* {"result":ID} */
-void argument_write_named(struct argument_writer *writer, struct jp_text name);
 /* A string. A text that is not UTF-8 is a fault; lone surrogates of three bytes are taken. */
 void argument_write_text(struct argument_writer *writer, struct jp_text text);
 /* A string of NUL-terminated UTF-8. NULL is a fault: `what` is missing. */
