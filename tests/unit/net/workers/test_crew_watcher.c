@@ -205,10 +205,11 @@ static int count_members(struct fixture *grown)
   return atomic_load(&grown->stub.threads) - (RPC_LANES - 1);
 }
 
-/* A quarter of those that there are at each look. One a look would take MANY looks. */
-static void expect_quick_growth(const char *message)
+enum { MANY = 400, LOOK_MS = 5, ATTEMPTS = 20 };
+
+/* True if MANY calls have their members sooner than one a look would bring. */
+static bool grows_quickly(const char *message)
 {
-  enum { MANY = 400, LOOK_MS = 5 };
   static struct job many[MANY];
   struct fixture grown;
   fixture_init(&grown, MANY);
@@ -219,7 +220,17 @@ static void expect_quick_growth(const char *message)
   stub_wait_inside(&grown.stub, MANY);
   int64_t took_ms = clock_now_ms() - began_ms;
   fixture_close(&grown);
-  assert_in_range(took_ms, 0, (MANY - 1) * LOOK_MS);
+  return took_ms < (int64_t)(MANY - 1) * LOOK_MS;
+}
+
+/* A quarter of those that there are at each look. A machine that is busy with other things may take longer, and is tried
+ * again; one a look never takes less. */
+static void expect_quick_growth(const char *message)
+{
+  bool is_quick = false;
+  for (int i = 0; i < ATTEMPTS && !is_quick; i++)
+    is_quick = grows_quickly(message);
+  assert_true(is_quick);
 }
 
 UNIT_TEST(many_members_are_added_where_all_are_busy)
@@ -269,7 +280,6 @@ static void mover_turn(struct crew_source *source, struct crew_member *member)
 /* A member that is kept from its processor for a whole look has not moved: then it is tried again. */
 UNIT_TEST(none_is_added_while_a_busy_one_moves)
 {
-  enum { ATTEMPTS = 20 };
   struct mover mover = {.was_alone = false};
   for (int i = 0; i < ATTEMPTS && !mover.was_alone; i++) {
     struct fixture grown;
