@@ -96,6 +96,7 @@ const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_
     return "is empty";
   if (origin.len >= WEB_ORIGIN_SIZE)
     return "is too long";
+  memset(serialised, 0, WEB_ORIGIN_SIZE);
   for (size_t i = 0; i < origin.len; i++) {
     char c = origin.data[i];
     serialised[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
