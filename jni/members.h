@@ -12,19 +12,9 @@
 #include "base/status.h"
 #include "jni/jvm.h"
 #include "jni/objects.h"
+#include "op/member.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-
-enum jvm_member_kind { JVM_METHOD, JVM_STATIC_METHOD, JVM_CONSTRUCTOR, JVM_FIELD, JVM_STATIC_FIELD };
-
-enum { /* JVMS 4.5, 4.6 */
-       JVM_ACC_PUBLIC = 0x0001,
-       JVM_ACC_PRIVATE = 0x0002,
-       JVM_ACC_PROTECTED = 0x0004,
-       JVM_ACC_STATIC = 0x0008,
-       JVM_ACC_FINAL = 0x0010,
-       JVM_ACC_VARARGS = 0x0080
-};
 
 struct resolved_member; /* kept in the thread's cache */
 struct call_frame;      /* the objects that a request has opened */
@@ -40,7 +30,7 @@ struct jvm_holder {
 struct jvm_target {
   struct resolved_member *resolved;
   struct call_frame *frame;
-  enum jvm_member_kind kind;
+  enum op_member_kind kind;
   unsigned modifiers;      /* JVM_ACC_* */
   struct text named_class; /* as the caller named it; for an array its element class or primitive keyword */
   struct text declaring_class; /* where the member is declared */
@@ -125,10 +115,10 @@ struct jvm_guard {
    * Asked if an argument uses a member that the operation does not name: a text for a java.lang.Class (a read
    * of CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its
    * constructor "<init>"). Asked before the class is loaded, if the argument alone tells. kind is
-   * JVM_STATIC_FIELD or JVM_CONSTRUCTOR.
+   * OP_STATIC_FIELD or OP_CONSTRUCTOR.
    */
-  enum jp_status (*check)(void *context, enum jvm_member_kind kind, struct text class_name,
-                          struct text member, struct arena *arena, struct outcome *denied);
+  enum jp_status (*check)(void *context, enum op_member_kind kind, struct text class_name, struct text member,
+                          struct arena *arena, struct outcome *denied);
   /* Asked about each class that an argument or an element declares as its type, before the class is
    * loaded. */
   enum jp_status (*check_type)(void *context, struct text class_name, struct arena *arena,

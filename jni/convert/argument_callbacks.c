@@ -88,7 +88,7 @@ static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
     return true;
   for (size_t i = 0; i < kind->method_count; i++) {
     const struct callback_method *row = &kind->methods[i];
-    const struct jvm_target target = {.kind = JVM_METHOD,
+    const struct jvm_target target = {.kind = OP_METHOD,
                                       .modifiers = row->method->modifiers,
                                       .named_class = row->given->name,
                                       .declaring_class = row->method->owner->name,

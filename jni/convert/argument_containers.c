@@ -544,7 +544,7 @@ static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, 
   struct fill *fill = find_fill(conversion, named, runtime, is_list);
   if (fill == NULL)
     return false;
-  const struct jvm_target target = {.kind = JVM_METHOD,
+  const struct jvm_target target = {.kind = OP_METHOD,
                                     .modifiers = fill->method->modifiers,
                                     .named_class = named->element_name,
                                     .declaring_class = fill->method->owner->element_name,
@@ -576,7 +576,7 @@ static jmethodID find_constructor(struct conversion *conversion, jclass made, st
   (*env)->DeleteLocalRef(env, thrown);
   jint modifiers = 0;
   if (thrown == NULL && (*jvmti)->GetMethodModifiers(jvmti, constructor, &modifiers) == JVMTI_ERROR_NONE &&
-      (modifiers & JVM_ACC_PUBLIC) != 0)
+      (modifiers & OP_ACC_PUBLIC) != 0)
     return constructor;
   argument_fail(conversion, value, "%.*s has no public constructor without arguments: pass a ref",
                 TEXT_ARGS(name));
@@ -597,7 +597,7 @@ static jobject make_enum_map(struct conversion *conversion, jclass made, struct 
                   TEXT_ARGS(name));
     return NULL;
   }
-  if (!argument_ask(conversion, JVM_STATIC_METHOD, key->name, TEXT("values")))
+  if (!argument_ask(conversion, OP_STATIC_METHOD, key->name, TEXT("values")))
     return NULL;
   jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "(Ljava/lang/Class;)V");
   return constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor, key->ref);

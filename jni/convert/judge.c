@@ -44,7 +44,7 @@ static bool fill_call(const struct jvm_request *request, struct jvm_class *class
       !selection_find(request->thread, request->arena, method, class, &holders, &holder_count))
     return false;
   call->lineage = (struct jvm_lineage){request->thread, request->arena, method, class, class};
-  call->target = (struct jvm_target){.kind = JVM_METHOD,
+  call->target = (struct jvm_target){.kind = OP_METHOD,
                                      .lineage = &call->lineage,
                                      .modifiers = method->modifiers,
                                      .named_class = class->element_name,
@@ -58,8 +58,8 @@ static bool fill_call(const struct jvm_request *request, struct jvm_class *class
 
 static struct jvm_target describe_elements(const struct jvm_class *class)
 {
-  return (struct jvm_target){.kind = JVM_FIELD,
-                             .modifiers = JVM_ACC_PUBLIC,
+  return (struct jvm_target){.kind = OP_FIELD,
+                             .modifiers = OP_ACC_PUBLIC,
                              .named_class = class->element_name,
                              .declaring_class = class->element_name,
                              .runtime_class = class->element_name,

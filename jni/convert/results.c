@@ -223,8 +223,8 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct jvm_guard *guard = request->guard;
-  const struct jvm_target target = {.kind = JVM_STATIC_FIELD,
-                                    .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC | JVM_ACC_FINAL,
+  const struct jvm_target target = {.kind = OP_STATIC_FIELD,
+                                    .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC | OP_ACC_FINAL,
                                     .named_class = class->element_name,
                                     .declaring_class = class->element_name,
                                     .member = TEXT("class")};

@@ -431,7 +431,7 @@ static void run_static_put(struct invocation *invocation)
 static void run_refusal(struct invocation *invocation)
 {
   const struct resolved_member *member = invocation->member;
-  bool of_class = member->kind == JVM_CONSTRUCTOR;
+  bool of_class = member->kind == OP_CONSTRUCTOR;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_SERVER,
                member->refusal_type, "%.*s%s%.*s: %s", TEXT_ARGS(member->declaring->name),
                of_class ? "" : ".", of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);

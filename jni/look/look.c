@@ -101,15 +101,15 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
 /* For what the named class alone denies; what it allows is asked elsewhere. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
-  if (shapes->guard == NULL || (method->modifiers & JVM_ACC_PUBLIC) == 0 ||
-      (method->modifiers & JVM_ACC_STATIC) != 0 || text_equal(method->name, TEXT("<init>")))
+  if (shapes->guard == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
+      (method->modifiers & OP_ACC_STATIC) != 0 || text_equal(method->name, TEXT("<init>")))
     return false;
   const struct jvm_lineage lineage = {.thread = shapes->thread,
                                       .arena = shapes->arena,
                                       .method = method,
                                       .named = shapes->named,
                                       .runtime = shapes->runtime};
-  struct jvm_target member = {.kind = JVM_METHOD,
+  struct jvm_target member = {.kind = OP_METHOD,
                               .modifiers = method->modifiers,
                               .named_class = shapes->named->element_name,
                               .declaring_class = method->owner->element_name,

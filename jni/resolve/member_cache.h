@@ -74,7 +74,7 @@ struct resolved_member {
   struct member_key key;
   struct resolved_member *next; /* of the same bucket */
 
-  enum jvm_member_kind kind;
+  enum op_member_kind kind;
   enum member_action action;
   unsigned modifiers;
   struct jvm_class *named;

@@ -95,7 +95,7 @@ static const struct member_table *find_table(const struct selection *selection, 
 
 static bool is_inheritable(const struct jvm_method *method)
 {
-  return (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) == 0;
+  return (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) == 0;
 }
 
 static struct jvm_method *find_in(struct jvm_method *methods, size_t count, const struct jvm_method *like)
@@ -136,7 +136,7 @@ static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a
 static bool is_overriding(const struct selection *selection, const struct jvm_method *nearer,
                           const struct jvm_method *method)
 {
-  if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
+  if (nearer == method || (method->modifiers & (OP_ACC_PUBLIC | OP_ACC_PROTECTED)) != 0)
     return true;
   return text_equal(read_package(nearer->owner), read_package(method->owner)) &&
          has_same_loader(selection->thread, nearer->owner, method->owner);
@@ -324,7 +324,7 @@ static bool copy_holders(struct selection *selection, struct jvm_holder **holder
 
 static bool is_never_overridden(const struct jvm_method *method, const struct jvm_class *runtime)
 {
-  return runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0;
+  return runtime == method->owner || (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_FINAL)) != 0;
 }
 
 /* The lineage has been walked. */
@@ -414,7 +414,7 @@ static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_
   const struct member_table *members = atomic_load_explicit(&class->members, memory_order_acquire);
   for (size_t i = 0; i < members->method_count; i++) {
     struct jvm_method *method = &members->methods[i];
-    if ((method->modifiers & JVM_ACC_PUBLIC) != 0 && is_inheritable(method) &&
+    if ((method->modifiers & OP_ACC_PUBLIC) != 0 && is_inheritable(method) &&
         has_same_signature(method, like))
       return method;
   }
@@ -424,7 +424,7 @@ static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_
 static struct jvm_target make_target(const struct jvm_target *target, const struct jvm_class *class,
                                      const struct jvm_method *method)
 {
-  return (struct jvm_target){.kind = JVM_METHOD,
+  return (struct jvm_target){.kind = OP_METHOD,
                              .modifiers = method->modifiers,
                              .named_class = class->element_name,
                              .declaring_class = method->owner->element_name,
@@ -482,7 +482,7 @@ bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm
                                struct jvm_target *found)
 {
   const struct jvm_lineage *lineage = target->lineage;
-  if (lineage == NULL || target->kind != JVM_METHOD || (target->modifiers & JVM_ACC_PUBLIC) == 0 ||
+  if (lineage == NULL || target->kind != OP_METHOD || (target->modifiers & OP_ACC_PUBLIC) == 0 ||
       !jvm_class_is_assignable(lineage->thread, lineage->runtime, lineage->named))
     return false;
   struct supertype_search search = {

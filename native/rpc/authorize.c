@@ -218,17 +218,17 @@ enum jp_status rpc_authorize_class(const struct rpc_authorizer *authorizer, cons
   return rpc_authorize_deny(authorizer, type.name, TEXT_ABSENT, arena, outcome);
 }
 
-static enum policy_category category_of(enum op_kind operation, enum jvm_member_kind kind)
+static enum policy_category category_of(enum op_kind operation, enum op_member_kind kind)
 {
   switch (kind) {
-  case JVM_METHOD:
+  case OP_METHOD:
     return POLICY_METHOD;
-  case JVM_STATIC_METHOD:
+  case OP_STATIC_METHOD:
     return POLICY_STATIC_METHOD;
-  case JVM_CONSTRUCTOR:
+  case OP_CONSTRUCTOR:
     return POLICY_CONSTRUCTOR;
-  case JVM_FIELD:
-  case JVM_STATIC_FIELD:
+  case OP_FIELD:
+  case OP_STATIC_FIELD:
     break;
   }
   return operation == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
@@ -236,11 +236,11 @@ static enum policy_category category_of(enum op_kind operation, enum jvm_member_
 
 static enum policy_visibility visibility_of(unsigned modifiers)
 {
-  if ((modifiers & JVM_ACC_PUBLIC) != 0)
+  if ((modifiers & OP_ACC_PUBLIC) != 0)
     return POLICY_PUBLIC;
-  if ((modifiers & JVM_ACC_PROTECTED) != 0)
+  if ((modifiers & OP_ACC_PROTECTED) != 0)
     return POLICY_PROTECTED;
-  return (modifiers & JVM_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
+  return (modifiers & OP_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
 /* Arrays of primitives have no class that the policy could be asked about. */
@@ -500,10 +500,10 @@ enum jp_status rpc_authorize_value(struct rpc_authorizer *authorizer, const stru
   return status;
 }
 
-static enum jp_status check_argument(void *context, enum jvm_member_kind kind, struct text class_name,
+static enum jp_status check_argument(void *context, enum op_member_kind kind, struct text class_name,
                                      struct text member, struct arena *arena, struct outcome *denied)
 {
-  bool is_new = kind == JVM_CONSTRUCTOR;
+  bool is_new = kind == OP_CONSTRUCTOR;
   bool logged = false;
   return authorize_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
                           is_new && policy_is_value_container(class_name), &logged, arena, denied);

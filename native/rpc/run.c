@@ -275,7 +275,7 @@ static void execute(struct execution *execution, struct outcome *outcome)
   const struct op_piece *piece = request->operation->piece;
   reached->class_name = target.declaring_class;
   reached->member = piece == NULL ? target.member : piece->written;
-  reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
+  reached->is_field = target.kind == OP_FIELD || target.kind == OP_STATIC_FIELD;
   reached->modifiers = target.modifiers;
   reached->resolved = target.resolved;
   rpc_call_reach(execution->run->runner->watch);

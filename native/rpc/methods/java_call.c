@@ -239,9 +239,9 @@ static bool is_allowed(const struct java_call *call, const struct judging *judgi
   if (method->method->is_open)
     return true;
   const struct jvm_target overload = {
-      .kind = is_constructor         ? JVM_CONSTRUCTOR
-              : method->has_receiver ? JVM_METHOD
-                                     : JVM_STATIC_METHOD,
+      .kind = is_constructor         ? OP_CONSTRUCTOR
+              : method->has_receiver ? OP_METHOD
+                                     : OP_STATIC_METHOD,
       .modifiers = method->method->access,
       .named_class = judging->named_class,
       .declaring_class = catalog_text(judging->tables, judging->tables->classes[method->declaring].name),
@@ -315,7 +315,7 @@ static bool has_field(const struct java_call *call, const struct judging *judgin
           !text_equal(catalog_text(tables, field->name), call->operation->member))
         continue;
       *is_static = (field->access & ACCESS_STATIC) != 0;
-      const struct jvm_target target = {.kind = *is_static ? JVM_STATIC_FIELD : JVM_FIELD,
+      const struct jvm_target target = {.kind = *is_static ? OP_STATIC_FIELD : OP_FIELD,
                                         .modifiers = field->access,
                                         .named_class = judging->named_class,
                                         .declaring_class = catalog_text(tables, class->name),

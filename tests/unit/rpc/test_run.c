@@ -16,7 +16,7 @@ struct bench {
   struct outcome outcome;
 };
 
-#define PUBLIC JVM_ACC_PUBLIC
+#define PUBLIC OP_ACC_PUBLIC
 #define INT(n)                                                                                               \
   {                                                                                                          \
     .kind = OUTCOME_VALUE, .type = TEXT("int"), .has_value = true, .value = {                                \
@@ -26,13 +26,13 @@ struct bench {
   }
 
 static struct stub_member members[] = {
-    {.type = "a.Calc", .member = "add", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc", .member = "add", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
     {.type = "a.Calc",
      .member = "hidden",
-     .kind = JVM_STATIC_METHOD,
-     .modifiers = JVM_ACC_PRIVATE,
+     .kind = OP_STATIC_METHOD,
+     .modifiers = OP_ACC_PRIVATE,
      .outcome = INT(1)},
-    {.type = "a.Calc", .member = "note", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc", .member = "note", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
 };
 
 static struct bench *bench;
@@ -217,7 +217,7 @@ static enum jp_status check_method(struct bench *bench, const char *named, const
 {
   struct rpc_authorizer authorizer = authorizer_of(bench);
   const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  const struct jvm_target target = {.kind = JVM_METHOD,
+  const struct jvm_target target = {.kind = OP_METHOD,
                                     .modifiers = PUBLIC,
                                     .named_class = text_of(named),
                                     .declaring_class = text_of(declaring),

@@ -179,11 +179,11 @@ static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
 
 static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
 {
-  enum { ASKED = JVM_ACC_PUBLIC | JVM_ACC_STATIC };
+  enum { ASKED = OP_ACC_PUBLIC | OP_ACC_STATIC };
   const struct member_table *members = member_table_of(session.thread, class);
   assert_non_null(members);
   for (size_t i = 0; i < members->method_count; i++)
-    if ((members->methods[i].modifiers & ASKED) == JVM_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
+    if ((members->methods[i].modifiers & ASKED) == OP_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
       compare_method(&members->methods[i], runtime);
   if (members->super != NULL)
     compare_members(members->super, runtime);
