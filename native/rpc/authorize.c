@@ -79,11 +79,11 @@ static void log_verdict_by(const struct rpc_authorizer *authorizer, const char *
                            struct text class_name, struct text by, struct text member,
                            struct policy_verdict verdict)
 {
-  char session[RPC_SESSION_NAME_MAX];
+  char session[OP_SESSION_NAME_MAX];
   char shown_class[NAME_LOGGED];
   char shown_member[NAME_LOGGED];
   char shown_by[NAME_LOGGED];
-  rpc_session_key_describe(authorizer->session, session);
+  op_session_key_describe(authorizer->session, session);
   text_escape(class_name, "", "\"\\", shown_class, sizeof shown_class);
   text_escape(member, "", "\"\\", shown_member, sizeof shown_member);
   text_escape(by, "", "\"\\", shown_by, sizeof shown_by);

@@ -28,7 +28,7 @@ struct rpc_authorizer {
   const struct policy *policy;
   struct rpc_names *names;
   enum op_channel channel;
-  const struct rpc_session_key *session; /* for the log */
+  const struct op_session_key *session; /* for the log */
 
   /* Of the operation in hand: */
   bool types_are_allowed; /* those that its arguments name, all of them */

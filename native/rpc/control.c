@@ -122,10 +122,10 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
   struct arena *arena = &run->runner->arena;
   char epoch[RPC_EPOCH_LENGTH + 1];
   struct rpc_peer *peer = run->runner->peer;
-  struct rpc_session_key key;
+  struct op_session_key key;
   uint64_t number; /* of the session that the request is about, whether it exists yet or not */
   if (run->names_session) {
-    rpc_session_key_peer_id(&key, &run->guest_id);
+    op_session_key_peer_id(&key, &run->guest_id);
     number = rpc_sessions_epoch(peer->sessions, &key);
   } else {
     number = rpc_client_epoch(peer, run->client);

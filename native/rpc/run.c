@@ -72,8 +72,8 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   if (run->guest != NULL)
     return JP_OK;
   struct rpc_peer *peer = run->runner->peer;
-  struct rpc_session_key *key = &run->runner->guest_key;
-  rpc_session_key_peer_id(key, &run->guest_id);
+  struct op_session_key *key = &run->runner->guest_key;
+  op_session_key_peer_id(key, &run->guest_id);
   if (run->number == 0)
     run->number = atomic_fetch_add(&peer->messages, 1) + 1;
   const struct rpc_session_maker maker = {run->client->maker.address, true, run->number};

@@ -40,10 +40,10 @@ struct rpc_runner {
   struct arena arena;    /* of the message that is served: operations and outcomes live in it */
   struct policy *policy; /* held: the one in force when the message came; NULL: none came yet */
   struct rpc_names names;
-  struct jvm_stored stored;         /* by the results of the message that is served */
-  struct rpc_given given;           /* the callbacks that it gives */
-  struct rpc_call_watch *watch;     /* of the thread's calls; NULL: nobody looks */
-  struct rpc_session_key guest_key; /* of the session that a request itself has named */
+  struct jvm_stored stored;        /* by the results of the message that is served */
+  struct rpc_given given;          /* the callbacks that it gives */
+  struct rpc_call_watch *watch;    /* of the thread's calls; NULL: nobody looks */
+  struct op_session_key guest_key; /* of the session that a request itself has named */
 };
 
 /* The runner is all zero. */

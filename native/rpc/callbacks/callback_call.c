@@ -79,14 +79,14 @@ static void tell_ending(const struct rpc_callback_call *call, enum callback_endi
 static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  char session[RPC_SESSION_NAME_MAX];
+  char session[OP_SESSION_NAME_MAX];
   pthread_mutex_lock(&callbacks->lock);
   bool is_first = !callbacks->has_misfit;
   callbacks->has_misfit = true;
   pthread_mutex_unlock(&callbacks->lock);
   if (!is_first)
     return;
-  rpc_session_key_describe(&callbacks->key, session);
+  op_session_key_describe(&callbacks->key, session);
   log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
            "connection get no line",
            (long long)call->id, session[0] == '\0' ? "-" : session,

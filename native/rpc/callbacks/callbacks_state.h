@@ -53,7 +53,7 @@ struct rpc_callbacks {
 
   /* Copies of the client's; constant. */
   enum op_channel channel;
-  struct rpc_session_key key;
+  struct op_session_key key;
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held while is_client_open or calls_open > 0 */
 
