@@ -138,9 +138,7 @@ bool argument_check_text(struct conversion *conversion, const struct op_value *v
 bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member)
 {
-  const struct jvm_guard *guard = conversion->request->guard;
-  return guard == NULL || guard->check == NULL ||
-         guard->check(guard->context, kind, class_name, member, conversion->request->arena,
+  return judge_public(conversion->request->judge, kind, class_name, member, conversion->request->arena,
                       conversion->outcome) == JP_OK;
 }
 
@@ -152,13 +150,12 @@ bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
                        const struct op_value *value)
 {
-  const struct jvm_guard *guard = conversion->request->guard;
-  if (guard == NULL || type->base != 'L' || value->is_told)
+  const struct jvm_request *request = conversion->request;
+  if (type->base != 'L' || value->is_told)
     return true;
-  enum jp_status (*ask)(void *context, struct text class_name, struct arena *arena, struct outcome *denied) =
-      value->kind == OP_CALLBACK ? guard->check_interface : guard->check_type;
-  return ask == NULL ||
-         ask(guard->context, type->name, conversion->request->arena, conversion->outcome) == JP_OK;
+  if (value->kind == OP_CALLBACK)
+    return judge_interface(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
+  return judge_type(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
 }
 
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)

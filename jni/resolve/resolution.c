@@ -8,7 +8,7 @@
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/overload.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/selection.h"
+#include "jni/types/judgement.h"
 
 #include <stdlib.h>
 
@@ -452,23 +452,20 @@ static void *grow_list(struct arena *arena, void *items, size_t count, size_t *c
 static bool is_allowed(const struct resolution *resolution, enum op_member_kind kind, unsigned modifiers,
                        const struct jvm_class *declaring, struct jvm_method *method)
 {
-  const struct jvm_guard *guard = resolution->conversion.request->guard;
-  if (guard == NULL || guard->allows == NULL)
-    return true;
   bool has_lineage = kind == OP_METHOD && resolution->receiver_class != NULL;
   const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
                                       .arena = resolution->arena,
                                       .method = method,
                                       .named = resolution->named,
                                       .runtime = resolution->receiver_class};
-  const struct jvm_target member = {.kind = kind,
-                                    .modifiers = modifiers,
-                                    .lineage = has_lineage ? &lineage : NULL,
-                                    .named_class = resolution->named->element_name,
-                                    .declaring_class = declaring->element_name,
-                                    .runtime_class = TEXT_ABSENT,
-                                    .member = resolution->operation->member};
-  return guard->allows(guard->context, resolution->operation->kind, &member);
+  const struct judged_member member = {.kind = kind,
+                                       .modifiers = modifiers,
+                                       .named_class = resolution->named->element_name,
+                                       .declaring_class = declaring->element_name,
+                                       .runtime_class = TEXT_ABSENT,
+                                       .member = resolution->operation->member};
+  return jvm_judge_allows(resolution->conversion.request->judge, resolution->operation->kind, &member,
+                          has_lineage ? &lineage : NULL);
 }
 
 static bool is_allowed_method(const struct resolution *resolution, struct jvm_method *method)
@@ -710,11 +707,10 @@ static bool drop_denied(struct overloads *overloads)
 {
   struct candidates *all = &overloads->all;
   struct resolution *resolution = all->resolution;
-  const struct jvm_guard *guard = resolution->conversion.request->guard;
   overloads->allowed = *all;
-  if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
+  if (all->count <= 1 && !all->has_hidden)
     return true;
-  resolution->member->stamp = guard->stamp;
+  resolution->member->stamp = judge_stamp(resolution->conversion.request->judge);
   struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
   if (!walk_methods(&judged))
     return false;

@@ -18,8 +18,7 @@ enum { REFS_KEPT = 1024 };
 /* An operation in hand: who judges it, and what jni is told of it. */
 struct execution {
   struct rpc_run *run;
-  struct rpc_authorizer authorizer;
-  struct jvm_guard guard; /* the authorizer's */
+  struct judge judge;
   struct jvm_request request;
   struct operation named; /* in place of an operation that names no class */
 };
@@ -119,12 +118,10 @@ void rpc_run_take_back(struct rpc_run *run)
                           run->stored_before);
 }
 
-struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
+struct judge rpc_run_judge(const struct rpc_run *run)
 {
-  return (struct rpc_authorizer){.policy = run->runner->policy,
-                                 .names = &run->runner->names,
-                                 .channel = run->client->channel,
-                                 .session = run->guest == NULL ? &run->client->key : &run->runner->guest_key};
+  return rpc_runner_judge(run->runner, run->client->channel,
+                          run->guest == NULL ? &run->client->key : &run->runner->guest_key);
 }
 
 /* ---- operations on members: where the policy and the JVM meet ---- */
@@ -136,14 +133,13 @@ static void begin_execution(struct execution *execution, struct rpc_run *run,
   struct rpc_runner *runner = run->runner;
   const struct rpc_peer_config *config = &runner->peer->config;
   execution->run = run;
-  execution->authorizer = rpc_run_authorizer(run);
-  execution->guard = rpc_authorizer_guard(&execution->authorizer);
+  execution->judge = rpc_run_judge(run);
   execution->request = (struct jvm_request){.thread = runner->thread,
                                             .objects = rpc_session_objects(session),
                                             .operation = operation,
                                             .arena = &runner->arena,
                                             .limits = &config->limits.java,
-                                            .guard = &execution->guard,
+                                            .judge = &execution->judge,
                                             .stored = &runner->stored,
                                             .drops_result = run->drops_result,
                                             .compat_pal = config->compat_pal,
@@ -152,21 +148,21 @@ static void begin_execution(struct execution *execution, struct rpc_run *run,
                                             .callbacks = run->client->callbacks};
 }
 
-/* What the names alone decide. by_object: of jvm_guard's check_names. */
-static enum jp_status judge_names(const struct execution *execution, bool *by_object, struct outcome *outcome)
+/* What the names alone decide. by_object: of judge_names. */
+static enum jp_status judge_named(const struct execution *execution, bool *by_object, struct outcome *outcome)
 {
   const struct operation *operation = execution->request.operation;
   struct arena *arena = execution->request.arena;
   return operation->kind == OP_DESCRIBE
-             ? rpc_authorize_class(&execution->authorizer, operation, arena, outcome)
-             : rpc_authorize_names(&execution->authorizer, operation, by_object, arena, outcome);
+             ? judge_class(&execution->judge, operation, arena, outcome)
+             : judge_names(&execution->judge, operation, by_object, arena, outcome);
 }
 
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
 static enum jp_status judge_loader(const struct execution *execution, struct outcome *outcome)
 {
   const struct operation *operation = execution->request.operation;
-  enum jp_status status = judge_names(execution, NULL, outcome);
+  enum jp_status status = judge_named(execution, NULL, outcome);
   if (status != JP_OK)
     return status; /* before an error tells what is wrong with the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
@@ -177,12 +173,11 @@ static enum jp_status judge_loader(const struct execution *execution, struct out
                                   .instance = operation->loader,
                                   .args = &name,
                                   .arg_count = 1};
-  /* One of its own, because an authorizer keeps what it has found out about the operation in hand. */
-  struct rpc_authorizer authorizer = execution->authorizer;
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  /* One of its own, because a judge keeps what it has found out about the operation in flight. */
+  struct judge judge = execution->judge;
   struct jvm_request judged = execution->request;
   judged.operation = &asked;
-  judged.guard = &guard;
+  judged.judge = &judge;
   struct jvm_target target;
   return jvm_resolve(&judged, &target, outcome);
 }
@@ -190,14 +185,14 @@ static enum jp_status judge_loader(const struct execution *execution, struct out
 static bool find_class(const struct execution *execution, struct op_look *look, struct outcome *outcome)
 {
   const struct operation *operation = execution->request.operation;
-  bool *by_object = rpc_authorizer_may_ask_object(operation) ? &look->only_ancestors : NULL;
-  if (judge_names(execution, by_object, outcome) != JP_OK)
+  bool *by_object = judge_may_ask_object(operation) ? &look->only_ancestors : NULL;
+  if (judge_named(execution, by_object, outcome) != JP_OK)
     return false;
   if (operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
     return false;
   bool found = jvm_look_class(&execution->request, look, outcome);
   if (!found && look->only_ancestors)
-    (void)judge_names(execution, NULL, outcome);
+    (void)judge_named(execution, NULL, outcome);
   return found;
 }
 
@@ -211,11 +206,10 @@ static void describe(const struct execution *execution, struct outcome *outcome)
   bool is_seen = look.tells_class ? find_class(execution, &look, outcome) : jvm_look(request, &look, outcome);
   if (!is_seen)
     return;
-  const struct rpc_authorizer *authorizer = &execution->authorizer;
+  const struct judge *judge = &execution->judge;
   struct op_value described = {.kind = OP_DOCUMENT};
-  enum jp_status status =
-      rpc_meta_describe(execution->run->runner->peer->meta, authorizer->policy,
-                        rpc_authorizer_channel(authorizer), &look, request->arena, &described.text);
+  enum jp_status status = rpc_meta_describe(execution->run->runner->peer->meta, judge->policy,
+                                            judge->policy_channel, &look, request->arena, &described.text);
   if (status != JP_OK)
     outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s",
                  status == JP_LIMIT ? "the object has too many members" : "out of memory");
@@ -273,10 +267,10 @@ static void execute(struct execution *execution, struct outcome *outcome)
   if (jvm_resolve(request, &target, outcome) != JP_OK)
     return;
   const struct op_piece *piece = request->operation->piece;
-  reached->class_name = target.declaring_class;
-  reached->member = piece == NULL ? target.member : piece->written;
-  reached->is_field = target.kind == OP_FIELD || target.kind == OP_STATIC_FIELD;
-  reached->modifiers = target.modifiers;
+  reached->class_name = target.facts.declaring_class;
+  reached->member = piece == NULL ? target.facts.member : piece->written;
+  reached->is_field = target.facts.kind == OP_FIELD || target.facts.kind == OP_STATIC_FIELD;
+  reached->modifiers = target.facts.modifiers;
   reached->resolved = target.resolved;
   rpc_call_reach(execution->run->runner->watch);
   jvm_invoke(request, &target, outcome);
@@ -333,10 +327,9 @@ bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outc
 {
   if (run->result.object == NULL || run->runner->peer->config.compat_pal)
     return false;
-  struct rpc_authorizer authorizer = rpc_run_authorizer(run);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  struct judge judge = rpc_run_judge(run);
   struct jvm_request request = make_result_request(run);
-  request.guard = &guard;
+  request.judge = &judge;
   return jvm_result_become_ref(&request, by_value, outcome);
 }
 

@@ -12,10 +12,11 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "jni/members.h"
+#include "judge/judge.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "rpc/authorize.h"
 #include "rpc/callbacks/given.h"
+#include "rpc/channel.h"
 #include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
@@ -39,7 +40,7 @@ struct rpc_runner {
   struct jvm_thread *thread;
   struct arena arena;    /* of the message that is served: operations and outcomes live in it */
   struct policy *policy; /* held: the one in force when the message came; NULL: none came yet */
-  struct rpc_names names;
+  struct judge_names names;
   struct jvm_stored stored;        /* by the results of the message that is served */
   struct rpc_given given;          /* the callbacks that it gives */
   struct rpc_call_watch *watch;    /* of the thread's calls; NULL: nobody looks */
@@ -49,6 +50,18 @@ struct rpc_runner {
 /* The runner is all zero. */
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread);
 void rpc_runner_fini(struct rpc_runner *runner);
+
+/* Who asks the policy of the message that is served, for a client of the channel whose session has the key. Valid until
+ * the next message. */
+static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_channel channel,
+                                            const struct op_session_key *session)
+{
+  return (struct judge){.policy = runner->policy,
+                        .names = &runner->names,
+                        .channel = channel,
+                        .policy_channel = rpc_channels[channel].policy,
+                        .session = session};
+}
 
 /* Before each message: takes the policy that is in force, under which all of the message is served, and
  * forgets what the message before has left. */
@@ -114,6 +127,6 @@ void rpc_run_end(struct rpc_run *run);
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
 /* Who asks the policy for the request in hand. Valid as long as the run. */
-struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run);
+struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

@@ -141,8 +141,8 @@ static enum jp_status read_operation(struct serving *serving, struct outcome *ou
   struct text class_name;
   if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
     return status;
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+  const struct judge judge = rpc_run_judge(&serving->run);
+  return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
 static void run_request(struct serving *serving, struct outcome *outcome)

@@ -6,10 +6,10 @@
  * the arena.
  */
 #include "jsonrpc/jsonrpc.h"
+#include "judge/judge.h"
 #include "op/look.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "rpc/authorize.h"
 
 struct catalog;
 struct java_methods_index;
@@ -39,7 +39,7 @@ struct java_method_rules {
  * failed with. Without a catalog (NULL) only the lookup finds members.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
+                                  struct java_methods_index *index, const struct judge *judge,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 

@@ -204,32 +204,27 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
 
 /* ---- callbacks ---- */
 
-static struct rpc_authorizer authorizer_of(struct bench *bench)
+static struct judge judge_of(struct bench *bench)
 {
-  return (struct rpc_authorizer){.policy = bench->runner.policy,
-                                 .names = &bench->runner.names,
-                                 .channel = bench->client.channel,
-                                 .session = &bench->client.key};
+  return rpc_runner_judge(&bench->runner, bench->client.channel, &bench->client.key);
 }
 
 static enum jp_status check_method(struct bench *bench, const char *named, const char *declaring,
                                    const char *member)
 {
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  const struct jvm_target target = {.kind = OP_METHOD,
-                                    .modifiers = PUBLIC,
-                                    .named_class = text_of(named),
-                                    .declaring_class = text_of(declaring),
-                                    .member = text_of(member)};
-  return guard.check_callback(guard.context, &target, &bench->arena, &bench->outcome);
+  const struct judge judge = judge_of(bench);
+  const struct judged_member method = {.kind = OP_METHOD,
+                                       .modifiers = PUBLIC,
+                                       .named_class = text_of(named),
+                                       .declaring_class = text_of(declaring),
+                                       .member = text_of(member)};
+  return judge_callback(&judge, &method, &bench->arena, &bench->outcome);
 }
 
 static enum jp_status check_interface(struct bench *bench, const char *name)
 {
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  return guard.check_interface(guard.context, text_of(name), &bench->arena, &bench->outcome);
+  const struct judge judge = judge_of(bench);
+  return judge_interface(&judge, text_of(name), &bench->arena, &bench->outcome);
 }
 
 UNIT_TEST_WITH(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down)
@@ -257,11 +252,11 @@ UNIT_TEST_WITH(test_what_an_answer_names_is_judged, set_up, tear_down)
   const struct op_value list = {.kind = OP_LIST, .type = TEXT_ABSENT, .list = {&inner, 1}};
   const struct op_value plain = {.kind = OP_NULL, .type = TEXT("java.lang.String")};
   use_policy(bench, "version: 1\nrules:\n  - {class: a.Calc, action: ALLOW}\n");
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  assert_int_equal(rpc_authorize_value(&authorizer, &plain, &bench->arena, &bench->outcome), JP_OK);
-  assert_true(authorizer.types_are_allowed);
-  assert_int_equal(rpc_authorize_value(&authorizer, &list, &bench->arena, &bench->outcome), JP_DENIED);
-  assert_false(authorizer.types_are_allowed);
+  struct judge judge = judge_of(bench);
+  assert_int_equal(judge_value(&judge, &plain, &bench->arena, &bench->outcome), JP_OK);
+  assert_true(judge.types_are_allowed);
+  assert_int_equal(judge_value(&judge, &list, &bench->arena, &bench->outcome), JP_DENIED);
+  assert_false(judge.types_are_allowed);
   assert_text(bench->outcome.message, "RPC access denied: a.secret.Key.class via WEBSOCKET_RPC");
 }
 
