@@ -67,15 +67,15 @@ static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_c
  * forgets what the message before has left. */
 void rpc_runner_begin_message(struct rpc_runner *runner);
 
-/* The requests of one message, one after the other. Begins with runner and client alone, all else zero. */
+/* The requests of one message, one after the other; rpc_run_init fills it for the message, where it then stays. */
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  size_t answer_max; /* bytes that an answer may have; 0: any number */
-  uint64_t number;   /* of a message whose requests have named sessions; 0: none has yet */
+  uint64_t number; /* of a message whose requests have named sessions; 0: none has yet */
+  struct jvm_request
+      request; /* as jni knows it; its objects and operation are those of the operation in flight */
 
-  /* Of the request in hand: */
-  bool drops_result; /* nobody will read it */
+  /* Of the request in flight: */
   bool names_session;
   bool is_framed;            /* jvm_request_end is due */
   struct uuid guest_id;      /* of the session that it names */
@@ -83,7 +83,13 @@ struct rpc_run {
   size_t stored_before;      /* of the runner's stored refs: those of the message's earlier requests */
   struct rpc_reached_member reached;
   struct jvm_result result; /* kept until the request ends */
+  struct judge judge;       /* of the operation in flight */
+  struct operation named;   /* in place of an operation that names no class */
 };
+
+/* answer_max: bytes that an answer may have; 0: any number. */
+void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
+                  size_t answer_max);
 
 /* Begins the next request. session: the one that the request itself names, in place of the client's; NULL:
  * none. drops_result: nobody will read what comes of it. */
@@ -126,7 +132,7 @@ void rpc_run_end(struct rpc_run *run);
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
-/* Who asks the policy for the request in hand. Valid as long as the run. */
+/* Who asks the policy for the request in flight, before its operation runs. Valid as long as the run. */
 struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

@@ -78,7 +78,8 @@ static void use_policy(struct bench *bench, const char *yaml)
 static void run_with(struct bench *bench, enum op_kind kind, const char *type, const char *member,
                      struct op_value *args, size_t arg_count)
 {
-  struct rpc_run run = {.runner = &bench->runner, .client = &bench->client};
+  struct rpc_run run;
+  rpc_run_init(&run, &bench->runner, &bench->client, 0);
   const struct operation operation = {
       .kind = kind, .type = text_of(type), .member = text_of(member), .args = args, .arg_count = arg_count};
   bench->outcome = (struct outcome){0};
