@@ -154,21 +154,12 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
-/* java_class_lookup.find, with a struct serving */
-static bool look_up_class(void *context, const struct operation *asked, struct op_look *look,
-                          struct outcome *outcome)
-{
-  struct serving *serving = context;
-  return rpc_run_look_up(&serving->run, asked, look, outcome);
-}
-
 /* With --compat pal a class that the catalog does not have is looked for only by a loader that the request names. */
 static enum jp_status decode_member(struct serving *serving, struct operation *operation,
                                     struct outcome *outcome)
 {
   const struct rpc_peer_config *config = &serving->peer->config;
   const struct judge judge = rpc_run_judge(&serving->run);
-  const struct java_class_lookup lookup = {serving, look_up_class};
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
@@ -178,7 +169,7 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                                           .shared = serving->results == NULL ? NULL : &shared,
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
-                                          .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
+                                          .run = config->compat_pal && loader == 0 ? NULL : &serving->run};
   return java_method_decode(serving->request, config->catalog, rpc_jsonrpc_peer(serving->peer)->methods,
                             &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }

@@ -7,6 +7,7 @@
 #include "rpc/meta/meta_shapes.h"
 #include "rpc/methods/java_methods.h"
 #include "rpc/methods/procedures.h"
+#include "rpc/run.h"
 #include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"
 
@@ -177,7 +178,7 @@ static enum jp_status find_in_catalog(struct java_call *call)
 static enum jp_status read_name(struct java_call *call)
 {
   struct operation *operation = call->operation;
-  bool has_classes = call->catalog != NULL || call->rules->lookup != NULL;
+  bool has_classes = call->catalog != NULL || call->rules->run != NULL;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};
   if (!has_classes || !java_method_name_parse(call->request->method, &call->name) ||
       call->name.class_name.len > OP_NAME_MAX || call->name.member.len > OP_NAME_MAX)
@@ -195,16 +196,15 @@ static enum jp_status read_name(struct java_call *call)
 static enum jp_status look_up_class(struct java_call *call, uint32_t instance, bool is_final,
                                     struct op_look *look)
 {
-  const struct java_class_lookup *lookup = call->rules->lookup;
   struct operation asked = *call->operation;
   asked.loader = call->rules->loader;
   asked.has_instance = instance != 0;
   asked.instance = instance;
   asked.tells_loaders = is_final;
   *look = (struct op_look){.only_member = asked.member};
-  if (lookup == NULL)
+  if (call->rules->run == NULL)
     return fail_name(call, " (no such class)");
-  if (lookup->find(lookup->context, &asked, look, call->outcome))
+  if (rpc_run_look_up(call->rules->run, &asked, look, call->outcome))
     return JP_OK;
   /* A loader that was named answers for itself; else the name stands for nothing. */
   const struct outcome *outcome = call->outcome;
