@@ -21,10 +21,16 @@ struct argument_path {
   bool is_key; /* the key of this entry of a map */
 };
 
+/* The run of an operation, whose values become Java's. */
 struct conversion {
   struct jvm_thread *thread;
   const struct jvm_request *request;
   struct outcome *outcome;
+  /* Of jvm_invoke; NULL where values are converted before a member is known, or beside one: */
+  struct call_frame *frame;
+  struct resolved_member *member;
+  jvalue *arguments;
+
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
