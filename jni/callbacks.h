@@ -138,7 +138,7 @@ struct jvm_callback_hooks {
                          struct rpc_callback_call **call, struct jvm_callback_failure *failure);
   /*
    * Lends a nested worker for a stretch of C on this thread: *request becomes what the conversions need, with a thread
-   * that is not bound yet, the client's own objects, and a guard of the policy that is in force. What the arguments
+   * that is not bound yet, the client's own objects, and a judge by the policy that is in force. What the arguments
    * tell is noted for the call (stored), whatever worker was lent. JP_NO_MEMORY: nothing is lent.
    */
   enum jp_status (*enter)(struct rpc_callback_call *call, struct jvm_request *request);

@@ -6,7 +6,7 @@
 #include "jni/members.h"
 
 /*
- * Runs an OP_FETCH on the thread's own thread, between jvm_request_begin and jvm_request_end. The guard is asked about
+ * Runs an OP_FETCH on the thread's own thread, between jvm_request_begin and jvm_request_end. The judge is asked about
  * each member that it stands for, on the class of the object whose member it is. *outcome becomes a map: `elements`,
  * `done` and, where there may be more, the `ref` that takes the next call.
  *

@@ -6,7 +6,7 @@
 
 /*
  * Runs the Java part of an OP_DESCRIBE on the thread's own thread, between jvm_request_begin and jvm_request_end. The
- * guard is asked about toString and size, which are left out where it denies them or where they throw, and which
+ * judge is asked about toString and size, which are left out where it denies them or where they throw, and which
  * methods are open by a supertype of the object; what it says of the members otherwise is for the caller to ask. False
  * leaves an OUTCOME_ERROR in *outcome.
  */
@@ -15,7 +15,7 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
 /*
  * Finds the class that an operation names, as jvm_resolve does, and its members; look->only_member says which, and
  * look->tells_class what else. The class is not initialised. On the thread's own thread, after the caller has asked the
- * guard about the names. What it finds stays valid until jvm_request_end. False leaves an OUTCOME_ERROR in *outcome, or
+ * judge about the names. What it finds stays valid until jvm_request_end. False leaves an OUTCOME_ERROR in *outcome, or
  * nothing where look->only_ancestors is true and the class is none of the instance's.
  */
 bool jvm_look_class(const struct jvm_request *request, struct op_look *look,

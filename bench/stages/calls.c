@@ -28,22 +28,20 @@ static void run_member(const struct cut_call *call, const struct operation *oper
 {
   struct calls *calls = call->calls;
   struct rpc_worker *worker = &calls->worker;
-  struct rpc_authorizer authorizer = {.policy = worker->runner.policy,
-                                      .names = &worker->runner.names,
-                                      .channel = calls->client->channel,
-                                      .session = &calls->client->key};
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  struct judge judge = rpc_runner_judge(&worker->runner, calls->client->channel, &calls->client->key);
   const struct jvm_request request = {.thread = worker->runner.thread,
                                       .objects = calls->objects,
                                       .operation = operation,
                                       .arena = &worker->runner.arena,
                                       .limits = &calls->peer->config.limits.java,
-                                      .guard = call->cut < CUT_VERDICT ? NULL : &guard};
+                                      .judge = &judge};
   struct jvm_target target;
   if (call->cut < CUT_RESOLVE || jvm_resolve(&request, &target, outcome) != JP_OK)
     return;
-  from->class_name = target.declaring_class;
-  from->member = target.member;
+  if (call->cut == CUT_VERDICT && !judge_has_allowed(&judge, operation->kind, target.facts.verdicts))
+    abort();
+  from->class_name = target.facts.declaring_class;
+  from->member = target.facts.member;
   if (call->cut >= CUT_INVOKE)
     jvm_invoke(&request, &target, outcome);
   if (outcome->ref != 0 && jvm_objects_delete(worker->runner.thread, calls->objects, outcome->ref) != JP_OK)

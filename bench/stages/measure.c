@@ -28,7 +28,7 @@ static const struct stage_row {
     [STAGE_FRAME] = {CUT_FRAME, CUT_DECODE, -1, false},
     [STAGE_POLICY] = {CUT_VERDICT, CUT_RESOLVE, -1, true},
     [STAGE_RESOLVE] = {CUT_RESOLVE, CUT_FRAME, -1, true},
-    [STAGE_CONVERT] = {CUT_INVOKE, CUT_VERDICT, RUN_JNI, true},
+    [STAGE_CONVERT] = {CUT_INVOKE, CUT_RESOLVE, RUN_JNI, true},
     [STAGE_JNI] = {RUN_JNI, -1, -1, true},
     [STAGE_WRITE] = {CUT_WRITE, CUT_INVOKE, -1, false},
     [STAGE_GENERAL] = {CUT_WRITE, -1, -1, false},

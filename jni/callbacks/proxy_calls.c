@@ -310,7 +310,7 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Runs the operation of a new object, which the guard judges before anything is loaded. NULL: it may not, or cannot,
+/* Runs the operation of a new object, which the judge judges before anything is loaded. NULL: it may not, or cannot,
  * be made. */
 static jobject make_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer)
 {

@@ -83,18 +83,16 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
 
 static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
 {
-  const struct jvm_guard *guard = giving->conversion->request->guard;
-  if (guard == NULL || guard->check_callback == NULL)
-    return true;
+  const struct conversion *conversion = giving->conversion;
   for (size_t i = 0; i < kind->method_count; i++) {
     const struct callback_method *row = &kind->methods[i];
-    const struct jvm_target target = {.kind = JVM_METHOD,
-                                      .modifiers = row->method->modifiers,
-                                      .named_class = row->given->name,
-                                      .declaring_class = row->method->owner->name,
-                                      .member = row->method->name};
-    if (row->is_sent && guard->check_callback(guard->context, &target, giving->conversion->request->arena,
-                                              giving->conversion->outcome) != JP_OK)
+    const struct judged_member method = {.kind = OP_METHOD,
+                                         .modifiers = row->method->modifiers,
+                                         .named_class = row->given->name,
+                                         .declaring_class = row->method->owner->name,
+                                         .member = row->method->name};
+    if (row->is_sent && judge_callback(conversion->request->judge, &method, conversion->request->arena,
+                                       conversion->outcome) != JP_OK)
       return false;
   }
   return true;
@@ -102,13 +100,12 @@ static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
 
 static bool judge_proxy(struct giving *giving, struct callback_proxy *proxy)
 {
-  const struct jvm_guard *guard = giving->conversion->request->guard;
-  if (guard != NULL && atomic_load_explicit(&proxy->allowed_stamp, memory_order_relaxed) == guard->stamp)
+  uint64_t stamp = judge_stamp(giving->conversion->request->judge);
+  if (atomic_load_explicit(&proxy->allowed_stamp, memory_order_relaxed) == stamp)
     return true;
   if (!judge_kind(giving, proxy->kind))
     return false;
-  if (guard != NULL)
-    atomic_store_explicit(&proxy->allowed_stamp, guard->stamp, memory_order_relaxed);
+  atomic_store_explicit(&proxy->allowed_stamp, stamp, memory_order_relaxed);
   return true;
 }
 
@@ -190,9 +187,8 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
                                               &proxy, &handler, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
-  const struct jvm_guard *guard = giving->conversion->request->guard;
-  if (guard != NULL)
-    atomic_store_explicit(&proxy->allowed_stamp, guard->stamp, memory_order_relaxed);
+  atomic_store_explicit(&proxy->allowed_stamp, judge_stamp(giving->conversion->request->judge),
+                        memory_order_relaxed);
   *number = giving->hooks->made(giving->callbacks, callback->id, proxy->number, before);
   if (*number == 0) {
     callback_proxy_settle(proxy);

@@ -4,14 +4,13 @@
 #include "base/primitives.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/selection.h"
+#include "jni/types/judgement.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ACC_ABSTRACT = 0x0400 };
-enum { FILLS_KEPT = 64 };
 /* A longer text becomes a String by itself: to copy it once more would gain nothing. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
@@ -40,21 +39,6 @@ struct bulk_copy {
   uint16_t *units;
   size_t unit_count;
   size_t unit_room;
-};
-
-/* The add or put of a class of objects: what the guard is asked about, and its verdicts. */
-struct fill {
-  const struct jvm_class *named;
-  const struct jvm_class *runtime;
-  const struct jvm_method *method;
-  struct jvm_holder *holders;
-  size_t holder_count;
-  uint64_t verdicts[OP_CHANNELS];
-};
-
-/* A thread's cache, by class ids. */
-struct fill_cache {
-  struct fill *kept[FILLS_KEPT];
 };
 
 /* ---- the bulk copy ---- */
@@ -459,107 +443,21 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 
 /* ---- what the policy is asked about filling an object ---- */
 
-static void destroy_cache(struct jvm_thread *thread)
-{
-  struct fill_cache *cache = thread->fill_cache;
-  thread->fill_cache = NULL;
-  for (size_t i = 0; i < FILLS_KEPT; i++)
-    free(cache->kept[i]);
-  free(cache);
-}
-
-/* Replaces what the slot holds by a copy, and returns that. Where memory is short, returns the fill
- * itself. */
-static struct fill *keep_fill(struct fill **slot, struct fill *fill)
-{
-  size_t holders_size = fill->holder_count * sizeof *fill->holders;
-  struct fill *kept = malloc(sizeof *kept + holders_size);
-  if (kept == NULL)
-    return fill;
-  *kept = *fill;
-  kept->holders = (struct jvm_holder *)(void *)(kept + 1);
-  if (holders_size > 0)
-    memcpy(kept->holders, fill->holders, holders_size);
-  free(*slot);
-  *slot = kept;
-  return kept;
-}
-
-/* The interface's add or put, which is what the peer calls. */
-static struct jvm_method *find_fill_method(struct conversion *conversion, bool is_list)
-{
-  struct jvm_thread *thread = conversion->thread;
-  const struct jvm_known *known = &thread->jvm->known;
-  struct jvm_class *class = jvm_class_of(thread, is_list ? known->class_collection : known->class_map);
-  const struct member_table *members = class == NULL ? NULL : member_table_of(thread, class);
-  for (size_t i = 0; members != NULL && i < members->method_count; i++)
-    if (text_equal(members->methods[i].name, is_list ? TEXT("add") : TEXT("put")))
-      return &members->methods[i];
-  if (!argument_take(conversion))
-    argument_fail_memory(conversion);
-  return NULL;
-}
-
-/* Valid until the next call. NULL: the outcome tells why. */
-static struct fill *find_fill(struct conversion *conversion, struct jvm_class *named,
-                              struct jvm_class *runtime, bool is_list)
-{
-  struct jvm_thread *thread = conversion->thread;
-  if (thread->fill_cache == NULL && (thread->fill_cache = calloc(1, sizeof *thread->fill_cache)) != NULL)
-    thread->fill_cache_destroy = destroy_cache;
-  struct fill **slot = thread->fill_cache == NULL
-                           ? NULL
-                           : &thread->fill_cache->kept[(named->id * 31 + runtime->id) % FILLS_KEPT];
-  if (slot != NULL && *slot != NULL && (*slot)->named == named && (*slot)->runtime == runtime)
-    return *slot;
-  struct fill *fill = arena_alloc(conversion->request->arena, sizeof *fill);
-  if (slot == NULL || fill == NULL) {
-    argument_fail_memory(conversion);
-    return NULL;
-  }
-  struct jvm_method *method = find_fill_method(conversion, is_list);
-  if (method == NULL)
-    return NULL;
-  *fill = (struct fill){.named = named, .runtime = runtime, .method = method};
-  if (selection_find(conversion->thread, conversion->request->arena, method, runtime, &fill->holders,
-                     &fill->holder_count))
-    return keep_fill(slot, fill);
-  if (!argument_take(conversion))
-    argument_fail_memory(conversion);
-  return NULL;
-}
-
 /* Asks about filling an object of the class `made`, whose add or put then runs. named: the class that the caller has
  * named. */
 static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made)
 {
   JNIEnv *env = conversion->thread->env;
-  const struct jvm_guard *guard = conversion->request->guard;
-  if (guard == NULL || guard->check_filling == NULL)
-    return true;
   struct jvm_class *runtime = jvm_class_of(conversion->thread, made);
   if (runtime == NULL)
     return argument_fail_memory(conversion);
   bool is_list = (*env)->IsAssignableFrom(env, made, conversion->thread->jvm->known.class_collection);
-  struct fill *fill = find_fill(conversion, named, runtime, is_list);
-  if (fill == NULL)
-    return false;
-  const struct jvm_target target = {.kind = JVM_METHOD,
-                                    .modifiers = fill->method->modifiers,
-                                    .named_class = named->element_name,
-                                    .declaring_class = fill->method->owner->element_name,
-                                    .runtime_class = runtime->element_name,
-                                    .holders = fill->holders,
-                                    .holder_count = fill->holder_count,
-                                    .member = fill->method->name,
-                                    .verdicts = fill->verdicts};
-  return guard->check_filling(guard->context, &target, conversion->request->arena, conversion->outcome) ==
-         JP_OK;
+  return jvm_judge_filling(conversion->request, named, runtime, is_list, conversion->outcome);
 }
 
 /* ---- collections and maps ---- */
 
-/* The public constructor without arguments, which the guard has allowed. NULL: the outcome tells why. */
+/* The public constructor without arguments, which the judge has allowed. NULL: the outcome tells why. */
 static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
                                   const struct op_value *value)
 {
@@ -576,7 +474,7 @@ static jmethodID find_constructor(struct conversion *conversion, jclass made, st
   (*env)->DeleteLocalRef(env, thrown);
   jint modifiers = 0;
   if (thrown == NULL && (*jvmti)->GetMethodModifiers(jvmti, constructor, &modifiers) == JVMTI_ERROR_NONE &&
-      (modifiers & JVM_ACC_PUBLIC) != 0)
+      (modifiers & OP_ACC_PUBLIC) != 0)
     return constructor;
   argument_fail(conversion, value, "%.*s has no public constructor without arguments: pass a ref",
                 TEXT_ARGS(name));
@@ -597,7 +495,7 @@ static jobject make_enum_map(struct conversion *conversion, jclass made, struct 
                   TEXT_ARGS(name));
     return NULL;
   }
-  if (!argument_ask(conversion, JVM_STATIC_METHOD, key->name, TEXT("values")))
+  if (!argument_ask(conversion, OP_STATIC_METHOD, key->name, TEXT("values")))
     return NULL;
   jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "(Ljava/lang/Class;)V");
   return constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor, key->ref);

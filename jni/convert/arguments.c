@@ -135,30 +135,27 @@ bool argument_check_text(struct conversion *conversion, const struct op_value *v
 
 /* ---- what the policy is asked ---- */
 
-bool argument_ask(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member)
 {
-  const struct jvm_guard *guard = conversion->request->guard;
-  return guard == NULL || guard->check == NULL ||
-         guard->check(guard->context, kind, class_name, member, conversion->request->arena,
+  return judge_public(conversion->request->judge, kind, class_name, member, conversion->request->arena,
                       conversion->outcome) == JP_OK;
 }
 
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
 {
-  return argument_ask(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
+  return argument_ask(conversion, OP_CONSTRUCTOR, class_name, TEXT("<init>"));
 }
 
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
                        const struct op_value *value)
 {
-  const struct jvm_guard *guard = conversion->request->guard;
-  if (guard == NULL || type->base != 'L' || value->is_told)
+  const struct jvm_request *request = conversion->request;
+  if (type->base != 'L' || value->is_told)
     return true;
-  enum jp_status (*ask)(void *context, struct text class_name, struct arena *arena, struct outcome *denied) =
-      value->kind == OP_CALLBACK ? guard->check_interface : guard->check_type;
-  return ask == NULL ||
-         ask(guard->context, type->name, conversion->request->arena, conversion->outcome) == JP_OK;
+  if (value->kind == OP_CALLBACK)
+    return judge_interface(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
+  return judge_type(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
 }
 
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)
@@ -292,7 +289,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   struct jp_error error;
   if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
     return argument_fail(conversion, value, "%s", error.text);
-  if (type.base == 'L' && !argument_ask(conversion, JVM_STATIC_FIELD, type.name, TEXT("class")))
+  if (type.base == 'L' && !argument_ask(conversion, OP_STATIC_FIELD, type.name, TEXT("class")))
     return false;
   bool is_primitive = type.base != 'L' && type.dimensions == 0;
   /* Class.forName finds no primitive; the component class of an array is one. */
@@ -314,7 +311,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
                           const struct op_value *value, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
-  if (!argument_ask(conversion, JVM_STATIC_FIELD, class->name, value->text))
+  if (!argument_ask(conversion, OP_STATIC_FIELD, class->name, value->text))
     return false;
   const struct member_table *members = member_table_of(conversion->thread, class);
   if (members == NULL)

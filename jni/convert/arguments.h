@@ -21,10 +21,16 @@ struct argument_path {
   bool is_key; /* the key of this entry of a map */
 };
 
+/* The run of an operation, whose values become Java's. */
 struct conversion {
   struct jvm_thread *thread;
   const struct jvm_request *request;
   struct outcome *outcome;
+  /* Of jvm_invoke; NULL where values are converted before a member is known, or beside one: */
+  struct call_frame *frame;
+  struct resolved_member *member;
+  jvalue *arguments;
+
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
@@ -47,7 +53,7 @@ struct conversion {
     bool was_told;
     struct op_type type;
     char letter;             /* the primitive that the type is or wraps; for String ARGUMENT_TEXT; else 0 */
-    struct jvm_class *class; /* where the guard need not be asked about it; NULL: not known yet, or it must */
+    struct jvm_class *class; /* where the judge need not be asked about it; NULL: not known yet, or it must */
   } declared;                /* the type that the last element declared */
 };
 
@@ -106,7 +112,7 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
 /* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
- * of the class. Asks the guard about each method that would be sent. */
+ * of the class. Asks the judge about each method that would be sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out);
 
@@ -127,19 +133,19 @@ jobject argument_box(struct conversion *conversion, char letter, const jvalue *v
 void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jvalue *out);
 
 /*
- * Loads the class of a type that the caller declared. Before that, asks the guard about the member of the
+ * Loads the class of a type that the caller declared. Before that, asks the judge about the member of the
  * class that the value means (a constant, a constructor); value may be NULL. *finding tells how the class was
  * found; its reference keeps the class loaded, and is the caller's (class_finding_end), unless NULL is returned.
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value, struct class_finding *finding);
-/* Asks the guard about a member that the operation does not name (jvm_guard's check). */
-bool argument_ask(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+/* Asks the judge about a member that the operation does not name (judge_public). */
+bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member);
-/* Asks the guard about the type that the value declares, unless the codec has looked the type up. */
+/* Asks the judge about the type that the value declares, unless the codec has looked the type up. */
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
                        const struct op_value *value);
-/* Asks the guard about making an object of the class for a list or map: the constructor runs its code. */
+/* Asks the judge about making an object of the class for a list or map: the constructor runs its code. */
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 

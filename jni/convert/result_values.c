@@ -1,9 +1,9 @@
 /* Results by value: arrays, collections and maps with their contents, and what the policy lets the answer have of them. */
 #include "jni/convert/result_values.h"
 
-#include "jni/convert/judge.h"
 #include "jni/convert/results.h"
 #include "jni/runtime/throwables.h"
+#include "jni/types/judgement.h"
 
 enum { LEVEL_REFERENCES = 16 };
 
@@ -163,7 +163,7 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
 static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobject collection)
 {
   struct jvm_thread *thread = walk->request->thread;
-  if (walk->request->guard == NULL || class->is_of_jdk)
+  if (class->is_of_jdk)
     return true;
   jobject iterator =
       (*walk->env)->CallObjectMethod(walk->env, collection, thread->jvm->known.method_iterable_iterator);
@@ -173,7 +173,7 @@ static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobjec
   bool is_iterator = (*walk->env)->IsInstanceOf(walk->env, iterator, thread->jvm->known.class_iterator);
   struct jvm_class *its_class = jvm_class_of_object(thread, iterator);
   (*walk->env)->DeleteLocalRef(walk->env, iterator);
-  return !is_iterator || (its_class != NULL && judge_reading(walk->request, its_class, READING_ITERATOR));
+  return !is_iterator || (its_class != NULL && jvm_judge_reading(walk->request, its_class, READING_ITERATOR));
 }
 
 enum container { CONTAINER_NONE, CONTAINER_ARRAY, CONTAINER_MAP, CONTAINER_COLLECTION };
@@ -193,11 +193,11 @@ static bool may_read(const struct walk *walk, enum container container, struct j
 {
   switch (container) {
   case CONTAINER_ARRAY:
-    return judge_reading(walk->request, class, READING_ARRAY);
+    return jvm_judge_reading(walk->request, class, READING_ARRAY);
   case CONTAINER_MAP:
-    return judge_reading(walk->request, class, READING_MAP);
+    return jvm_judge_reading(walk->request, class, READING_MAP);
   case CONTAINER_COLLECTION:
-    return judge_reading(walk->request, class, READING_COLLECTION);
+    return jvm_judge_reading(walk->request, class, READING_COLLECTION);
   case CONTAINER_NONE:
     break;
   }
@@ -280,7 +280,7 @@ static enum key check_entry(struct walk *walk, jobject entry)
   struct jvm_class *class = jvm_class_of_object(walk->request->thread, entry);
   if (class == NULL)
     return fail_key(walk, "out of memory");
-  if (!judge_reading(walk->request, class, READING_ENTRY))
+  if (!jvm_judge_reading(walk->request, class, READING_ENTRY))
     return KEY_UNFIT;
   walk->entry_class = class->permanent ? class : NULL;
   return KEY_TEXT;
@@ -300,7 +300,7 @@ static enum key copy_set(struct walk *walk, jobject set, jobjectArray *pairs)
     class = jvm_class_of_object(walk->request->thread, set);
     if (class == NULL)
       return fail_key(walk, "out of memory");
-    if (!judge_reading(walk->request, class, READING_COLLECTION))
+    if (!jvm_judge_reading(walk->request, class, READING_COLLECTION))
       return KEY_UNFIT;
     walk->set_class = class->is_of_jdk && class->permanent ? class : NULL;
   }

@@ -4,12 +4,12 @@
 #include "base/decimal.h"
 #include "base/number_format.h"
 #include "base/primitives.h"
-#include "jni/convert/judge.h"
 #include "jni/convert/result_values.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "jni/types/judgement.h"
 
 enum { YEAR_DIGITS = 4 };
 
@@ -222,13 +222,12 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
 /* Judged as an argument that names the class is: who may not use a class does not learn of it. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
-  const struct jvm_guard *guard = request->guard;
-  const struct jvm_target target = {.kind = JVM_STATIC_FIELD,
-                                    .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC | JVM_ACC_FINAL,
-                                    .named_class = class->element_name,
-                                    .declaring_class = class->element_name,
-                                    .member = TEXT("class")};
-  return guard == NULL || guard->allows == NULL || guard->allows(guard->context, OP_GET, &target);
+  const struct judged_member member = {.kind = OP_STATIC_FIELD,
+                                       .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC | OP_ACC_FINAL,
+                                       .named_class = class->element_name,
+                                       .declaring_class = class->element_name,
+                                       .member = TEXT("class")};
+  return judge_allows(request->judge, OP_GET, &member);
 }
 
 static struct text write_text(const struct jvm_request *request, enum class_text kind, jobject object)
@@ -363,9 +362,9 @@ static bool may_tell_length(const struct jvm_request *request, struct jvm_class 
   if (class->component != 0 || class->maker == MAKER_STRING)
     return true;
   if ((*env)->IsInstanceOf(env, object, known->class_collection))
-    return judge_reading(request, class, READING_COLLECTION_SIZE);
+    return jvm_judge_reading(request, class, READING_COLLECTION_SIZE);
   return (*env)->IsInstanceOf(env, object, known->class_map) &&
-         judge_reading(request, class, READING_MAP_SIZE);
+         jvm_judge_reading(request, class, READING_MAP_SIZE);
 }
 
 void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
@@ -531,7 +530,7 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
                         jobject object, struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
-  if (class->component != 0 && !judge_reading(request, class, READING_ARRAY))
+  if (class->component != 0 && !jvm_judge_reading(request, class, READING_ARRAY))
     return;
   if (class->component != 0)
     outcome->has_value = read_array(request, epoch, class, object, &outcome->value);

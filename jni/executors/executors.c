@@ -90,7 +90,7 @@ static void note_method(struct lookup *lookup, const struct jvm_method *method)
   bool gives = method->param_count == 0 && method->result.kind == 'L';
   if (!takes && !gives)
     lookup->has_other_member = true;
-  else if ((method->modifiers & JVM_ACC_STATIC) == 0)
+  else if ((method->modifiers & OP_ACC_STATIC) == 0)
     lookup->has_instance_member = true;
   else if (takes && lookup->taker == NULL)
     lookup->taker = method;
@@ -102,7 +102,7 @@ static void note_field(struct lookup *lookup, const struct jvm_field *field)
 {
   if (field->type.kind != 'L')
     lookup->has_other_member = true;
-  else if ((field->modifiers & JVM_ACC_STATIC) == 0)
+  else if ((field->modifiers & OP_ACC_STATIC) == 0)
     lookup->has_instance_member = true;
   else if (lookup->field == NULL)
     lookup->field = field;

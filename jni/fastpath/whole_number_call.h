@@ -38,7 +38,7 @@ enum jvm_whole_number {
 
 /*
  * Runs the request's operation, which is like the one that was kept but for its numbers and its instance.
- * The caller has checked the verdicts just before. The request's guard is not asked: a whole number names
+ * The caller has checked the verdicts just before. The request's judge is not asked: a whole number names
  * nothing. Between jvm_request_begin and jvm_request_end.
  */
 enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *request,

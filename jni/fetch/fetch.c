@@ -2,13 +2,13 @@
 #include "jni/fetch.h"
 
 #include "base/primitives.h"
-#include "jni/convert/judge.h"
 #include "jni/convert/result_values.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "jni/types/judgement.h"
 
 enum {
   CHUNK = 1024, /* elements that a cursor gives in one call */
@@ -218,14 +218,14 @@ static const struct jvm *find_jvm(const struct fetch *fetch)
 
 static bool may_read_entry(struct turn *turn, jclass class)
 {
-  static const struct judged_member get_key = {"getKey", "()Ljava/lang/Object;"};
-  static const struct judged_member get_value = {"getValue", "()Ljava/lang/Object;"};
+  static const struct named_method get_key = {"getKey", "()Ljava/lang/Object;"};
+  static const struct named_method get_value = {"getValue", "()Ljava/lang/Object;"};
   struct fetch *fetch = turn->fetch;
   jclass entry = find_jvm(fetch)->known.class_map_entry;
   struct jvm_class *known = jvm_class_of(fetch->request->thread, class);
   struct outcome denied;
-  return known != NULL && judge_call(fetch->request, known, entry, get_key, &denied) &&
-         judge_call(fetch->request, known, entry, get_value, &denied);
+  return known != NULL && jvm_judge_call(fetch->request, known, entry, get_key, &denied) &&
+         jvm_judge_call(fetch->request, known, entry, get_value, &denied);
 }
 
 /* Takes the reference. True: the cursor may give more. */
@@ -309,7 +309,7 @@ static bool take_elements(struct turn *turn)
 
 static bool judge_source(struct fetch *fetch, jobject source)
 {
-  static const struct judged_member members[][2] = {
+  static const struct named_method members[][2] = {
       {{"hasNext", "()Z"}, {"next", "()Ljava/lang/Object;"}},
       {{"hasMoreElements", "()Z"}, {"nextElement", "()Ljava/lang/Object;"}},
   };
@@ -319,8 +319,8 @@ static bool judge_source(struct fetch *fetch, jobject source)
     return fail_memory(fetch);
   bool is_iterator = (*fetch->env)->IsInstanceOf(fetch->env, source, known->class_iterator);
   jclass declaring = is_iterator ? known->class_iterator : known->class_enumeration;
-  return judge_call(fetch->request, class, declaring, members[!is_iterator][0], fetch->outcome) &&
-         judge_call(fetch->request, class, declaring, members[!is_iterator][1], fetch->outcome);
+  return jvm_judge_call(fetch->request, class, declaring, members[!is_iterator][0], fetch->outcome) &&
+         jvm_judge_call(fetch->request, class, declaring, members[!is_iterator][1], fetch->outcome);
 }
 
 static void set_source(struct turn *turn, jobject source, const struct opening *opening)
@@ -422,17 +422,17 @@ static bool fetch_from_iterator(struct fetch *fetch)
   return true;
 }
 
-/* Calls a getter of an object, as the guard allows. What it gives is a `promised`: the JVM's verifier does not hold it to
+/* Calls a getter of an object, as the judge allows. What it gives is a `promised`: the JVM's verifier does not hold it to
  * an interface. NULL: the outcome tells why. */
 static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
-                       struct judged_member member, jclass promised)
+                       struct named_method named, jclass promised)
 {
   struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
   if (class == NULL) {
     (void)fail_memory(fetch);
     return NULL;
   }
-  if (!judge_call(fetch->request, class, declaring, member, fetch->outcome))
+  if (!jvm_judge_call(fetch->request, class, declaring, named, fetch->outcome))
     return NULL;
   jobject given = (*fetch->env)->CallObjectMethod(fetch->env, object, id);
   if (take_exception(fetch))
@@ -440,12 +440,12 @@ static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jm
   if (given != NULL && (*fetch->env)->IsInstanceOf(fetch->env, given, promised))
     return given;
   outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave %s",
-               TEXT_ARGS(class->name), member.name,
+               TEXT_ARGS(class->name), named.name,
                given == NULL ? "null" : "an object that is no such thing");
   return NULL;
 }
 
-static const struct judged_member iterator_member = {"iterator", "()Ljava/util/Iterator;"};
+static const struct named_method iterator_member = {"iterator", "()Ljava/util/Iterator;"};
 
 static jobject open_stream(struct fetch *fetch)
 {
@@ -505,7 +505,7 @@ static bool fetch_from_iterable(struct fetch *fetch)
 static bool fetch_from_map(struct fetch *fetch)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
-  const struct judged_member entry_set = {"entrySet", "()Ljava/util/Set;"};
+  const struct named_method entry_set = {"entrySet", "()Ljava/util/Set;"};
   jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set,
                             known->class_iterable);
   return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
@@ -590,7 +590,7 @@ static bool fetch_from_array(struct fetch *fetch)
   char letter = fetch->class->component;
   bool is_primitive = letter != 'L' && letter != '[';
   size_t count;
-  if (!judge_elements(fetch->request, fetch->class, fetch->outcome) ||
+  if (!jvm_judge_elements(fetch->request, fetch->class, fetch->outcome) ||
       !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
     return false;
   if (is_primitive) {
@@ -629,7 +629,7 @@ static bool fill_text(struct fetch *fetch, size_t from, size_t count)
   return text.data != NULL || fail_memory(fetch);
 }
 
-/* Its text travels as results do, which the guard is not asked about. */
+/* Its text travels as results do, which the judge is not asked about. */
 static bool fetch_from_string(struct fetch *fetch)
 {
   size_t length = (size_t)(*fetch->env)->GetStringLength(fetch->env, fetch->object);
@@ -667,10 +667,10 @@ static bool read_input(struct fetch *fetch, jbyteArray bytes, jint count, jint *
 /* What it gives has room in the answer: no more is asked for. */
 static bool fetch_from_input(struct fetch *fetch)
 {
-  static const struct judged_member read = {"read", "([BII)I"};
+  static const struct named_method read = {"read", "([BII)I"};
   jclass declaring = fetch->request->thread->jvm->known.class_input_stream;
   jint count = (jint)smaller(fetch->max, fit_primitives(fetch, 'B'));
-  if (!judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
+  if (!jvm_judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
     return false;
   jbyteArray bytes = (*fetch->env)->NewByteArray(fetch->env, count);
   if (take_exception(fetch))

@@ -7,26 +7,11 @@
 
 enum { WRITTEN_SHOWN = 64 };
 
-/* The run of one operation. */
-struct invocation {
-  JNIEnv *env;
-  const struct jvm_request *request;
-  struct call_frame *frame;
-  struct resolved_member *member;
-  struct conversion conversion;
-  jvalue *arguments;
-};
-
-static bool take_exception(struct invocation *invocation)
-{
-  return argument_take(&invocation->conversion);
-}
-
 /* Tells the conversion what the member declares of the elements of the argument that comes next. */
-static void declare_elements(struct invocation *invocation, size_t argument)
+static void declare_elements(struct conversion *conversion, size_t argument)
 {
-  const struct jvm_request *request = invocation->request;
-  struct resolved_member *member = invocation->member;
+  const struct jvm_request *request = conversion->request;
+  struct resolved_member *member = conversion->member;
   const struct element_types *elements = NULL;
   enum op_value_kind kind = request->operation->args[argument].kind;
   if (kind == OP_LIST || kind == OP_MAP) {
@@ -37,21 +22,21 @@ static void declare_elements(struct invocation *invocation, size_t argument)
     if (is_gathered && elements != NULL)
       elements = elements->inside;
   }
-  invocation->conversion.elements = elements;
+  conversion->elements = elements;
 }
 
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
  * reference, because there may be many such arguments. */
-static bool set_gathered(struct invocation *invocation, jobject array, size_t argument, size_t at,
+static bool set_gathered(struct conversion *conversion, jobject array, size_t argument, size_t at,
                          char *packed)
 {
-  JNIEnv *env = invocation->env;
-  const struct resolved_member *member = invocation->member;
-  jobject given = invocation->frame->objects[argument];
+  JNIEnv *env = conversion->thread->env;
+  const struct resolved_member *member = conversion->member;
+  jobject given = conversion->frame->objects[argument];
   jvalue element;
-  declare_elements(invocation, argument);
-  if (!argument_convert(&invocation->conversion, &member->plans[argument],
-                        &invocation->request->operation->args[argument], given, &element))
+  declare_elements(conversion, argument);
+  if (!argument_convert(conversion, &member->plans[argument], &conversion->request->operation->args[argument],
+                        given, &element))
     return false;
   if (packed != NULL) {
     size_t size = primitive_size(member->method->element.kind);
@@ -61,25 +46,24 @@ static bool set_gathered(struct invocation *invocation, jobject array, size_t ar
   (*env)->SetObjectArrayElement(env, array, (jsize)at, element.l);
   if (element.l != given)
     (*env)->DeleteLocalRef(env, element.l);
-  return !take_exception(invocation);
+  return !argument_take(conversion);
 }
 
-static bool fill_gathered(struct invocation *invocation, jobject array, size_t first, char *packed)
+static bool fill_gathered(struct conversion *conversion, jobject array, size_t first, char *packed)
 {
   struct argument_path path = {.index = first};
   bool filled = true;
-  invocation->conversion.path = &path;
-  for (; filled && path.index < invocation->member->plan_count; path.index++)
-    filled = set_gathered(invocation, array, path.index, path.index - first, packed);
-  invocation->conversion.path = NULL;
+  conversion->path = &path;
+  for (; filled && path.index < conversion->member->plan_count; path.index++)
+    filled = set_gathered(conversion, array, path.index, path.index - first, packed);
+  conversion->path = NULL;
   return filled;
 }
 
 /* Gathers the arguments from the method's last parameter on into a new array. */
-static bool gather_arguments(struct invocation *invocation)
+static bool gather_arguments(struct conversion *conversion)
 {
-  struct conversion *conversion = &invocation->conversion;
-  const struct resolved_member *member = invocation->member;
+  const struct resolved_member *member = conversion->member;
   struct jvm_method *method = member->method;
   size_t first = method->param_count - 1;
   size_t count = member->plan_count - first;
@@ -94,134 +78,132 @@ static bool gather_arguments(struct invocation *invocation)
       letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * primitive_size(letter));
   if (letter != 'L' && packed == NULL)
     return argument_fail_memory(conversion);
-  if (!fill_gathered(invocation, array, first, packed))
+  if (!fill_gathered(conversion, array, first, packed))
     return false;
   if (packed != NULL)
-    dispatch_set_region(invocation->env, letter, array, (jsize)count, packed);
-  invocation->arguments[first].l = array;
-  return !take_exception(invocation);
+    dispatch_set_region(conversion->thread->env, letter, array, (jsize)count, packed);
+  conversion->arguments[first].l = array;
+  return !argument_take(conversion);
 }
 
 /* Those that are not gathered into an array. */
-static bool convert_fixed(struct invocation *invocation, struct argument_path *path)
+static bool convert_fixed(struct conversion *conversion, struct argument_path *path)
 {
-  struct conversion *conversion = &invocation->conversion;
-  const struct resolved_member *member = invocation->member;
+  const struct resolved_member *member = conversion->member;
   size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
   for (; path->index < fixed; path->index++) {
-    declare_elements(invocation, path->index);
+    declare_elements(conversion, path->index);
     if (!argument_convert(conversion, &member->plans[path->index],
                           &conversion->request->operation->args[path->index],
-                          invocation->frame->objects[path->index], &invocation->arguments[path->index]))
+                          conversion->frame->objects[path->index], &conversion->arguments[path->index]))
       return false;
   }
   return true;
 }
 
-static bool convert_arguments(struct invocation *invocation)
+static bool convert_arguments(struct conversion *conversion)
 {
-  struct conversion *conversion = &invocation->conversion;
-  const struct resolved_member *member = invocation->member;
+  const struct resolved_member *member = conversion->member;
   size_t count = member->variable ? member->method->param_count : member->plan_count;
-  invocation->arguments = count <= FEW_ARGUMENTS
-                              ? invocation->frame->few.values
+  conversion->arguments = count <= FEW_ARGUMENTS
+                              ? conversion->frame->few.values
                               : arena_alloc(conversion->request->arena, count * sizeof(jvalue));
-  if (invocation->arguments == NULL)
+  if (conversion->arguments == NULL)
     return argument_fail_memory(conversion);
   struct argument_path path = {0};
   conversion->path = &path;
-  bool converted = convert_fixed(invocation, &path) && (!member->variable || gather_arguments(invocation));
+  bool converted = convert_fixed(conversion, &path) && (!member->variable || gather_arguments(conversion));
   conversion->path = NULL;
   return converted;
 }
 
 /* JNI does not check the receiver's class. The cache's key holds it, but only this check keeps the process
  * safe. */
-static bool check_receiver(struct invocation *invocation)
+static bool check_receiver(struct conversion *conversion)
 {
-  JNIEnv *env = invocation->env;
-  const struct resolved_member *member = invocation->member;
-  jobject receiver = invocation->frame->receiver;
+  JNIEnv *env = conversion->thread->env;
+  const struct resolved_member *member = conversion->member;
+  jobject receiver = conversion->frame->receiver;
   if (receiver != NULL && (*env)->IsInstanceOf(env, receiver, member->named->ref) &&
       (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref)))
     return true;
-  outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_INVALID_PARAMS, NULL,
                "The instance is not of %.*s", TEXT_ARGS(member->named->name));
   return false;
 }
 
 /* GetStaticMethodID initialises the class and raises what its initialiser raises. With an id from JVMTI, a
  * call would skip that. */
-static bool take_static_method(struct invocation *invocation)
+static bool take_static_method(struct conversion *conversion)
 {
-  JNIEnv *env = invocation->env;
-  struct resolved_member *member = invocation->member;
+  JNIEnv *env = conversion->thread->env;
+  struct resolved_member *member = conversion->member;
   if (member->method_id != NULL)
     return true;
   struct jvm_method *method = member->method;
   jmethodID id = (*env)->GetStaticMethodID(env, method->owner->ref, method->raw_name, method->raw_descriptor);
-  if (take_exception(invocation))
+  if (argument_take(conversion))
     return false;
   member->method_id = id;
   return true;
 }
 
-static bool take_static_field(struct invocation *invocation)
+static bool take_static_field(struct conversion *conversion)
 {
-  JNIEnv *env = invocation->env;
-  struct resolved_member *member = invocation->member;
+  JNIEnv *env = conversion->thread->env;
+  struct resolved_member *member = conversion->member;
   if (member->field_id != NULL)
     return true;
   struct jvm_field *field = member->field;
   jfieldID id = (*env)->GetStaticFieldID(env, field->owner->ref, field->raw_name, field->raw_descriptor);
-  if (take_exception(invocation))
+  if (argument_take(conversion))
     return false;
   member->field_id = id;
   return true;
 }
 
-static void finish_result(struct invocation *invocation, struct jvm_type *type, const jvalue *value)
+static void finish_result(struct conversion *conversion, struct jvm_type *type, const jvalue *value)
 {
-  if (!take_exception(invocation))
-    result_fill(invocation->request, invocation->frame->epoch, type, value, invocation->conversion.outcome);
+  if (!argument_take(conversion))
+    result_fill(conversion->request, conversion->frame->epoch, type, value, conversion->outcome);
 }
 
-static void run_call(struct invocation *invocation)
+static void run_call(struct conversion *conversion)
 {
-  if (!check_receiver(invocation) || !convert_arguments(invocation))
+  if (!check_receiver(conversion) || !convert_arguments(conversion))
     return;
-  const struct resolved_member *member = invocation->member;
+  const struct resolved_member *member = conversion->member;
   jvalue value = {0};
-  dispatch_call(invocation->env, member->method->result.kind, invocation->frame->receiver, member->method_id,
-                invocation->arguments, &value);
-  finish_result(invocation, &member->method->result, &value);
+  dispatch_call(conversion->thread->env, member->method->result.kind, conversion->frame->receiver,
+                member->method_id, conversion->arguments, &value);
+  finish_result(conversion, &member->method->result, &value);
 }
 
-static void run_static_call(struct invocation *invocation)
+static void run_static_call(struct conversion *conversion)
 {
-  if (!convert_arguments(invocation) || !take_static_method(invocation))
+  if (!convert_arguments(conversion) || !take_static_method(conversion))
     return;
-  const struct resolved_member *member = invocation->member;
+  const struct resolved_member *member = conversion->member;
   jvalue value = {0};
-  dispatch_call_static(invocation->env, member->method->result.kind, member->declaring->ref,
-                       member->method_id, invocation->arguments, &value);
-  finish_result(invocation, &member->method->result, &value);
+  dispatch_call_static(conversion->thread->env, member->method->result.kind, member->declaring->ref,
+                       member->method_id, conversion->arguments, &value);
+  finish_result(conversion, &member->method->result, &value);
 }
 
-static void finish_new(struct invocation *invocation, jobject object)
+static void finish_new(struct conversion *conversion, jobject object)
 {
-  struct jvm_type type = {.kind = 'L', .name = invocation->member->named->name};
+  struct jvm_type type = {.kind = 'L', .name = conversion->member->named->name};
   const jvalue value = {.l = object};
-  finish_result(invocation, &type, &value);
+  finish_result(conversion, &type, &value);
 }
 
-static void run_new(struct invocation *invocation)
+static void run_new(struct conversion *conversion)
 {
-  JNIEnv *env = invocation->env;
-  const struct resolved_member *member = invocation->member;
-  if (convert_arguments(invocation))
-    finish_new(invocation,
-               (*env)->NewObjectA(env, member->named->ref, member->method_id, invocation->arguments));
+  JNIEnv *env = conversion->thread->env;
+  const struct resolved_member *member = conversion->member;
+  if (convert_arguments(conversion))
+    finish_new(conversion,
+               (*env)->NewObjectA(env, member->named->ref, member->method_id, conversion->arguments));
 }
 
 /* True if the one argument is the whole array, and not an element of it. */
@@ -240,11 +222,10 @@ static bool is_whole(struct conversion *conversion, const struct op_value *value
 }
 
 /* One int is the length; anything else is the elements (docs/protocol.md, "new, call, get, put"). */
-static void run_new_array(struct invocation *invocation)
+static void run_new_array(struct conversion *conversion)
 {
-  struct conversion *conversion = &invocation->conversion;
-  const struct operation *operation = invocation->request->operation;
-  struct jvm_class *class = invocation->member->named;
+  const struct operation *operation = conversion->request->operation;
+  struct jvm_class *class = conversion->member->named;
   const struct op_value *only = operation->arg_count == 1 ? &operation->args[0] : NULL;
   struct op_value elements = {.kind = OP_LIST,
                               .list = {.items = operation->args, .count = operation->arg_count}};
@@ -260,39 +241,39 @@ static void run_new_array(struct invocation *invocation)
       return;
   }
   if (array != NULL)
-    finish_new(invocation, array);
+    finish_new(conversion, array);
 }
 
-static void run_get(struct invocation *invocation)
+static void run_get(struct conversion *conversion)
 {
-  if (!check_receiver(invocation))
+  if (!check_receiver(conversion))
     return;
-  struct jvm_field *field = invocation->member->field;
+  struct jvm_field *field = conversion->member->field;
   jvalue value = {0};
-  dispatch_get(invocation->env, field->type.kind, invocation->frame->receiver, invocation->member->field_id,
-               &value);
-  finish_result(invocation, &field->type, &value);
+  dispatch_get(conversion->thread->env, field->type.kind, conversion->frame->receiver,
+               conversion->member->field_id, &value);
+  finish_result(conversion, &field->type, &value);
 }
 
-static void run_static_get(struct invocation *invocation)
+static void run_static_get(struct conversion *conversion)
 {
-  if (!take_static_field(invocation))
+  if (!take_static_field(conversion))
     return;
-  struct jvm_field *field = invocation->member->field;
+  struct jvm_field *field = conversion->member->field;
   jvalue value = {0};
-  dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->member->field_id,
-                      &value);
-  finish_result(invocation, &field->type, &value);
+  dispatch_get_static(conversion->thread->env, field->type.kind, field->owner->ref,
+                      conversion->member->field_id, &value);
+  finish_result(conversion, &field->type, &value);
 }
 
-static void run_length(struct invocation *invocation)
+static void run_length(struct conversion *conversion)
 {
   struct jvm_type type = {.kind = 'I', .name = TEXT("int")};
-  if (!check_receiver(invocation))
+  if (!check_receiver(conversion))
     return;
-  const jvalue value = {.i =
-                            (*invocation->env)->GetArrayLength(invocation->env, invocation->frame->receiver)};
-  finish_result(invocation, &type, &value);
+  const jvalue value = {
+      .i = (*conversion->thread->env)->GetArrayLength(conversion->thread->env, conversion->frame->receiver)};
+  finish_result(conversion, &type, &value);
 }
 
 /* ---- elements and ranges of arrays (docs/protocol.md, "Elements and ranges") ---- */
@@ -350,91 +331,90 @@ static jobject copy_range(struct conversion *conversion, struct jvm_class *class
 }
 
 /* The type of the object is the array's own class, as that of a clone is. */
-static void finish_range(struct invocation *invocation, jsize from, jsize count)
+static void finish_range(struct conversion *conversion, jsize from, jsize count)
 {
-  struct conversion *conversion = &invocation->conversion;
-  struct jvm_class *class = jvm_class_by_id(conversion->thread, invocation->frame->receiver_class);
+  struct jvm_class *class = jvm_class_by_id(conversion->thread, conversion->frame->receiver_class);
   struct jvm_type type = {.kind = 'L', .name = class->name};
-  const jvalue value = {.l = copy_range(conversion, class, invocation->frame->receiver, from, count)};
+  const jvalue value = {.l = copy_range(conversion, class, conversion->frame->receiver, from, count)};
   if (value.l != NULL)
-    finish_result(invocation, &type, &value);
+    finish_result(conversion, &type, &value);
 }
 
-static void run_get_piece(struct invocation *invocation)
+static void run_get_piece(struct conversion *conversion)
 {
-  jobject array = invocation->frame->receiver;
+  jobject array = conversion->frame->receiver;
   jvalue value = {0};
   jsize from = 0;
   jsize count = 0;
-  if (!check_receiver(invocation) || !find_piece(&invocation->conversion, array, &from, &count))
+  if (!check_receiver(conversion) || !find_piece(conversion, array, &from, &count))
     return;
-  if (invocation->request->operation->piece->kind == OP_PIECE_RANGE) {
-    finish_range(invocation, from, count);
+  if (conversion->request->operation->piece->kind == OP_PIECE_RANGE) {
+    finish_range(conversion, from, count);
     return;
   }
-  read_element(invocation->env, invocation->member->element.kind, array, from, &value);
-  finish_result(invocation, &invocation->member->element, &value);
+  read_element(conversion->thread->env, conversion->member->element.kind, array, from, &value);
+  finish_result(conversion, &conversion->member->element, &value);
 }
 
-static bool convert_put(struct invocation *invocation, jvalue *value)
+static bool convert_put(struct conversion *conversion, jvalue *value)
 {
   struct argument_path path = {0};
-  invocation->conversion.path = &path;
-  declare_elements(invocation, 0);
+  conversion->path = &path;
+  declare_elements(conversion, 0);
   bool converted =
-      argument_convert(&invocation->conversion, &invocation->member->plans[0],
-                       &invocation->request->operation->args[0], invocation->frame->objects[0], value);
-  invocation->conversion.path = NULL;
+      argument_convert(conversion, &conversion->member->plans[0], &conversion->request->operation->args[0],
+                       conversion->frame->objects[0], value);
+  conversion->path = NULL;
   return converted;
 }
 
-static void finish_put(struct invocation *invocation)
+static void finish_put(struct conversion *conversion)
 {
-  if (!take_exception(invocation))
-    *invocation->conversion.outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (!argument_take(conversion))
+    *conversion->outcome = (struct outcome){.kind = OUTCOME_VOID};
 }
 
-static void run_put(struct invocation *invocation)
+static void run_put(struct conversion *conversion)
 {
   jvalue value = {0};
-  if (!check_receiver(invocation) || !convert_put(invocation, &value))
+  if (!check_receiver(conversion) || !convert_put(conversion, &value))
     return;
-  dispatch_put(invocation->env, invocation->member->field->type.kind, invocation->frame->receiver,
-               invocation->member->field_id, &value);
-  finish_put(invocation);
+  dispatch_put(conversion->thread->env, conversion->member->field->type.kind, conversion->frame->receiver,
+               conversion->member->field_id, &value);
+  finish_put(conversion);
 }
 
-static void run_put_piece(struct invocation *invocation)
+static void run_put_piece(struct conversion *conversion)
 {
-  jobject array = invocation->frame->receiver;
+  jobject array = conversion->frame->receiver;
   jvalue value = {0};
   jsize at = 0;
   jsize count = 0;
-  if (!check_receiver(invocation) || !find_piece(&invocation->conversion, array, &at, &count) ||
-      !convert_put(invocation, &value))
+  if (!check_receiver(conversion) || !find_piece(conversion, array, &at, &count) ||
+      !convert_put(conversion, &value))
     return;
-  write_element(invocation->env, invocation->member->element.kind, array, at, &value);
-  finish_put(invocation);
+  write_element(conversion->thread->env, conversion->member->element.kind, array, at, &value);
+  finish_put(conversion);
 }
 
-static void run_static_put(struct invocation *invocation)
+static void run_static_put(struct conversion *conversion)
 {
   jvalue value = {0};
-  if (!convert_put(invocation, &value) || !take_static_field(invocation))
+  if (!convert_put(conversion, &value) || !take_static_field(conversion))
     return;
-  struct jvm_field *field = invocation->member->field;
-  dispatch_put_static(invocation->env, field->type.kind, field->owner->ref, invocation->member->field_id,
-                      &value);
-  finish_put(invocation);
+  struct jvm_field *field = conversion->member->field;
+  dispatch_put_static(conversion->thread->env, field->type.kind, field->owner->ref,
+                      conversion->member->field_id, &value);
+  finish_put(conversion);
 }
 
-static void run_refusal(struct invocation *invocation)
+static void run_refusal(struct conversion *conversion)
 {
-  const struct resolved_member *member = invocation->member;
-  bool of_class = member->kind == JVM_CONSTRUCTOR;
-  outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_SERVER,
-               member->refusal_type, "%.*s%s%.*s: %s", TEXT_ARGS(member->declaring->name),
-               of_class ? "" : ".", of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);
+  const struct resolved_member *member = conversion->member;
+  bool of_class = member->kind == OP_CONSTRUCTOR;
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER, member->refusal_type,
+               "%.*s%s%.*s: %s", TEXT_ARGS(member->declaring->name), of_class ? "" : ".",
+               of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);
 }
 
 /* ---- a place for the result ---- */
@@ -493,7 +473,7 @@ static bool reserve_place(const struct jvm_request *request, struct resolved_mem
 
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
-  static void (*const actions[])(struct invocation *) = {
+  static void (*const actions[])(struct conversion *) = {
       [MEMBER_CALL] = run_call,
       [MEMBER_CALL_STATIC] = run_static_call,
       [MEMBER_NEW] = run_new,
@@ -507,20 +487,16 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
       [MEMBER_PUT_PIECE] = run_put_piece,
       [MEMBER_REFUSE] = run_refusal,
   };
-  struct invocation invocation = {
-      .env = request->thread->env,
-      .request = request,
-      .frame = target->frame,
-      .member = target->resolved,
-      .conversion = {.thread = request->thread,
-                     .request = request,
-                     .outcome = outcome,
-                     .is_put = request->operation->kind == OP_PUT,
-                     .loader = target->frame->loader,
-                     .beside = target->resolved->named},
-  };
+  struct conversion conversion = {.thread = request->thread,
+                                  .request = request,
+                                  .outcome = outcome,
+                                  .frame = target->frame,
+                                  .member = target->resolved,
+                                  .is_put = request->operation->kind == OP_PUT,
+                                  .loader = target->frame->loader,
+                                  .beside = target->resolved->named};
   if (reserve_place(request, target->resolved, outcome))
-    actions[target->resolved->action](&invocation);
+    actions[target->resolved->action](&conversion);
   request->thread->frame_is_empty = target->resolved->leaves_no_references &&
-                                    !invocation.frame->has_references && outcome->kind != OUTCOME_ERROR;
+                                    !conversion.frame->has_references && outcome->kind != OUTCOME_ERROR;
 }

@@ -1,14 +1,13 @@
 /* What there is to see of an object, and of a class: its members as the JVM knows them, whatever they were loaded from. */
 #include "jni/look.h"
 
-#include "jni/convert/judge.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/selection.h"
+#include "jni/types/judgement.h"
 
 enum { TEXT_UNITS_MAX = 1000, FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
 
@@ -33,11 +32,11 @@ static bool fail_memory(struct looking *looking)
 struct shapes {
   struct jvm_thread *thread;
   struct arena *arena;
-  const struct jvm_guard *guard; /* NULL: nothing is asked about an object */
-  struct jvm_class *named;       /* the first class */
-  struct jvm_class *runtime;     /* of the object */
-  struct text only_member;       /* of struct op_look */
-  struct jvm_class **classes;    /* in the order in which they were met */
+  const struct judge *judge;  /* NULL: there is no object, or none of the class */
+  struct jvm_class *named;    /* the first class */
+  struct jvm_class *runtime;  /* of the object */
+  struct text only_member;    /* of struct op_look */
+  struct jvm_class **classes; /* in the order in which they were met */
   size_t count;
   size_t capacity;
 };
@@ -101,24 +100,22 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
 /* For what the named class alone denies; what it allows is asked elsewhere. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
-  if (shapes->guard == NULL || (method->modifiers & JVM_ACC_PUBLIC) == 0 ||
-      (method->modifiers & JVM_ACC_STATIC) != 0 || text_equal(method->name, TEXT("<init>")))
+  if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
+      (method->modifiers & OP_ACC_STATIC) != 0 || text_equal(method->name, TEXT("<init>")))
     return false;
   const struct jvm_lineage lineage = {.thread = shapes->thread,
                                       .arena = shapes->arena,
                                       .method = method,
                                       .named = shapes->named,
                                       .runtime = shapes->runtime};
-  struct jvm_target member = {.kind = JVM_METHOD,
-                              .modifiers = method->modifiers,
-                              .named_class = shapes->named->element_name,
-                              .declaring_class = method->owner->element_name,
-                              .runtime_class = TEXT_ABSENT,
-                              .member = method->name};
-  if (shapes->guard->allows(shapes->guard->context, OP_CALL, &member))
-    return false;
-  member.lineage = &lineage;
-  return shapes->guard->allows(shapes->guard->context, OP_CALL, &member);
+  const struct judged_member member = {.kind = OP_METHOD,
+                                       .modifiers = method->modifiers,
+                                       .named_class = shapes->named->element_name,
+                                       .declaring_class = method->owner->element_name,
+                                       .runtime_class = TEXT_ABSENT,
+                                       .member = method->name};
+  return !judge_allows(shapes->judge, OP_CALL, &member) &&
+         jvm_judge_allows(shapes->judge, OP_CALL, &member, &lineage);
 }
 
 static bool read_method(const struct shapes *shapes, const struct jvm_method *method,
@@ -194,17 +191,16 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-/* Fills look->shapes with those of the class and of all above it, and asks the guard which methods are open for an object
+/* Fills look->shapes with those of the class and of all above it, and asks the judge which methods are open for an object
  * of object_class, which is the class or below it (NULL: there is no object). False: an exception is pending (an interface
  * cannot be linked), or none is (memory is short). */
 static bool find_shapes(const struct jvm_request *request, struct jvm_class *class,
                         struct jvm_class *object_class, struct op_look *look)
 {
-  bool asks = object_class != NULL && request->guard != NULL && request->guard->allows != NULL &&
-              jvm_class_is_assignable(request->thread, object_class, class);
+  bool asks = object_class != NULL && jvm_class_is_assignable(request->thread, object_class, class);
   struct shapes shapes = {.thread = request->thread,
                           .arena = request->arena,
-                          .guard = asks ? request->guard : NULL,
+                          .judge = asks ? request->judge : NULL,
                           .named = class,
                           .runtime = object_class,
                           .only_member = look->only_member};
@@ -270,10 +266,10 @@ static bool open_object(struct looking *looking)
 
 /* ---- what it says of itself ---- */
 
-static bool may_call(struct looking *looking, jclass declaring, struct judged_member member)
+static bool may_call(struct looking *looking, jclass declaring, struct named_method named)
 {
   struct outcome denied;
-  return judge_call(looking->request, looking->class, declaring, member, &denied);
+  return jvm_judge_call(looking->request, looking->class, declaring, named, &denied);
 }
 
 static bool read_text(struct looking *looking, jstring string)
@@ -293,7 +289,7 @@ static bool read_text(struct looking *looking, jstring string)
 
 static bool find_text(struct looking *looking)
 {
-  static const struct judged_member to_string = {"toString", "()Ljava/lang/String;"};
+  static const struct named_method to_string = {"toString", "()Ljava/lang/String;"};
   JNIEnv *env = looking->env;
   const struct jvm_known *known = &looking->request->thread->jvm->known;
   looking->look->text = TEXT_ABSENT;
@@ -310,7 +306,7 @@ static bool find_text(struct looking *looking)
 /* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
 static void find_length(struct looking *looking)
 {
-  static const struct judged_member size = {"size", "()I"};
+  static const struct named_method size = {"size", "()I"};
   JNIEnv *env = looking->env;
   const struct jvm_known *known = &looking->request->thread->jvm->known;
   bool is_collection = (*env)->IsInstanceOf(env, looking->object, known->class_collection);

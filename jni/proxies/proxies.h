@@ -14,7 +14,7 @@ struct callback_proxy {
   struct rpc_callbacks *callbacks;
   struct jvm_callback_given given;
   struct callback_kind *kind;     /* held */
-  _Atomic uint64_t allowed_stamp; /* of the guard that has allowed its methods; 0: none has */
+  _Atomic uint64_t allowed_stamp; /* of the judge that has allowed its methods; 0: none has */
 
   /* Of proxies.c. */
   jweak handler;

@@ -262,7 +262,7 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
     memcpy(kept->plans, member->plans, plans_size);
   if (kept->action == MEMBER_PUT_PIECE)
     kept->plans[0].to = &kept->element;
-  kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
+  kept->holders = (struct judged_holder *)(void *)((char *)kept->plans + plans_size);
   if (holders_size > 0)
     memcpy(kept->holders, member->holders, holders_size);
   fill_key(frame, operation, (char *)kept->holders + holders_size, &kept->key);
@@ -282,15 +282,15 @@ void resolved_member_fill_target(struct resolved_member *member, struct call_fra
   *target = (struct jvm_target){
       .resolved = member,
       .frame = frame,
-      .kind = member->kind,
-      .modifiers = member->modifiers,
-      .named_class = member->named->element_name,
-      .declaring_class = member->declaring->element_name,
-      .runtime_class = member->runtime == NULL ? TEXT_ABSENT : member->runtime->element_name,
-      .holders = member->holders,
-      .holder_count = member->holder_count,
-      .member = member->name,
-      .verdicts = member->verdicts,
+      .facts = {.kind = member->kind,
+                .modifiers = member->modifiers,
+                .named_class = member->named->element_name,
+                .declaring_class = member->declaring->element_name,
+                .runtime_class = member->runtime == NULL ? TEXT_ABSENT : member->runtime->element_name,
+                .holders = member->holders,
+                .holder_count = member->holder_count,
+                .member = member->name,
+                .verdicts = member->verdicts},
   };
 }
 

@@ -74,7 +74,7 @@ struct resolved_member {
   struct member_key key;
   struct resolved_member *next; /* of the same bucket */
 
-  enum jvm_member_kind kind;
+  enum op_member_kind kind;
   enum member_action action;
   unsigned modifiers;
   struct jvm_class *named;
@@ -94,8 +94,8 @@ struct resolved_member {
   const char *refusal_type;
   const char *refusal;
 
-  uint64_t stamp; /* of the guard that chose the candidates among overloads; 0: it was not asked */
-  struct jvm_holder *holders; /* of jvm_target */
+  uint64_t stamp; /* of the judge that chose the candidates among overloads; 0: it was not asked */
+  struct judged_holder *holders; /* of judged_member */
   size_t holder_count;
 
   bool is_kept; /* in the thread's cache, while that has the same serial */

@@ -8,7 +8,7 @@
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/overload.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/selection.h"
+#include "jni/types/judgement.h"
 
 #include <stdlib.h>
 
@@ -449,34 +449,31 @@ static void *grow_list(struct arena *arena, void *items, size_t count, size_t *c
 
 /* Asks the policy about the member as one of the named class; method is NULL for a field. What the object's class may
  * deny is judged after the choice. */
-static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
+static bool is_allowed(const struct resolution *resolution, enum op_member_kind kind, unsigned modifiers,
                        const struct jvm_class *declaring, struct jvm_method *method)
 {
-  const struct jvm_guard *guard = resolution->conversion.request->guard;
-  if (guard == NULL || guard->allows == NULL)
-    return true;
-  bool has_lineage = kind == JVM_METHOD && resolution->receiver_class != NULL;
+  bool has_lineage = kind == OP_METHOD && resolution->receiver_class != NULL;
   const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
                                       .arena = resolution->arena,
                                       .method = method,
                                       .named = resolution->named,
                                       .runtime = resolution->receiver_class};
-  const struct jvm_target member = {.kind = kind,
-                                    .modifiers = modifiers,
-                                    .lineage = has_lineage ? &lineage : NULL,
-                                    .named_class = resolution->named->element_name,
-                                    .declaring_class = declaring->element_name,
-                                    .runtime_class = TEXT_ABSENT,
-                                    .member = resolution->operation->member};
-  return guard->allows(guard->context, resolution->operation->kind, &member);
+  const struct judged_member member = {.kind = kind,
+                                       .modifiers = modifiers,
+                                       .named_class = resolution->named->element_name,
+                                       .declaring_class = declaring->element_name,
+                                       .runtime_class = TEXT_ABSENT,
+                                       .member = resolution->operation->member};
+  return jvm_judge_allows(resolution->conversion.request->judge, resolution->operation->kind, &member,
+                          has_lineage ? &lineage : NULL);
 }
 
 static bool is_allowed_method(const struct resolution *resolution, struct jvm_method *method)
 {
-  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
-  enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
-                              : is_static                           ? JVM_STATIC_METHOD
-                                                                    : JVM_METHOD;
+  bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
+  enum op_member_kind kind = resolution->operation->kind == OP_NEW ? OP_CONSTRUCTOR
+                             : is_static                           ? OP_STATIC_METHOD
+                                                                   : OP_METHOD;
   return is_allowed(resolution, kind, method->modifiers, method->owner, method);
 }
 
@@ -497,7 +494,7 @@ static bool add_method(struct candidates *candidates, struct jvm_method *method)
       return true;
     }
   }
-  if (candidates->is_judged && (method->modifiers & JVM_ACC_PRIVATE) != 0 &&
+  if (candidates->is_judged && (method->modifiers & OP_ACC_PRIVATE) != 0 &&
       !is_allowed_method(candidates->resolution, method))
     return true;
   return append_method(candidates, method);
@@ -511,8 +508,8 @@ static bool is_member(const struct candidates *candidates, const struct jvm_clas
   if (method->owner == named)
     return true;
   if (method->owner->is_interface)
-    return (method->modifiers & (JVM_ACC_STATIC | JVM_ACC_PRIVATE)) == 0;
-  return candidates->private_too || (method->modifiers & JVM_ACC_PRIVATE) == 0;
+    return (method->modifiers & (OP_ACC_STATIC | OP_ACC_PRIVATE)) == 0;
+  return candidates->private_too || (method->modifiers & OP_ACC_PRIVATE) == 0;
 }
 
 static bool add_declared(struct candidates *candidates, const struct member_table *members)
@@ -618,7 +615,7 @@ static bool fill_candidate(struct resolution *resolution, struct jvm_method *met
   for (size_t i = 0; i < method->param_count; i++)
     params[i] = make_overload_type(&method->params[i]);
   *candidate = (struct overload_candidate){
-      .params = params, .count = method->param_count, .varargs = (method->modifiers & JVM_ACC_VARARGS) != 0};
+      .params = params, .count = method->param_count, .varargs = (method->modifiers & OP_ACC_VARARGS) != 0};
   if (candidate->varargs)
     candidate->element = make_overload_type(&method->element);
   return true;
@@ -710,11 +707,10 @@ static bool drop_denied(struct overloads *overloads)
 {
   struct candidates *all = &overloads->all;
   struct resolution *resolution = all->resolution;
-  const struct jvm_guard *guard = resolution->conversion.request->guard;
   overloads->allowed = *all;
-  if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
+  if (all->count <= 1 && !all->has_hidden)
     return true;
-  resolution->member->stamp = guard->stamp;
+  resolution->member->stamp = judge_stamp(resolution->conversion.request->judge);
   struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
   if (!walk_methods(&judged))
     return false;
@@ -734,7 +730,7 @@ static bool gather_overloads(struct resolution *resolution, bool private_too, st
     return false;
   const struct candidates *allowed = &overloads->allowed;
   for (size_t i = 0; i < allowed->count; i++)
-    if ((allowed->methods[i]->modifiers & JVM_ACC_PUBLIC) != 0 &&
+    if ((allowed->methods[i]->modifiers & OP_ACC_PUBLIC) != 0 &&
         !append_method(&overloads->open, allowed->methods[i]))
       return false;
   return true;
@@ -819,7 +815,7 @@ static bool set_refusal(struct resolution *resolution, const char *type, const c
 /* JVMS 2.9.3: such a method is linked at each call in bytecode, and JNI has no such call. */
 static bool is_signature_polymorphic(struct jvm_method *method)
 {
-  return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
+  return (method->modifiers & (ACC_NATIVE | OP_ACC_VARARGS)) == (ACC_NATIVE | OP_ACC_VARARGS) &&
          method->param_count == 1 && text_equal(method->params[0].name, TEXT("[Ljava.lang.Object;")) &&
          (text_equal(method->owner->name, TEXT("java.lang.invoke.MethodHandle")) ||
           text_equal(method->owner->name, TEXT("java.lang.invoke.VarHandle")));
@@ -872,8 +868,8 @@ static bool set_method(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->member;
   struct jvm_method *method = member->method;
-  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
-  member->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
+  bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
+  member->kind = is_static ? OP_STATIC_METHOD : OP_METHOD;
   member->action = is_static ? MEMBER_CALL_STATIC : MEMBER_CALL;
   if (!is_static) {
     member->method_id = method->id;
@@ -910,12 +906,12 @@ static bool find_constructor(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->member;
   struct jvm_class *named = resolution->named;
-  member->kind = JVM_CONSTRUCTOR;
+  member->kind = OP_CONSTRUCTOR;
   member->action = MEMBER_NEW;
   member->declaring = named;
   if (named->component != 0) {
     member->action = MEMBER_NEW_ARRAY;
-    member->modifiers = JVM_ACC_PUBLIC;
+    member->modifiers = OP_ACC_PUBLIC;
     return true;
   }
   if (named->is_interface)
@@ -955,10 +951,10 @@ static bool find_declared_field(struct resolution *resolution, struct jvm_class 
 static bool set_length(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->member;
-  member->kind = JVM_FIELD;
+  member->kind = OP_FIELD;
   member->action = MEMBER_GET_LENGTH;
   member->declaring = resolution->named;
-  member->modifiers = JVM_ACC_PUBLIC | JVM_ACC_FINAL;
+  member->modifiers = OP_ACC_PUBLIC | OP_ACC_FINAL;
   if (!check_receiver(resolution))
     return false;
   return resolution->operation->kind == OP_GET ||
@@ -985,10 +981,10 @@ static bool set_piece(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->member;
   bool is_put = resolution->operation->kind == OP_PUT;
-  member->kind = JVM_FIELD;
+  member->kind = OP_FIELD;
   member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
   member->declaring = resolution->named;
-  member->modifiers = JVM_ACC_PUBLIC;
+  member->modifiers = OP_ACC_PUBLIC;
   if (!check_receiver(resolution))
     return is_denied(resolution);
   if (!set_element_type(resolution, &member->element))
@@ -999,9 +995,9 @@ static bool set_piece(struct resolution *resolution)
 /* JNI writes any final field without an error, while compiled code goes on using the old value. */
 static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 {
-  if ((field->modifiers & JVM_ACC_FINAL) == 0)
+  if ((field->modifiers & OP_ACC_FINAL) == 0)
     return false;
-  if ((field->modifiers & JVM_ACC_STATIC) != 0)
+  if ((field->modifiers & OP_ACC_STATIC) != 0)
     return set_refusal(resolution, "java.lang.IllegalAccessException",
                        "a static final field cannot be written");
   if (field->owner->is_record)
@@ -1032,12 +1028,12 @@ static bool find_field(struct resolution *resolution)
                  TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
     return false;
   }
-  bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;
+  bool is_static = (field->modifiers & OP_ACC_STATIC) != 0;
   bool is_put = operation->kind == OP_PUT;
   member->field = field;
   member->declaring = field->owner;
   member->modifiers = field->modifiers;
-  member->kind = is_static ? JVM_STATIC_FIELD : JVM_FIELD;
+  member->kind = is_static ? OP_STATIC_FIELD : OP_FIELD;
   member->action =
       is_put ? (is_static ? MEMBER_PUT_STATIC : MEMBER_PUT) : (is_static ? MEMBER_GET_STATIC : MEMBER_GET);
   member->field_id = is_static ? NULL : field->id;

@@ -5,7 +5,7 @@
 #include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolution.h"
-#include "jni/types/selection.h"
+#include "jni/types/judgement.h"
 
 enum {
   FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
@@ -105,7 +105,7 @@ static enum jp_status open_frame(const struct jvm_request *request, struct call_
   if (opened == NULL || !make_argument_room(opened, count, request->arena))
     return JP_NO_MEMORY;
   opened->epoch = jvm_objects_epoch(request->objects);
-  opened->stamp = request->guard == NULL ? 0 : request->guard->stamp;
+  opened->stamp = judge_stamp(request->judge);
   enum jp_status status = open_receiver(request, opened);
   if (status == JP_OK)
     status = open_loader(request, opened);
@@ -314,31 +314,18 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   return keep_member(&resolution, cache);
 }
 
-/* by_object is jvm_guard's. */
-static enum jp_status check_names(const struct jvm_request *request, bool *by_object, struct outcome *outcome)
+/* Asks about the member that was found. */
+static enum jp_status judge_found(const struct jvm_request *request, const struct resolved_member *member,
+                                  const struct jvm_target *target, struct outcome *outcome)
 {
-  const struct jvm_guard *guard = request->guard;
-  return guard == NULL || guard->check_names == NULL
-             ? JP_OK
-             : guard->check_names(guard->context, request->operation, by_object, request->arena, outcome);
-}
-
-static enum jp_status check_target(const struct jvm_request *request, const struct resolved_member *member,
-                                   struct jvm_target *target, struct outcome *outcome)
-{
-  const struct jvm_guard *guard = request->guard;
-  if (guard == NULL || guard->check_target == NULL)
-    return JP_OK;
   const struct jvm_lineage lineage = {.thread = request->thread,
                                       .arena = request->arena,
                                       .method = member->method,
                                       .named = member->named,
                                       .runtime = member->runtime};
-  target->lineage = member->action == MEMBER_CALL && member->runtime != NULL ? &lineage : NULL;
-  enum jp_status status =
-      guard->check_target(guard->context, request->operation, target, request->arena, outcome);
-  target->lineage = NULL;
-  return status;
+  bool has_lineage = member->action == MEMBER_CALL && member->runtime != NULL;
+  return jvm_judge_member(request, request->operation->kind, &target->facts, has_lineage ? &lineage : NULL,
+                          outcome);
 }
 
 static enum jp_status status_of(const struct outcome *outcome)
@@ -350,7 +337,7 @@ static enum jp_status status_of(const struct outcome *outcome)
  * Finds the member and asks about it. A receiver that is a value is made before the member is looked for, because its
  * class decides which one that is, and after the names have been judged, because making it may run code.
  *
- * by_object is jvm_guard's; false again once the member that was found has been judged.
+ * by_object is judge_operation's; false again once the member that was found has been judged.
  */
 static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
                                   struct jvm_target *target, struct outcome *outcome)
@@ -368,13 +355,12 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
   }
   if (member != NULL) {
     resolved_member_fill_target(member, frame, target);
-    const struct jvm_guard *guard = request->guard;
-    if (guard == NULL || (guard->has_allowed != NULL &&
-                          guard->has_allowed(guard->context, request->operation, target->verdicts)))
+    if (judge_has_allowed(request->judge, request->operation->kind, target->facts.verdicts))
       return JP_OK;
   }
   /* Before any error is reported: who may not use these names must not learn what is wrong with them. */
-  enum jp_status status = check_names(request, by_object, outcome);
+  enum jp_status status =
+      judge_operation(request->judge, request->operation, by_object, request->arena, outcome);
   if (status != JP_OK)
     return status;
   if (opened != JP_OK)
@@ -390,7 +376,7 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
     return *by_object ? JP_DENIED : status_of(outcome);
   *by_object = false;
   resolved_member_fill_target(member, frame, target);
-  return check_target(request, member, target, outcome);
+  return judge_found(request, member, target, outcome);
 }
 
 /* Who may not use these names gets the same denial whatever the object is, and whatever is wrong with the rest. */
@@ -401,6 +387,6 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   enum jp_status status = find_judged(request, &by_object, target, outcome);
   if (status == JP_OK || !by_object)
     return status;
-  status = check_names(request, NULL, outcome);
+  status = judge_operation(request->judge, request->operation, NULL, request->arena, outcome);
   return status == JP_OK ? JP_DENIED : status;
 }

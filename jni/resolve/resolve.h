@@ -25,7 +25,7 @@ struct call_frame {
   uint32_t unknown_ref;    /* where opening has not found an object */
   jobject *objects;        /* local: of each argument that is an OP_REF; NULL for the others */
   uint32_t *classes;       /* their class ids; 0 for the others */
-  uint64_t stamp;          /* of the request's guard */
+  uint64_t stamp;          /* of the request's judge */
   uint64_t hash;           /* of the operation's key, set by member_cache_find */
   bool has_references;     /* opening or resolving made local ones */
 
@@ -38,8 +38,8 @@ struct call_frame {
 };
 
 /*
- * Makes the receiver of an operation that gives it as a value, as an argument is made: asks the guard, and may
- * run code of its class. After guard->check_names. False: an OUTCOME_ERROR tells why.
+ * Makes the receiver of an operation that gives it as a value, as an argument is made: asks the judge, and may
+ * run code of its class. After judge_operation. False: an OUTCOME_ERROR tells why.
  */
 bool call_frame_make_receiver(const struct jvm_request *request, struct call_frame *frame,
                               struct outcome *outcome) JP_MUST_CHECK;
@@ -50,14 +50,14 @@ struct jvm_class;
 /*
  * Finds the class as jvm_resolve does: by the loader that the operation names, above the class of its instance, or
  * wherever names are looked for; with only_ancestors nowhere but above the class of its instance. The caller has asked
- * the guard about the names. The class stays loaded until jvm_request_end. *receiver_class is the instance's; NULL:
+ * the judge about the names. The class stays loaded until jvm_request_end. *receiver_class is the instance's; NULL:
  * there is none. NULL leaves an OUTCOME_ERROR in *outcome, or nothing where only_ancestors are looked at.
  */
 struct jvm_class *resolve_named_class(const struct jvm_request *request, bool only_ancestors,
                                       struct jvm_class **receiver_class, struct outcome *outcome);
 
 /*
- * A value becomes what a type holds, by the rules of a put. Converts the one argument of the request's operation, which is an OP_PUT, and asks the guard about the types that it
+ * A value becomes what a type holds, by the rules of a put. Converts the one argument of the request's operation, which is an OP_PUT, and asks the judge about the types that it
  * names. elements: what is declared of a collection's elements; NULL: nothing. beside: a class whose loader is asked
  * first; may be NULL. An object is a local reference of the request's frame. False leaves an OUTCOME_ERROR.
  */

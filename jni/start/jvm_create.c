@@ -137,7 +137,7 @@ static enum jp_status add_user_options(struct options *options, const struct jvm
   return JP_OK;
 }
 
-static enum jp_status make_options(const struct jvm_launch *launch, const struct jvm_create_events *events,
+static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
                                    struct options *options, struct jp_error *error)
 {
   enum { OWN_OPTIONS = 6 };
@@ -154,7 +154,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   /* First, because the JVM reads options in order, and reports a bad one through the hooks before it. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
-  add_option(options, (char *)hook_names[1], (void *)events->exits);
+  add_option(options, (char *)hook_names[1], (void *)exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
   add_option(options, options->owned[0], NULL);
   add_option(options, options->owned[1], NULL);
@@ -344,20 +344,21 @@ void jvm_create_pass_on_words(void)
     end_hearing(true);
 }
 
-enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
-                          JavaVM **vm, JNIEnv **env, struct jp_error *error)
+enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
+                          void (*died)(const struct jp_error *error), JavaVM **vm, JNIEnv **env,
+                          struct jp_error *error)
 {
   struct options options = {0};
   create_function create = open_library(launch->home, error);
   if (create == NULL)
     return JP_IO;
-  enum jp_status status = make_options(launch, events, &options, error);
+  enum jp_status status = make_options(launch, exits, &options, error);
   if (status != JP_OK)
     goto out;
 
   JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
   buffer_init(&hearing.words);
-  hearing.on_death = events->died;
+  hearing.on_death = died;
   on_exit(on_exit_of_process, NULL);
   atomic_store(&hearing.collecting, true);
   jint code = create(vm, (void **)env, &args);

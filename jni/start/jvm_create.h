@@ -6,19 +6,16 @@
 
 #include <jni.h>
 
-struct jvm_create_events {
-  /* The JVM's exit hook: on a thread that may not use Java. Does not return. */
-  void(JNICALL *exits)(jint status);
-  /* The JVM called exit while it was being created: *error says why. Does not return. */
-  void (*died)(const struct jp_error *error);
-};
-
 /*
+ * exits: the JVM's exit hook, on a thread that may not use Java. died: the JVM called exit while it was being created;
+ * *error says why. Neither returns.
+ *
  * If the JVM cannot be created, *error is what it printed, as one line; otherwise that is printed where the
  * JVM wanted it. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
  */
-enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
-                          JavaVM **vm, JNIEnv **env, struct jp_error *error) JP_MUST_CHECK;
+enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
+                          void (*died)(const struct jp_error *error), JavaVM **vm, JNIEnv **env,
+                          struct jp_error *error) JP_MUST_CHECK;
 
 /* Passes on the output that was collected while jvm_create runs. Call it before the process exits in the middle
  * of that. */

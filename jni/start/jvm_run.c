@@ -313,13 +313,12 @@ static void *be_main_thread(void *unused)
   struct jvm_main found = {0};
   jobjectArray args = NULL;
 
-  const struct jvm_create_events events = {on_exit_of_jvm, on_death_of_jvm};
   struct jvm_stopping_config stopping = {-1, run.launch->grace_ms, call_hangup, exit_after_signal};
   enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &stopping.descriptor, &error);
   if (status == JP_OK)
     status = jvm_stopping_start(&stopping, &error);
   if (status == JP_OK)
-    status = jvm_create(run.launch, &events, &run.jvm.vm, &env, &error);
+    status = jvm_create(run.launch, on_exit_of_jvm, on_death_of_jvm, &run.jvm.vm, &env, &error);
   if (status != JP_OK) {
     jvm_signals_restore();
     run.error = error;

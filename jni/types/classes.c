@@ -378,7 +378,7 @@ struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
   JNIEnv *env = thread->env;
   struct jvm_class *last = thread->last_class;
   /* A class that is final has no other objects than its own; arrays of it are no such class. */
-  if (last != NULL && (last->modifiers & JVM_ACC_FINAL) != 0 && last->component == 0 &&
+  if (last != NULL && (last->modifiers & OP_ACC_FINAL) != 0 && last->component == 0 &&
       (*env)->IsInstanceOf(env, object, last->ref))
     return last; /* one call of JNI in place of three, for the Strings of a list */
   jclass class = (*env)->GetObjectClass(env, object);

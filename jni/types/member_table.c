@@ -96,8 +96,8 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
     return false;
 
   struct jvm_type *last = method->param_count == 0 ? NULL : &method->params[method->param_count - 1];
-  if ((method->modifiers & JVM_ACC_VARARGS) == 0 || last == NULL || last->name.data[0] != '[')
-    method->modifiers &= ~(unsigned)JVM_ACC_VARARGS;
+  if ((method->modifiers & OP_ACC_VARARGS) == 0 || last == NULL || last->name.data[0] != '[')
+    method->modifiers &= ~(unsigned)OP_ACC_VARARGS;
   else
     method->element = make_component_type(last);
   return true;
@@ -115,7 +115,7 @@ static bool read_method(struct builder *builder, jmethodID id)
     goto out;
   read = true;
   bool is_hidden = (modifiers & (ACC_BRIDGE | ACC_SYNTHETIC)) != 0;
-  if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) != 0))
+  if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) != 0))
     goto out;
 
   struct member_table *table = builder->table;

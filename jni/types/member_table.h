@@ -29,7 +29,7 @@ struct jvm_method {
   struct jvm_class *owner;
   struct jvm_type *params;
   size_t param_count;
-  struct jvm_type element; /* component of the last parameter, where JVM_ACC_VARARGS */
+  struct jvm_type element; /* component of the last parameter, where OP_ACC_VARARGS */
   struct jvm_type result;
 };
 

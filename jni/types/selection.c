@@ -95,7 +95,7 @@ static const struct member_table *find_table(const struct selection *selection, 
 
 static bool is_inheritable(const struct jvm_method *method)
 {
-  return (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) == 0;
+  return (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) == 0;
 }
 
 static struct jvm_method *find_in(struct jvm_method *methods, size_t count, const struct jvm_method *like)
@@ -136,7 +136,7 @@ static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a
 static bool is_overriding(const struct selection *selection, const struct jvm_method *nearer,
                           const struct jvm_method *method)
 {
-  if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
+  if (nearer == method || (method->modifiers & (OP_ACC_PUBLIC | OP_ACC_PROTECTED)) != 0)
     return true;
   return text_equal(read_package(nearer->owner), read_package(method->owner)) &&
          has_same_loader(selection->thread, nearer->owner, method->owner);
@@ -309,7 +309,7 @@ static bool is_hidden(const struct jvm_method *method)
 
 /* ---- all of it ---- */
 
-static bool copy_holders(struct selection *selection, struct jvm_holder **holders, size_t *count)
+static bool copy_holders(struct selection *selection, struct judged_holder **holders, size_t *count)
 {
   *count = selection->holders.count;
   *holders = arena_calloc(selection->arena, *count, sizeof **holders);
@@ -317,14 +317,14 @@ static bool copy_holders(struct selection *selection, struct jvm_holder **holder
     return false;
   for (size_t i = 0; i < *count; i++) {
     const struct jvm_method *method = selection->holders.items[i];
-    (*holders)[i] = (struct jvm_holder){method->owner->element_name, method->modifiers};
+    (*holders)[i] = (struct judged_holder){method->owner->element_name, method->modifiers};
   }
   return true;
 }
 
 static bool is_never_overridden(const struct jvm_method *method, const struct jvm_class *runtime)
 {
-  return runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0;
+  return runtime == method->owner || (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_FINAL)) != 0;
 }
 
 /* The lineage has been walked. */
@@ -338,7 +338,7 @@ static bool select_method(struct selection *selection)
 }
 
 bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
-                    struct jvm_class *runtime, struct jvm_holder **holders, size_t *count)
+                    struct jvm_class *runtime, struct judged_holder **holders, size_t *count)
 {
   *holders = NULL;
   *count = 0;
@@ -414,30 +414,30 @@ static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_
   const struct member_table *members = atomic_load_explicit(&class->members, memory_order_acquire);
   for (size_t i = 0; i < members->method_count; i++) {
     struct jvm_method *method = &members->methods[i];
-    if ((method->modifiers & JVM_ACC_PUBLIC) != 0 && is_inheritable(method) &&
+    if ((method->modifiers & OP_ACC_PUBLIC) != 0 && is_inheritable(method) &&
         has_same_signature(method, like))
       return method;
   }
   return NULL;
 }
 
-static struct jvm_target make_target(const struct jvm_target *target, const struct jvm_class *class,
-                                     const struct jvm_method *method)
+static struct judged_member make_member(const struct judged_member *member, const struct jvm_class *class,
+                                        const struct jvm_method *method)
 {
-  return (struct jvm_target){.kind = JVM_METHOD,
-                             .modifiers = method->modifiers,
-                             .named_class = class->element_name,
-                             .declaring_class = method->owner->element_name,
-                             .runtime_class = TEXT_ABSENT,
-                             .member = target->member};
+  return (struct judged_member){.kind = OP_METHOD,
+                                .modifiers = method->modifiers,
+                                .named_class = class->element_name,
+                                .declaring_class = method->owner->element_name,
+                                .runtime_class = TEXT_ABSENT,
+                                .member = member->member};
 }
 
 /* A question to the judge about a supertype, or about a class between the object's and the named one. */
 struct supertype_search {
-  const struct jvm_target *target;
+  const struct judged_member *member;
   const struct jvm_lineage *lineage;
-  const struct jvm_supertype_judge *judge;
-  struct selection walked; /* its method is the target's */
+  const struct judge *judge;
+  struct selection walked; /* its method is the member's */
 };
 
 static bool is_spared(const struct supertype_search *search)
@@ -448,8 +448,8 @@ static bool is_spared(const struct supertype_search *search)
     if (class != lineage->runtime && class != lineage->named &&
         !jvm_class_is_assignable(lineage->thread, class, lineage->named))
       continue;
-    const struct jvm_target on = make_target(search->target, class, lineage->method);
-    if (!search->judge->spares(search->judge->context, &on))
+    const struct judged_member on = make_member(search->member, class, lineage->method);
+    if (!judge_spares(search->judge, &on))
       return false;
   }
   return true;
@@ -457,36 +457,35 @@ static bool is_spared(const struct supertype_search *search)
 
 /* False also where memory is short: then it is denied. */
 static bool is_allowed_by(const struct supertype_search *search, struct jvm_class *class,
-                          struct jvm_target *found)
+                          struct judged_member *found)
 {
   const struct jvm_lineage *lineage = search->lineage;
   struct jvm_method *method = find_public(class, lineage->method);
   if (method == NULL)
     return false;
-  *found = make_target(search->target, class, method);
-  if (!search->judge->allows(search->judge->context, found))
+  *found = make_member(search->member, class, method);
+  if (!judge_allows(search->judge, OP_CALL, found))
     return false;
   struct selection own;
   struct selection selected;
-  struct jvm_holder *holders;
+  struct judged_holder *holders;
   if (!select_again(&search->walked, lineage->method, lineage->runtime, &own) ||
       !select_again(&search->walked, method, lineage->runtime, &selected) ||
       !runs_same_code(&own, &selected) || !copy_holders(&selected, &holders, &found->holder_count))
     return false;
   found->holders = holders;
   found->runtime_class = lineage->runtime->element_name;
-  return search->judge->allows(search->judge->context, found);
+  return judge_allows(search->judge, OP_CALL, found);
 }
 
-bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
-                               struct jvm_target *found)
+bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
+                              const struct judged_member *member, struct judged_member *found)
 {
-  const struct jvm_lineage *lineage = target->lineage;
-  if (lineage == NULL || target->kind != JVM_METHOD || (target->modifiers & JVM_ACC_PUBLIC) == 0 ||
+  if (member->kind != OP_METHOD || (member->modifiers & OP_ACC_PUBLIC) == 0 ||
       !jvm_class_is_assignable(lineage->thread, lineage->runtime, lineage->named))
     return false;
   struct supertype_search search = {
-      .target = target,
+      .member = member,
       .lineage = lineage,
       .judge = judge,
       .walked = {.thread = lineage->thread, .arena = lineage->arena, .method = lineage->method}};

@@ -18,9 +18,9 @@
  * class cannot be linked), or none is (memory is short).
  */
 bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
-                    struct jvm_class *runtime, struct jvm_holder **holders, size_t *count);
+                    struct jvm_class *runtime, struct judged_holder **holders, size_t *count);
 
-/* The method that an object is asked to run, for jvm_target_find_supertype. */
+/* The method that an object is asked to run. */
 struct jvm_lineage {
   struct jvm_thread *thread;
   struct arena *arena;
@@ -28,5 +28,15 @@ struct jvm_lineage {
   struct jvm_class *named;   /* the class that the caller names; it need not be one of the object's */
   struct jvm_class *runtime; /* the object's class */
 };
+
+/*
+ * Finds a supertype of the object that declares the member's method publicly, with the same parameter types, and whose
+ * method runs the same code for the object: the first one that the judge allows, nearest first. *found is the member with
+ * that supertype as its named class; valid as long as the lineage's arena, its verdicts NULL. False: there is none, the
+ * member is no public instance method, the object is not of the named class, or a rule or a preset denies the method on a
+ * class of the lineage (judge_spares).
+ */
+bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
+                              const struct judged_member *member, struct judged_member *found);
 
 #endif

@@ -122,10 +122,10 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
   struct arena *arena = &run->runner->arena;
   char epoch[RPC_EPOCH_LENGTH + 1];
   struct rpc_peer *peer = run->runner->peer;
-  struct rpc_session_key key;
+  struct op_session_key key;
   uint64_t number; /* of the session that the request is about, whether it exists yet or not */
   if (run->names_session) {
-    rpc_session_key_peer_id(&key, &run->guest_id);
+    op_session_key_peer_id(&key, &run->guest_id);
     number = rpc_sessions_epoch(peer->sessions, &key);
   } else {
     number = rpc_client_epoch(peer, run->client);
@@ -143,7 +143,7 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
-  struct rpc_authorizer authorizer;
+  struct judge judge;
   switch (operation->command) {
   case OP_PING:
     return; /* no more than that the peer is there */
@@ -155,8 +155,8 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_GC:
     /* Judged as a call of System.gc: a collection stops all of the peer's threads. */
-    authorizer = rpc_run_authorizer(run);
-    if (rpc_authorize_collection(&authorizer, &run->runner->arena, outcome) == JP_OK)
+    judge = rpc_run_judge(run);
+    if (judge_collection(&judge, &run->runner->arena, outcome) == JP_OK)
       rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
     return;
   case OP_STATS:

@@ -16,16 +16,16 @@ void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client
   free(client);
 }
 
-static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_session_key *key,
+static enum jp_status read_key(const struct rpc_client_info *info, struct op_session_key *key,
                                struct jp_error *error)
 {
   struct uuid peer_id;
   if (info->peer_id.data != NULL) {
     if (!uuid_parse(info->peer_id, &peer_id))
       return jp_fail(error, JP_INVALID, "peer-id must be a UUID");
-    rpc_session_key_peer_id(key, &peer_id);
-  } else if (info->routing_id.data != NULL && !rpc_session_key_routing_id(key, info->routing_id)) {
-    return jp_fail(error, JP_INVALID, "a routing id has 1 to %d bytes", RPC_ROUTING_ID_MAX);
+    op_session_key_peer_id(key, &peer_id);
+  } else if (info->routing_id.data != NULL && !op_session_key_routing_id(key, info->routing_id)) {
+    return jp_fail(error, JP_INVALID, "a routing id has 1 to %d bytes", OP_ROUTING_ID_MAX);
   }
   return JP_OK;
 }
@@ -159,8 +159,8 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
   char written[RPC_EPOCH_LENGTH + 1];
   uint64_t own;
   if (peer_id != NULL) {
-    struct rpc_session_key key;
-    rpc_session_key_peer_id(&key, peer_id);
+    struct op_session_key key;
+    op_session_key_peer_id(&key, peer_id);
     own = rpc_sessions_epoch(peer->sessions, &key);
   } else {
     own = rpc_client_epoch(peer, client);

@@ -47,10 +47,10 @@ struct rpc_worker {
 struct rpc_client {
   enum op_channel channel;
   bool only_safe;
-  bool is_stale;              /* its message is meant for another epoch: nothing of it runs */
-  uint64_t number;            /* in the life of the peer */
-  uint64_t epoch;             /* of its session's name; 0: not computed yet */
-  struct rpc_session_key key; /* empty: the session is this client's alone */
+  bool is_stale;             /* its message is meant for another epoch: nothing of it runs */
+  uint64_t number;           /* in the life of the peer */
+  uint64_t epoch;            /* of its session's name; 0: not computed yet */
+  struct op_session_key key; /* empty: the session is this client's alone */
   /* Held; NULL until it is needed. Another thread may make it beside the one that serves (rpc_client_hold_session). */
   struct rpc_session *_Atomic session;
   struct rpc_session_maker maker;

@@ -15,15 +15,6 @@
 
 enum { REFS_KEPT = 1024 };
 
-/* An operation in hand: who judges it, and what jni is told of it. */
-struct execution {
-  struct rpc_run *run;
-  struct rpc_authorizer authorizer;
-  struct jvm_guard guard; /* the authorizer's */
-  struct jvm_request request;
-  struct operation named; /* in place of an operation that names no class */
-};
-
 /* ---- runners ---- */
 
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread)
@@ -72,8 +63,8 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   if (run->guest != NULL)
     return JP_OK;
   struct rpc_peer *peer = run->runner->peer;
-  struct rpc_session_key *key = &run->runner->guest_key;
-  rpc_session_key_peer_id(key, &run->guest_id);
+  struct op_session_key *key = &run->runner->guest_key;
+  op_session_key_peer_id(key, &run->guest_id);
   if (run->number == 0)
     run->number = atomic_fetch_add(&peer->messages, 1) + 1;
   const struct rpc_session_maker maker = {run->client->maker.address, true, run->number};
@@ -119,54 +110,38 @@ void rpc_run_take_back(struct rpc_run *run)
                           run->stored_before);
 }
 
-struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
+struct judge rpc_run_judge(const struct rpc_run *run)
 {
-  return (struct rpc_authorizer){.policy = run->runner->policy,
-                                 .names = &run->runner->names,
-                                 .channel = run->client->channel,
-                                 .session = run->guest == NULL ? &run->client->key : &run->runner->guest_key};
+  return rpc_runner_judge(run->runner, run->client->channel,
+                          run->guest == NULL ? &run->client->key : &run->runner->guest_key);
 }
 
 /* ---- operations on members: where the policy and the JVM meet ---- */
 
-/* The run's session was found. */
-static void begin_execution(struct execution *execution, struct rpc_run *run,
-                            const struct rpc_session *session, const struct operation *operation)
+/* For an operation of the request. The run's session was found. */
+static void begin_operation(struct rpc_run *run, const struct rpc_session *session,
+                            const struct operation *operation)
 {
-  struct rpc_runner *runner = run->runner;
-  const struct rpc_peer_config *config = &runner->peer->config;
-  execution->run = run;
-  execution->authorizer = rpc_run_authorizer(run);
-  execution->guard = rpc_authorizer_guard(&execution->authorizer);
-  execution->request = (struct jvm_request){.thread = runner->thread,
-                                            .objects = rpc_session_objects(session),
-                                            .operation = operation,
-                                            .arena = &runner->arena,
-                                            .limits = &config->limits.java,
-                                            .guard = &execution->guard,
-                                            .stored = &runner->stored,
-                                            .drops_result = run->drops_result,
-                                            .compat_pal = config->compat_pal,
-                                            .answer_max = config->compat_pal ? 0 : run->answer_max,
-                                            .result = &run->result,
-                                            .callbacks = run->client->callbacks};
+  run->judge = rpc_run_judge(run);
+  run->request.objects = rpc_session_objects(session);
+  run->request.operation = operation;
+  run->request.callbacks = run->client->callbacks;
 }
 
-/* What the names alone decide. by_object: of jvm_guard's check_names. */
-static enum jp_status judge_names(const struct execution *execution, bool *by_object, struct outcome *outcome)
+/* What the names alone decide. by_object: of judge_names. */
+static enum jp_status judge_named(struct rpc_run *run, bool *by_object, struct outcome *outcome)
 {
-  const struct operation *operation = execution->request.operation;
-  struct arena *arena = execution->request.arena;
-  return operation->kind == OP_DESCRIBE
-             ? rpc_authorize_class(&execution->authorizer, operation, arena, outcome)
-             : rpc_authorize_names(&execution->authorizer, operation, by_object, arena, outcome);
+  const struct operation *operation = run->request.operation;
+  struct arena *arena = run->request.arena;
+  return operation->kind == OP_DESCRIBE ? judge_class(&run->judge, operation, arena, outcome)
+                                        : judge_names(&run->judge, operation, by_object, arena, outcome);
 }
 
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
-static enum jp_status judge_loader(const struct execution *execution, struct outcome *outcome)
+static enum jp_status judge_loader(struct rpc_run *run, struct outcome *outcome)
 {
-  const struct operation *operation = execution->request.operation;
-  enum jp_status status = judge_names(execution, NULL, outcome);
+  const struct operation *operation = run->request.operation;
+  enum jp_status status = judge_named(run, NULL, outcome);
   if (status != JP_OK)
     return status; /* before an error tells what is wrong with the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
@@ -177,45 +152,43 @@ static enum jp_status judge_loader(const struct execution *execution, struct out
                                   .instance = operation->loader,
                                   .args = &name,
                                   .arg_count = 1};
-  /* One of its own, because an authorizer keeps what it has found out about the operation in hand. */
-  struct rpc_authorizer authorizer = execution->authorizer;
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  struct jvm_request judged = execution->request;
+  /* One of its own, because a judge keeps what it has found out about the operation in flight. */
+  struct judge judge = run->judge;
+  struct jvm_request judged = run->request;
   judged.operation = &asked;
-  judged.guard = &guard;
+  judged.judge = &judge;
   struct jvm_target target;
   return jvm_resolve(&judged, &target, outcome);
 }
 
-static bool find_class(const struct execution *execution, struct op_look *look, struct outcome *outcome)
+static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome *outcome)
 {
-  const struct operation *operation = execution->request.operation;
-  bool *by_object = rpc_authorizer_may_ask_object(operation) ? &look->only_ancestors : NULL;
-  if (judge_names(execution, by_object, outcome) != JP_OK)
+  const struct operation *operation = run->request.operation;
+  bool *by_object = judge_may_ask_object(operation) ? &look->only_ancestors : NULL;
+  if (judge_named(run, by_object, outcome) != JP_OK)
     return false;
-  if (operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
+  if (operation->loader != 0 && judge_loader(run, outcome) != JP_OK)
     return false;
-  bool found = jvm_look_class(&execution->request, look, outcome);
+  bool found = jvm_look_class(&run->request, look, outcome);
   if (!found && look->only_ancestors)
-    (void)judge_names(execution, NULL, outcome);
+    (void)judge_named(run, NULL, outcome);
   return found;
 }
 
-static void describe(const struct execution *execution, struct outcome *outcome)
+static void describe(struct rpc_run *run, struct outcome *outcome)
 {
-  const struct jvm_request *request = &execution->request;
+  const struct jvm_request *request = &run->request;
   struct op_look look = {.tells_class = request->operation->type.data != NULL};
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (request->drops_result)
     return;
-  bool is_seen = look.tells_class ? find_class(execution, &look, outcome) : jvm_look(request, &look, outcome);
+  bool is_seen = look.tells_class ? find_class(run, &look, outcome) : jvm_look(request, &look, outcome);
   if (!is_seen)
     return;
-  const struct rpc_authorizer *authorizer = &execution->authorizer;
+  const struct judge *judge = &run->judge;
   struct op_value described = {.kind = OP_DOCUMENT};
-  enum jp_status status =
-      rpc_meta_describe(execution->run->runner->peer->meta, authorizer->policy,
-                        rpc_authorizer_channel(authorizer), &look, request->arena, &described.text);
+  enum jp_status status = rpc_meta_describe(run->runner->peer->meta, judge->policy, judge->policy_channel,
+                                            &look, request->arena, &described.text);
   if (status != JP_OK)
     outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s",
                  status == JP_LIMIT ? "the object has too many members" : "out of memory");
@@ -249,43 +222,43 @@ static bool name_class(const struct jvm_request *request, struct operation *name
 }
 
 /* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. run->reached becomes the member that was reached. */
-static void execute(struct execution *execution, struct outcome *outcome)
+static void execute(struct rpc_run *run, struct outcome *outcome)
 {
-  struct jvm_request *request = &execution->request;
-  struct rpc_reached_member *reached = &execution->run->reached;
+  struct jvm_request *request = &run->request;
+  struct rpc_reached_member *reached = &run->reached;
   struct jvm_target target;
   if (request->operation->kind == OP_FETCH) {
     jvm_fetch(request, outcome);
     return;
   }
   if (request->operation->kind == OP_DESCRIBE) {
-    describe(execution, outcome);
+    describe(run, outcome);
     return;
   }
   if (request->operation->type.data == NULL) {
-    if (!name_class(request, &execution->named, outcome))
+    if (!name_class(request, &run->named, outcome))
       return;
-    request->operation = &execution->named;
-    reached->implied_type = execution->named.type;
+    request->operation = &run->named;
+    reached->implied_type = run->named.type;
   }
-  if (request->operation->loader != 0 && judge_loader(execution, outcome) != JP_OK)
+  if (request->operation->loader != 0 && judge_loader(run, outcome) != JP_OK)
     return;
   if (jvm_resolve(request, &target, outcome) != JP_OK)
     return;
   const struct op_piece *piece = request->operation->piece;
-  reached->class_name = target.declaring_class;
-  reached->member = piece == NULL ? target.member : piece->written;
-  reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
-  reached->modifiers = target.modifiers;
+  reached->class_name = target.facts.declaring_class;
+  reached->member = piece == NULL ? target.facts.member : piece->written;
+  reached->is_field = target.facts.kind == OP_FIELD || target.facts.kind == OP_STATIC_FIELD;
+  reached->modifiers = target.facts.modifiers;
   reached->resolved = target.resolved;
-  rpc_call_reach(execution->run->runner->watch);
+  rpc_call_reach(run->runner->watch);
   jvm_invoke(request, &target, outcome);
 }
 
 /* ---- on a thread of an executor ---- */
 
 struct elsewhere {
-  struct execution *execution;
+  struct rpc_run *run;
   struct outcome *outcome;
 };
 
@@ -293,51 +266,35 @@ struct elsewhere {
 static void execute_elsewhere(void *argument, struct jvm_thread *thread)
 {
   const struct elsewhere *elsewhere = argument;
-  struct execution *execution = elsewhere->execution;
+  struct rpc_run *run = elsewhere->run;
   if (jvm_request_begin(thread) != JP_OK) {
-    outcome_fail(elsewhere->outcome, execution->request.arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail(elsewhere->outcome, run->request.arena, FAILURE_INTERNAL, NULL, "out of memory");
     return;
   }
-  execute(execution, elsewhere->outcome);
-  jvm_result_hold(thread, execution->request.result);
+  execute(run, elsewhere->outcome);
+  jvm_result_hold(thread, run->request.result);
   jvm_request_end(thread);
 }
 
 /* Returns when that has ended. */
-static void execute_on(const struct jvm_executor *executor, struct execution *execution,
-                       struct outcome *outcome)
+static void execute_on(const struct jvm_executor *executor, struct rpc_run *run, struct outcome *outcome)
 {
-  struct elsewhere elsewhere = {execution, outcome};
+  struct elsewhere elsewhere = {run, outcome};
   const struct jvm_executor_call call = {.executor = executor,
                                          .run = execute_elsewhere,
                                          .argument = &elsewhere,
-                                         .arena = execution->request.arena,
-                                         .stack_frames_max = execution->request.limits->stack_frames_max};
-  (void)jvm_executor_run(execution->request.thread, &call, outcome);
+                                         .arena = run->request.arena,
+                                         .stack_frames_max = run->request.limits->stack_frames_max};
+  (void)jvm_executor_run(run->request.thread, &call, outcome);
 }
 
 /* ---- the result ---- */
-
-static struct jvm_request make_result_request(struct rpc_run *run)
-{
-  struct rpc_runner *runner = run->runner;
-  return (struct jvm_request){.thread = runner->thread,
-                              .objects = rpc_session_objects(session_of(run)),
-                              .arena = &runner->arena,
-                              .limits = &runner->peer->config.limits.java,
-                              .stored = &runner->stored,
-                              .result = &run->result};
-}
 
 bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome)
 {
   if (run->result.object == NULL || run->runner->peer->config.compat_pal)
     return false;
-  struct rpc_authorizer authorizer = rpc_run_authorizer(run);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  struct jvm_request request = make_result_request(run);
-  request.guard = &guard;
-  return jvm_result_become_ref(&request, by_value, outcome);
+  return jvm_result_become_ref(&run->request, by_value, outcome);
 }
 
 /* ---- operations ---- */
@@ -361,24 +318,23 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
-  struct execution execution;
-  begin_execution(&execution, run, session, operation);
+  begin_operation(run, session, operation);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
-  bool tells_throwable = operation->tells_throwable && !run->drops_result;
+  bool tells_throwable = operation->tells_throwable && !run->request.drops_result;
   if (tells_throwable)
     jvm_throwable_want(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
-    execute(&execution, outcome);
+    execute(run, outcome);
   else
-    execute_on(executor, &execution, outcome);
+    execute_on(executor, run, outcome);
   rpc_call_end(runner->watch, runner->thread);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
-  if (tells_throwable) {
-    const struct jvm_request request = make_result_request(run);
-    jvm_throwable_tell(&request, outcome);
-  }
+  run->request.operation =
+      NULL; /* what becomes of the result needs none, and execute may have named another */
+  if (tells_throwable)
+    jvm_throwable_tell(&run->request, outcome);
 }
 
 /* struct meta_loaders, with a struct rpc_run */
@@ -415,9 +371,9 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
   }
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return false;
-  struct execution execution;
-  begin_execution(&execution, run, session, operation);
-  bool found = find_class(&execution, look, outcome);
+  begin_operation(run, session, operation);
+  bool found = find_class(run, look, outcome);
+  run->request.operation = NULL;
   if (!found && outcome->loader_count == 0)
     rpc_run_take_back(run);
   return found;
@@ -437,7 +393,7 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
   struct rpc_meta *meta = runner->peer->meta;
   struct meta_loaders loaders = {run, main_finds, is_loaded};
   struct jp_error error;
-  if (run->drops_result)
+  if (run->request.drops_result)
     return; /* a query changes nothing, and nobody reads its answer */
   if (meta == NULL) {
     outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
@@ -453,9 +409,33 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 
 /* ---- requests ---- */
 
+/* Field by field: what the next request and its operation set anyway stays as it is, because a ping should not pay for it. */
+void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
+                  size_t answer_max)
+{
+  const struct rpc_peer_config *config = &runner->peer->config;
+  run->runner = runner;
+  run->client = client;
+  run->number = 0;
+  run->request = (struct jvm_request){.thread = runner->thread,
+                                      .arena = &runner->arena,
+                                      .limits = &config->limits.java,
+                                      .judge = &run->judge,
+                                      .stored = &runner->stored,
+                                      .compat_pal = config->compat_pal,
+                                      .answer_max = config->compat_pal ? 0 : answer_max,
+                                      .result = &run->result};
+  run->names_session = false;
+  run->is_framed = false;
+  run->guest = NULL;
+  run->stored_before = runner->stored.count;
+  run->reached = (struct rpc_reached_member){.is_field = false};
+  run->result = (struct jvm_result){.object = NULL};
+}
+
 void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result)
 {
-  run->drops_result = drops_result;
+  run->request.drops_result = drops_result;
   run->names_session = session != NULL;
   if (session != NULL)
     run->guest_id = *session;
@@ -483,10 +463,8 @@ void rpc_run_end(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   if (run->is_framed) {
-    if (run->result.object != NULL || runner->stored.has_slot || runner->stored.has_entered) {
-      const struct jvm_request request = make_result_request(run);
-      jvm_result_end(&request);
-    }
+    if (run->result.object != NULL || runner->stored.has_slot || runner->stored.has_entered)
+      jvm_result_end(&run->request);
     jvm_request_end(runner->thread);
   }
   run->is_framed = false;

@@ -12,10 +12,11 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "jni/members.h"
+#include "judge/judge.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "rpc/authorize.h"
 #include "rpc/callbacks/given.h"
+#include "rpc/channel.h"
 #include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
@@ -39,30 +40,42 @@ struct rpc_runner {
   struct jvm_thread *thread;
   struct arena arena;    /* of the message that is served: operations and outcomes live in it */
   struct policy *policy; /* held: the one in force when the message came; NULL: none came yet */
-  struct rpc_names names;
-  struct jvm_stored stored;         /* by the results of the message that is served */
-  struct rpc_given given;           /* the callbacks that it gives */
-  struct rpc_call_watch *watch;     /* of the thread's calls; NULL: nobody looks */
-  struct rpc_session_key guest_key; /* of the session that a request itself has named */
+  struct judge_names names;
+  struct jvm_stored stored;        /* by the results of the message that is served */
+  struct rpc_given given;          /* the callbacks that it gives */
+  struct rpc_call_watch *watch;    /* of the thread's calls; NULL: nobody looks */
+  struct op_session_key guest_key; /* of the session that a request itself has named */
 };
 
 /* The runner is all zero. */
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread);
 void rpc_runner_fini(struct rpc_runner *runner);
 
+/* Who asks the policy of the message that is served, for a client of the channel whose session has the key. Valid until
+ * the next message. */
+static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_channel channel,
+                                            const struct op_session_key *session)
+{
+  return (struct judge){.policy = runner->policy,
+                        .names = &runner->names,
+                        .channel = channel,
+                        .policy_channel = rpc_channels[channel].policy,
+                        .session = session};
+}
+
 /* Before each message: takes the policy that is in force, under which all of the message is served, and
  * forgets what the message before has left. */
 void rpc_runner_begin_message(struct rpc_runner *runner);
 
-/* The requests of one message, one after the other. Begins with runner and client alone, all else zero. */
+/* The requests of one message, one after the other; rpc_run_init fills it for the message, where it then stays. */
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  size_t answer_max; /* bytes that an answer may have; 0: any number */
-  uint64_t number;   /* of a message whose requests have named sessions; 0: none has yet */
+  uint64_t number; /* of a message whose requests have named sessions; 0: none has yet */
+  struct jvm_request
+      request; /* as jni knows it; its objects and operation are those of the operation in flight */
 
-  /* Of the request in hand: */
-  bool drops_result; /* nobody will read it */
+  /* Of the request in flight: */
   bool names_session;
   bool is_framed;            /* jvm_request_end is due */
   struct uuid guest_id;      /* of the session that it names */
@@ -70,7 +83,13 @@ struct rpc_run {
   size_t stored_before;      /* of the runner's stored refs: those of the message's earlier requests */
   struct rpc_reached_member reached;
   struct jvm_result result; /* kept until the request ends */
+  struct judge judge;       /* of the operation in flight */
+  struct operation named;   /* in place of an operation that names no class */
 };
+
+/* answer_max: bytes that an answer may have; 0: any number. */
+void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
+                  size_t answer_max);
 
 /* Begins the next request. session: the one that the request itself names, in place of the client's; NULL:
  * none. drops_result: nobody will read what comes of it. */
@@ -113,7 +132,7 @@ void rpc_run_end(struct rpc_run *run);
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
-/* Who asks the policy for the request in hand. Valid as long as the run. */
-struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run);
+/* Who asks the policy for the request in flight, before its operation runs. Valid as long as the run. */
+struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

@@ -81,47 +81,6 @@ struct rpc_sessions {
   uint8_t seed[SEED_BYTES];  /* callers choose the keys; they must not choose the buckets */
 };
 
-/* ---- keys ---- */
-
-enum { KEY_PEER_ID = 'p', KEY_ROUTING_ID = 'r' };
-
-void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id)
-{
-  key->bytes[0] = KEY_PEER_ID;
-  memcpy(key->bytes + 1, peer_id->bytes, sizeof peer_id->bytes);
-  key->length = 1 + sizeof peer_id->bytes;
-}
-
-bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id)
-{
-  key->length = 0;
-  if (routing_id.len == 0 || routing_id.len > RPC_ROUTING_ID_MAX)
-    return false;
-  key->bytes[0] = KEY_ROUTING_ID;
-  memcpy(key->bytes + 1, routing_id.data, routing_id.len);
-  key->length = 1 + routing_id.len;
-  return true;
-}
-
-void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
-{
-  out[0] = '\0';
-  if (key->length == 0) {
-    if (key->serial != 0)
-      snprintf(out, RPC_SESSION_NAME_MAX, "#%llu", (unsigned long long)key->serial);
-    return;
-  }
-  if (key->bytes[0] == KEY_PEER_ID) {
-    struct uuid peer_id;
-    memcpy(peer_id.bytes, key->bytes + 1, sizeof peer_id.bytes);
-    uuid_format(&peer_id, out);
-    return;
-  }
-  int n = snprintf(out, RPC_SESSION_NAME_MAX, "zmq:");
-  for (size_t i = 1; i < key->length; i++)
-    n += snprintf(out + n, RPC_SESSION_NAME_MAX - (size_t)n, "%02x", key->bytes[i]);
-}
-
 /* What is made of a session's name, its key or without one the key's serial, under the key of the process. */
 struct session_mark {
   uint64_t epoch;
@@ -129,7 +88,7 @@ struct session_mark {
 };
 
 /* Without the lock. JP_INTERNAL: OpenSSL fails. */
-static enum jp_status make_mark(const struct rpc_sessions *sessions, const struct rpc_session_key *key,
+static enum jp_status make_mark(const struct rpc_sessions *sessions, const struct op_session_key *key,
                                 struct session_mark *mark)
 {
   uint8_t name[sizeof key->serial + sizeof key->bytes];
@@ -157,7 +116,7 @@ static enum jp_status make_mark(const struct rpc_sessions *sessions, const struc
 /* Without the lock. */
 static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
 {
-  char seeded[SEED_BYTES + 1 + RPC_ROUTING_ID_MAX];
+  char seeded[SEED_BYTES + 1 + OP_ROUTING_ID_MAX];
   memcpy(seeded, sessions->seed, SEED_BYTES);
   memcpy(seeded + SEED_BYTES, bytes, length);
   return text_hash((struct text){seeded, SEED_BYTES + length});
@@ -168,7 +127,7 @@ static struct rpc_session **bucket_of(struct rpc_sessions *sessions, uint64_t ha
   return &sessions->buckets[hash & (sessions->bucket_count - 1)];
 }
 
-static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const struct op_session_key *key,
                                        uint64_t hash)
 {
   struct rpc_session *session = *bucket_of(sessions, hash);
@@ -180,7 +139,7 @@ static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const stru
 
 /* Gives the session the key; its memory has room for it. */
 static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *session,
-                         const struct rpc_session_key *key, uint64_t hash)
+                         const struct op_session_key *key, uint64_t hash)
 {
   memcpy(session->key, key->bytes, key->length);
   session->key_length = key->length;
@@ -465,11 +424,11 @@ static struct rpc_session *hold_session(struct rpc_sessions *sessions, struct rp
   return found;
 }
 
-enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct op_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error)
 {
-  static const struct rpc_session_key nameless = {.serial = 0};
+  static const struct op_session_key nameless = {.serial = 0};
   struct session_mark mark;
   if (key == NULL)
     key = &nameless;
@@ -500,7 +459,7 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
   return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
-uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key)
 {
   struct session_mark mark = {0};
   if (key->length > 0) {
@@ -520,7 +479,7 @@ uint64_t rpc_session_epoch(const struct rpc_session *session)
   return session->epoch;
 }
 
-struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct op_session_key *key)
 {
   if (key->length == 0)
     return NULL;
@@ -607,12 +566,12 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
 }
 
 /* Called with the lock held. */
-static struct rpc_session_key name_session(struct rpc_sessions *sessions, struct rpc_session *session,
-                                           struct uuid *peer_id)
+static struct op_session_key name_session(struct rpc_sessions *sessions, struct rpc_session *session,
+                                          struct uuid *peer_id)
 {
-  struct rpc_session_key key;
+  struct op_session_key key;
   uuid_random(peer_id);
-  rpc_session_key_peer_id(&key, peer_id);
+  op_session_key_peer_id(&key, peer_id);
   add_to_table(sessions, session, &key, hash_bytes(sessions, key.bytes, key.length));
   return key;
 }
@@ -622,7 +581,7 @@ void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session
   assert(session->key_length == 0);
   struct session_mark mark = {0};
   pthread_mutex_lock(&sessions->lock);
-  const struct rpc_session_key key = name_session(sessions, session, peer_id);
+  const struct op_session_key key = name_session(sessions, session, peer_id);
   /* Nobody was told the epoch that it had without a name. */
   session->epoch = make_mark(sessions, &key, &mark) == JP_OK ? mark.epoch : 0;
   pthread_mutex_unlock(&sessions->lock);
@@ -632,11 +591,8 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
 {
   pthread_mutex_lock(&sessions->lock);
   bool is_named = session->key_length > 0;
-  bool good =
-      !is_named || (session->key_length == 1 + sizeof peer_id->bytes && session->key[0] == KEY_PEER_ID);
-  if (is_named && good) {
-    memcpy(peer_id->bytes, session->key + 1, sizeof peer_id->bytes);
-  } else if (!is_named) {
+  bool good = !is_named || op_session_key_read_peer_id(session->key, session->key_length, peer_id);
+  if (!is_named) {
     (void)name_session(sessions, session, peer_id); /* its epoch stays, which its client was told */
     session->ends_with_holders = true;
   }

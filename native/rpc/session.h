@@ -32,6 +32,7 @@
 #include "base/uuid.h"
 #include "jni/jvm.h"
 #include "jni/objects.h"
+#include "op/session_key.h"
 #include "rpc/address.h"
 
 #include <stdbool.h>
@@ -40,21 +41,6 @@
 
 struct rpc_sessions;
 struct rpc_session;
-
-enum { RPC_ROUTING_ID_MAX = 255, RPC_SESSION_NAME_MAX = 2 * RPC_ROUTING_ID_MAX + 16 };
-
-struct rpc_session_key {
-  uint64_t serial; /* not of the key: names a session without one in the log; 0: none */
-  size_t length;   /* 0: no key */
-  uint8_t bytes[1 + RPC_ROUTING_ID_MAX];
-};
-
-void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id);
-/* False where the id is empty, or longer than ZeroMQ allows. */
-bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id) JP_MUST_CHECK;
-/* The name in the log: a UUID; "zmq:" and the routing id in hexadecimal; without a key "#" and the serial, or
- * "" without a serial. */
-void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX]);
 
 struct rpc_session_limits {
   size_t sessions_max;
@@ -84,17 +70,17 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of those with objec
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
 
 /* The epoch of the session of the key or, without one, of the key's serial. 0, which is no epoch: OpenSSL fails. */
-uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct rpc_session_key *key);
+uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key);
 uint64_t rpc_session_epoch(const struct rpc_session *session); /* as long as it is held */
 
 /* Holds the session of the key, and makes it if there is none; an empty key, or NULL: always makes one. A session
  * that exists stops being passing, unless the same message acquires it again. JP_NO_MEMORY, JP_INTERNAL. Released with
  * rpc_session_release. */
-enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct op_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error) JP_MUST_CHECK;
 /* Holds the session of the key, which stops being passing. NULL: there is none. */
-struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key);
+struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct op_session_key *key);
 /* Adds a holder to a session that the caller holds. */
 void rpc_session_retain(struct rpc_sessions *sessions, struct rpc_session *session);
 /* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */

@@ -79,14 +79,14 @@ static void tell_ending(const struct rpc_callback_call *call, enum callback_endi
 static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  char session[RPC_SESSION_NAME_MAX];
+  char session[OP_SESSION_NAME_MAX];
   pthread_mutex_lock(&callbacks->lock);
   bool is_first = !callbacks->has_misfit;
   callbacks->has_misfit = true;
   pthread_mutex_unlock(&callbacks->lock);
   if (!is_first)
     return;
-  rpc_session_key_describe(&callbacks->key, session);
+  op_session_key_describe(&callbacks->key, session);
   log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
            "connection get no line",
            (long long)call->id, session[0] == '\0' ? "-" : session,
@@ -298,17 +298,13 @@ static enum jp_status enter_call(struct rpc_callback_call *call, struct jvm_requ
     return status;
   struct rpc_runner *runner = &call->nested->worker.runner;
   rpc_runner_begin_message(runner);
-  call->authorizer = (struct rpc_authorizer){.policy = runner->policy,
-                                             .names = &runner->names,
-                                             .channel = callbacks->channel,
-                                             .session = &callbacks->key};
-  call->guard = rpc_authorizer_guard(&call->authorizer);
+  call->judge = rpc_runner_judge(runner, callbacks->channel, &callbacks->key);
   call->previous_thread = callback_thread_set(call->thread);
   *request = (struct jvm_request){.thread = runner->thread,
                                   .objects = rpc_session_objects(callbacks->session),
                                   .arena = &runner->arena,
                                   .limits = &peer->config.limits.java,
-                                  .guard = &call->guard,
+                                  .judge = &call->judge,
                                   .stored = &call->stored,
                                   .compat_pal = peer->config.compat_pal,
                                   .callbacks = callbacks};
@@ -617,7 +613,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
   call->was_read = status == JP_OK;
   if (status != JP_OK || answer->is_error)
     return status;
-  return rpc_authorize_value(&call->authorizer, &answer->value, request->arena, outcome);
+  return judge_value(&call->judge, &answer->value, request->arena, outcome);
 }
 
 /* ---- the end ---- */

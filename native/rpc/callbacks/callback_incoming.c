@@ -246,12 +246,12 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 /* An answer to a call that is not open, or a second one. */
 static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 {
-  char session[RPC_SESSION_NAME_MAX];
+  char session[OP_SESSION_NAME_MAX];
   pthread_mutex_lock(&callbacks->lock);
   bool is_first = !callbacks->has_dropped;
   callbacks->has_dropped = true;
   pthread_mutex_unlock(&callbacks->lock);
-  rpc_session_key_describe(&callbacks->key, session);
+  op_session_key_describe(&callbacks->key, session);
   if (is_first)
     log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; further ones of this "
              "connection are dropped without a line",

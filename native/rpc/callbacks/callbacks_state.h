@@ -1,7 +1,7 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
 #define JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
 /* What the files of this folder share about callbacks and their calls. Not for others. */
-#include "rpc/authorize.h"
+#include "judge/judge.h"
 #include "rpc/callbacks/callback_form.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/callbacks/nested_workers.h"
@@ -53,7 +53,7 @@ struct rpc_callbacks {
 
   /* Copies of the client's; constant. */
   enum op_channel channel;
-  struct rpc_session_key key;
+  struct op_session_key key;
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held while is_client_open or calls_open > 0 */
 
@@ -154,8 +154,7 @@ struct rpc_callback_call {
   struct rpc_given given;                  /* in its answer */
   struct callback_thread *previous_thread; /* between enter and leave */
   struct nested_worker *nested;            /* likewise */
-  struct rpc_authorizer authorizer;        /* likewise */
-  struct jvm_guard guard;                  /* likewise */
+  struct judge judge;                      /* likewise */
 };
 
 /* ---- callbacks.c ---- */

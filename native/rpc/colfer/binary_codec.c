@@ -58,16 +58,15 @@ static struct rpc_colfer_rules make_rules(const struct rpc_peer *peer)
                                    .compat_pal = peer->config.compat_pal};
 }
 
-static struct serving begin_serving(const struct known_call *call)
+static void begin_serving(struct serving *serving, const struct known_call *call)
 {
-  return (struct serving){
-      .peer = call->runner->peer,
-      .runner = call->runner,
-      .own = call->own,
-      .out = call->out,
-      .start = call->out->len,
-      .reply_max = call->reply_max,
-      .run = {.runner = call->runner, .client = call->client, .answer_max = call->reply_max}};
+  *serving = (struct serving){.peer = call->runner->peer,
+                              .runner = call->runner,
+                              .own = call->own,
+                              .out = call->out,
+                              .start = call->out->len,
+                              .reply_max = call->reply_max};
+  rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
 }
 
 /* Gives up what a large message needed, once its answer is written. */
@@ -141,8 +140,8 @@ static enum jp_status read_operation(struct serving *serving, struct outcome *ou
   struct text class_name;
   if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
     return status;
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+  const struct judge judge = rpc_run_judge(&serving->run);
+  return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
 static void run_request(struct serving *serving, struct outcome *outcome)
@@ -164,7 +163,8 @@ static void run_request(struct serving *serving, struct outcome *outcome)
 static void answer_known(const struct known_call *call, struct text request_id,
                          const struct rpc_reached_member *reached, struct outcome *failed)
 {
-  struct serving serving = begin_serving(call);
+  struct serving serving;
+  begin_serving(&serving, call);
   serving.request.part = RPC_COLFER_EXEC;
   serving.request.id = request_id;
   serving.run.reached = *reached;
@@ -174,7 +174,8 @@ static void answer_known(const struct known_call *call, struct text request_id,
 
 static void take_general_path(const struct known_call *call)
 {
-  struct serving serving = begin_serving(call);
+  struct serving serving;
+  begin_serving(&serving, call);
   struct outcome outcome = {.kind = OUTCOME_VOID};
   if (rpc_colfer_request_read(call->message, &call->runner->arena, &serving.request, &outcome) == JP_OK)
     run_request(&serving, &outcome);

@@ -55,55 +55,48 @@ static bool answer_request(void *context, struct rpc_cached_request *cached, con
 
 /* ---- messages ---- */
 
-struct cached_message {
-  const struct serving_message *message;
-  bool took_general_path;
-};
-
-/* rpc_cached_call.answer, with a struct cached_message */
+/* rpc_cached_call.answer, with a struct serving that has not begun */
 static bool answer_message(void *context, struct rpc_cached_request *cached, const struct outcome *failed,
                            struct rpc_written_answer *written)
 {
-  struct cached_message *cached_message = context;
-  struct serving serving = serving_begin(cached_message->message);
-  cached_message->took_general_path = true;
-  return answer_request(&serving, cached, failed, written);
+  struct serving *serving = context;
+  serving_begin(serving);
+  return answer_request(serving, cached, failed, written);
 }
 
 /* False: the general path says why. */
-static bool count_callback(const struct serving_message *message, int64_t id)
+static bool count_callback(const struct serving *serving, int64_t id)
 {
-  struct rpc_client *client = message->client;
-  struct rpc_given *given = &message->worker->runner.given;
+  struct rpc_client *client = serving->client;
+  struct rpc_given *given = &serving->worker->runner.given;
   struct rpc_callbacks *callbacks;
   struct jp_error unused;
   return client->push != NULL &&
-         rpc_callbacks_of(message->peer, client, &rpc_codec_jsonrpc, &callbacks, &unused) == JP_OK &&
+         rpc_callbacks_of(serving->peer, client, &rpc_codec_jsonrpc, &callbacks, &unused) == JP_OK &&
          rpc_callbacks_note(callbacks, id, given, &unused) == JP_OK;
 }
 
-bool serving_serve_cached(const struct serving_message *message, enum rpc_served *served)
+bool serving_serve_cached(struct serving *serving, enum rpc_served *served)
 {
-  struct rpc_runner *runner = &message->worker->runner;
-  if (!begins_with(message->text, '{') || message->client->only_safe)
+  struct rpc_runner *runner = &serving->worker->runner;
+  if (!begins_with(serving->message, '{') || serving->client->only_safe)
     return false;
   struct rpc_cached_request *cached =
-      rpc_fastpath_find(message->own->fastpath, message->text, &runner->arena, NULL);
-  if (cached == NULL || (cached->callback != 0 && !count_callback(message, cached->callback)))
+      rpc_fastpath_find(serving->own->fastpath, serving->message, &runner->arena, NULL);
+  if (cached == NULL || (cached->callback != 0 && !count_callback(serving, cached->callback)))
     return false;
   bool gives = cached->callback != 0;
-  struct cached_message context = {message, false};
   const struct rpc_cached_call call = {.runner = runner,
-                                       .client = message->client,
-                                       .reply_max = message->reply_max,
-                                       .out = message->out,
-                                       .context = &context,
+                                       .client = serving->client,
+                                       .reply_max = serving->reply_max,
+                                       .out = serving->out,
+                                       .context = serving,
                                        .answer = answer_message};
   *served = rpc_fastpath_serve(cached, &call) ? RPC_REPLY : RPC_NO_REPLY;
   if (gives)
-    rpc_callbacks_settle(message->client->callbacks, &runner->given);
-  if (context.took_general_path)
-    serving_free_memory(message->worker);
+    rpc_callbacks_settle(serving->client->callbacks, &runner->given);
+  if (serving->has_begun)
+    serving_free_memory(serving->worker);
   return true;
 }
 

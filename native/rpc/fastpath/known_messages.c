@@ -700,10 +700,11 @@ static __attribute__((noinline)) bool run_in_session(const struct known_message 
                                                      const struct exec_head *head,
                                                      const struct known_call *call)
 {
-  struct rpc_run run = {.runner = call->runner, .client = call->client};
+  struct rpc_run run;
   struct rpc_session *session;
   struct outcome failed; /* the general path tells it */
   struct uuid uuid;
+  rpc_run_init(&run, call->runner, call->client, 0);
   if (head->peer_uuid.data != NULL)
     memcpy(&uuid, head->peer_uuid.data, sizeof uuid);
   rpc_run_begin(&run, head->peer_uuid.data == NULL ? NULL : &uuid, false);

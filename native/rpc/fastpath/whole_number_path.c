@@ -73,12 +73,11 @@ static bool has_room(const struct answer_template *template, size_t id_length, s
 }
 
 bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
-                                  const struct rpc_runner *runner, const struct rpc_client *client)
+                                  struct rpc_runner *runner, const struct rpc_client *client)
 {
   const uint64_t *verdicts = jvm_whole_number_call_verdicts(runner->thread, call);
-  const struct rpc_authorizer authorizer = {
-      .policy = runner->policy, .channel = client->channel, .session = &client->key};
-  return verdicts != NULL && rpc_authorizer_has_allowed(&authorizer, operation, verdicts);
+  const struct judge judge = rpc_runner_judge(runner, client->channel, &client->key);
+  return verdicts != NULL && judge_has_allowed(&judge, operation->kind, verdicts);
 }
 
 /* Before the request's frame is closed. Out of line: most calls need no room for it. */

@@ -47,6 +47,6 @@ bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_ca
 
 /* True where the member of a kept call is still there, and the policy has allowed such an operation to the client. */
 bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
-                                  const struct rpc_runner *runner, const struct rpc_client *client);
+                                  struct rpc_runner *runner, const struct rpc_client *client);
 
 #endif

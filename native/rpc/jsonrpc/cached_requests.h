@@ -10,7 +10,7 @@
 #if JPEER_FASTPATH
 
 /* Serves a message that is a cached request; false: it is none, and nothing was done. */
-bool serving_serve_cached(const struct serving_message *message, enum rpc_served *served);
+bool serving_serve_cached(struct serving *serving, enum rpc_served *served);
 
 /* jsonrpc_service.match_cached and run_cached, with a struct serving. */
 size_t serving_match_cached(void *context, struct text text);
@@ -29,9 +29,9 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
 #define serving_match_cached NULL
 #define serving_run_cached   NULL
 
-static inline bool serving_serve_cached(const struct serving_message *message, enum rpc_served *served)
+static inline bool serving_serve_cached(struct serving *serving, enum rpc_served *served)
 {
-  (void)message;
+  (void)serving;
   (void)served;
   return false;
 }

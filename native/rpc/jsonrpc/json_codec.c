@@ -13,7 +13,9 @@
 #include "rpc/methods/procedures.h"
 #include "json/writer.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- state ---- */
 
@@ -221,16 +223,25 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
   return convert_handled(handled);
 }
 
-static enum rpc_served take_general_path(const struct serving_message *message, struct rpc_stream *stream)
+void serving_begin(struct serving *serving)
 {
-  struct serving serving = serving_begin(message);
-  const struct rpc_peer *peer = message->peer;
-  bool only_safe = message->client->only_safe;
-  if (batch_results_may_be_named(message->text))
-    serving.results = batch_results_create(&serving.lasting, peer->config.limits.message_max);
-  bool may_use_cache = !only_safe && serving.results == NULL;
-  const struct jsonrpc_service service = {.context = &serving,
-                                          .arena = &message->worker->runner.arena,
+  const size_t from = offsetof(struct serving, start);
+  memset((char *)serving + from, 0, offsetof(struct serving, run) - from);
+  serving->has_begun = true;
+  serving->start = serving->out->len;
+  rpc_run_init(&serving->run, &serving->worker->runner, serving->client, serving->reply_max);
+}
+
+static enum rpc_served take_general_path(struct serving *serving, struct rpc_stream *stream)
+{
+  serving_begin(serving);
+  const struct rpc_peer *peer = serving->peer;
+  bool only_safe = serving->client->only_safe;
+  if (batch_results_may_be_named(serving->message))
+    serving->results = batch_results_create(&serving->lasting, peer->config.limits.message_max);
+  bool may_use_cache = !only_safe && serving->results == NULL;
+  const struct jsonrpc_service service = {.context = serving,
+                                          .arena = &serving->worker->runner.arena,
                                           .handle = serving_handle_request,
                                           .write_error_data = write_invalid_data,
                                           .match_cached = may_use_cache ? serving_match_cached : NULL,
@@ -238,12 +249,12 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = stream != NULL &&
-                                                        rpc_channels[message->client->channel].may_stream,
+                                                        rpc_channels[serving->client->channel].may_stream,
                                           .only_safe = only_safe,
                                           .takes_options = true};
   struct jsonrpc_stream rest;
-  enum jsonrpc_handled handled = jsonrpc_handle(&service, message->text, message->out, &rest);
-  return end_message(&serving, handled, &rest, stream);
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, serving->message, serving->out, &rest);
+  return end_message(serving, handled, &rest, stream);
 }
 
 static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *worker,
@@ -253,22 +264,24 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   struct rpc_jsonrpc_worker *own = rpc_jsonrpc_worker(worker);
   rpc_runner_begin_message(&worker->runner);
   buffer_clear(&own->scratch);
-  const struct serving_message given = {.peer = context,
-                                        .worker = worker,
-                                        .own = own,
-                                        .client = client,
-                                        .text = message,
-                                        .out = out,
-                                        .reply_max = reply_max};
-  enum rpc_served served;
   if (client->is_stale) {
     /* Of a message that is meant for another epoch of its client's session. */
     struct workerless_call call = {.peer = context};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
+  enum rpc_served served;
+  struct serving serving;
+  serving.message = message;
+  serving.peer = context;
+  serving.worker = worker;
+  serving.own = own;
+  serving.client = client;
+  serving.out = out;
+  serving.reply_max = reply_max;
+  serving.has_begun = false;
   worker->served = client;
-  if (!serving_serve_cached(&given, &served))
-    served = take_general_path(&given, stream);
+  if (!serving_serve_cached(&serving, &served))
+    served = take_general_path(&serving, stream);
   worker->served = NULL;
   return served;
 }

@@ -46,26 +46,20 @@ enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct te
 
 /* ---- a message ---- */
 
-/* A message, as rpc_codec.serve is given it. */
-struct serving_message {
-  struct rpc_peer *peer;
-  struct rpc_worker *worker;
-  struct rpc_jsonrpc_worker *own; /* of the worker */
-  struct rpc_client *client;
-  struct text text;
-  struct buffer *out;
-  size_t reply_max;
-};
-
 /* One message on its way. */
 struct serving {
+  /* As rpc_codec.serve is given it: */
   struct text message;
   struct rpc_peer *peer;
   struct rpc_worker *worker;
   struct rpc_jsonrpc_worker *own; /* of the worker */
+  struct rpc_client *client;
   struct buffer *out;
-  size_t start; /* of the message's answer in out */
   size_t reply_max;
+  bool
+      has_begun; /* serving_begin has filled all below; a message that the fast path answers needs nothing of it */
+
+  size_t start;               /* of the message's answer in out */
   bool found_invalid;         /* the envelope, by jsonrpc */
   bool has_unread;            /* a request has failed before its arguments were read */
   struct outcome_body stream; /* of RPC_STREAM */
@@ -75,7 +69,6 @@ struct serving {
 
   struct unkept_results unkept;
 
-  struct rpc_run run; /* the request that is run */
   const struct jsonrpc_request *request;
   struct rpc_request_options options; /* of the request, where it has some */
   bool by_value;                      /* its result is plain JSON */
@@ -89,6 +82,8 @@ struct serving {
   const struct operation *operation; /* what it means */
   const struct outcome *failed;      /* its outcome, where it was run already and failed; else NULL */
   struct serving_places *places;     /* filled when its answer is written */
+
+  struct rpc_run run; /* the request that is run */
 };
 
 /* Where an answer has the parts that change from call to call, in bytes of the buffer. */
@@ -98,19 +93,8 @@ struct serving_places {
   struct rpc_number_place number;
 };
 
-static inline struct serving serving_begin(const struct serving_message *message)
-{
-  return (struct serving){.message = message->text,
-                          .peer = message->peer,
-                          .worker = message->worker,
-                          .own = message->own,
-                          .run = {.runner = &message->worker->runner,
-                                  .client = message->client,
-                                  .answer_max = message->reply_max},
-                          .out = message->out,
-                          .start = message->out->len,
-                          .reply_max = message->reply_max};
-}
+/* Fills what the general path needs beside what rpc_codec.serve was given. */
+void serving_begin(struct serving *serving);
 
 /* True where the request does not want to be told what comes of it. */
 static inline bool serving_is_unkept(const struct serving *serving)

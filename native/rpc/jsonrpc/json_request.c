@@ -50,10 +50,10 @@ static void hint_param(const struct serving *serving, const struct operation *op
 static void suggest_names(const struct serving *serving, const struct operation *operation,
                           struct outcome *outcome)
 {
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct judge judge = rpc_run_judge(&serving->run);
   const struct rpc_suggester suggester = {.catalog = serving->peer->config.catalog,
-                                          .policy = authorizer.policy,
-                                          .channel = rpc_authorizer_channel(&authorizer),
+                                          .policy = judge.policy,
+                                          .channel = judge.policy_channel,
                                           .arena = &serving->run.runner->arena};
   if (outcome->kind != OUTCOME_ERROR || serving->peer->config.compat_pal)
     return;
@@ -93,11 +93,10 @@ static bool is_description(const struct jsonrpc_request *request)
 
 static void discover_methods(struct serving *serving, struct jsonrpc_response *response)
 {
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct judge judge = rpc_run_judge(&serving->run);
   struct meta_loaders loaders;
   bool has_loaders = rpc_run_find_loaders(&serving->run, &loaders);
-  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer),
-                                    has_loaders ? &loaders : NULL};
+  const struct openrpc_view view = {judge.policy, judge.policy_channel, has_loaders ? &loaders : NULL};
   bool is_unkept = serving_is_unkept(serving);
   struct buffer *out = is_unkept ? &serving->own->scratch : jsonrpc_result(response);
   struct outcome outcome = {.kind = OUTCOME_VOID};
@@ -151,16 +150,8 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   struct text class_name;
   if (!rpc_compat_withholds(operation, &class_name))
     return status;
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
-}
-
-/* java_class_lookup.find, with a struct serving */
-static bool look_up_class(void *context, const struct operation *asked, struct op_look *look,
-                          struct outcome *outcome)
-{
-  struct serving *serving = context;
-  return rpc_run_look_up(&serving->run, asked, look, outcome);
+  const struct judge judge = rpc_run_judge(&serving->run);
+  return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
 /* With --compat pal a class that the catalog does not have is looked for only by a loader that the request names. */
@@ -168,8 +159,7 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                                     struct outcome *outcome)
 {
   const struct rpc_peer_config *config = &serving->peer->config;
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  const struct java_class_lookup lookup = {serving, look_up_class};
+  const struct judge judge = rpc_run_judge(&serving->run);
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
@@ -179,9 +169,9 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                                           .shared = serving->results == NULL ? NULL : &shared,
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
-                                          .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
+                                          .run = config->compat_pal && loader == 0 ? NULL : &serving->run};
   return java_method_decode(serving->request, config->catalog, rpc_jsonrpc_peer(serving->peer)->methods,
-                            &authorizer, &rules, &serving->run.runner->arena, operation, outcome);
+                            &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }
 
 /* One of the peer's own procedures by a bare name, or a Java member by its own. */

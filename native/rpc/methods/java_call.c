@@ -7,6 +7,7 @@
 #include "rpc/meta/meta_shapes.h"
 #include "rpc/methods/java_methods.h"
 #include "rpc/methods/procedures.h"
+#include "rpc/run.h"
 #include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"
 
@@ -19,7 +20,7 @@ struct java_call {
   /* Borrowed: */
   const struct jsonrpc_request *request;
   const struct java_method_rules *rules;
-  const struct rpc_authorizer *authorizer;
+  const struct judge *judge;
   struct catalog *catalog; /* NULL: none */
   struct java_methods_index *index;
   struct arena *arena;
@@ -148,8 +149,7 @@ static enum jp_status fail_memory(struct java_call *call)
 /* A class without a package looks like any other dotted name: its denial says that there is no such method. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
-  enum jp_status status =
-      rpc_authorize_names(call->authorizer, call->operation, by_object, call->arena, call->outcome);
+  enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
   bool has_package = text_find_last(call->name.class_name, '.') != SIZE_MAX;
   if (status == JP_OK || (status == JP_DENIED && has_package))
     return status;
@@ -160,11 +160,10 @@ static enum jp_status find_in_catalog(struct java_call *call)
 {
   struct jp_error error;
   bool may_have_it = call->catalog != NULL && call->rules->loader == 0;
-  enum jp_status status =
-      may_have_it
-          ? java_methods_index_find(call->index, call->catalog, call->authorizer->policy,
-                                    call->name.class_name, call->name.member, &call->in_catalog, &error)
-          : JP_OK;
+  enum jp_status status = may_have_it ? java_methods_index_find(call->index, call->catalog,
+                                                                call->judge->policy, call->name.class_name,
+                                                                call->name.member, &call->in_catalog, &error)
+                                      : JP_OK;
   call->is_beyond = !call->in_catalog.has_class;
   if (status == JP_OK)
     return JP_OK;
@@ -179,7 +178,7 @@ static enum jp_status find_in_catalog(struct java_call *call)
 static enum jp_status read_name(struct java_call *call)
 {
   struct operation *operation = call->operation;
-  bool has_classes = call->catalog != NULL || call->rules->lookup != NULL;
+  bool has_classes = call->catalog != NULL || call->rules->run != NULL;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};
   if (!has_classes || !java_method_name_parse(call->request->method, &call->name) ||
       call->name.class_name.len > OP_NAME_MAX || call->name.member.len > OP_NAME_MAX)
@@ -197,16 +196,15 @@ static enum jp_status read_name(struct java_call *call)
 static enum jp_status look_up_class(struct java_call *call, uint32_t instance, bool is_final,
                                     struct op_look *look)
 {
-  const struct java_class_lookup *lookup = call->rules->lookup;
   struct operation asked = *call->operation;
   asked.loader = call->rules->loader;
   asked.has_instance = instance != 0;
   asked.instance = instance;
   asked.tells_loaders = is_final;
   *look = (struct op_look){.only_member = asked.member};
-  if (lookup == NULL)
+  if (call->rules->run == NULL)
     return fail_name(call, " (no such class)");
-  if (lookup->find(lookup->context, &asked, look, call->outcome))
+  if (rpc_run_look_up(call->rules->run, &asked, look, call->outcome))
     return JP_OK;
   /* A loader that was named answers for itself; else the name stands for nothing. */
   const struct outcome *outcome = call->outcome;
@@ -238,17 +236,17 @@ static bool is_allowed(const struct java_call *call, const struct judging *judgi
   bool is_constructor = method->result.data == NULL;
   if (method->method->is_open)
     return true;
-  const struct jvm_target overload = {
-      .kind = is_constructor         ? JVM_CONSTRUCTOR
-              : method->has_receiver ? JVM_METHOD
-                                     : JVM_STATIC_METHOD,
+  const struct judged_member overload = {
+      .kind = is_constructor         ? OP_CONSTRUCTOR
+              : method->has_receiver ? OP_METHOD
+                                     : OP_STATIC_METHOD,
       .modifiers = method->method->access,
       .named_class = judging->named_class,
       .declaring_class = catalog_text(judging->tables, judging->tables->classes[method->declaring].name),
       .runtime_class = TEXT_ABSENT,
       .member = call->operation->member,
   };
-  return rpc_authorizer_allows(call->authorizer, call->operation->kind, &overload);
+  return judge_allows(call->judge, call->operation->kind, &overload);
 }
 
 /* Overloads that the policy denies are no candidates, and no error shows them. What the policy has said of a class in
@@ -257,7 +255,7 @@ static enum jp_status drop_denied(struct java_call *call, const struct judging *
 {
   struct text type = call->operation->type;
   struct text member = call->operation->member;
-  if (!call->is_beyond && rpc_authorizer_knows_overloads(call->authorizer, type, member))
+  if (!call->is_beyond && judge_knows_overloads(call->judge, type, member))
     return JP_OK;
   struct java_method *allowed = arena_alloc(call->arena, call->count * sizeof *allowed);
   size_t count = 0;
@@ -267,9 +265,9 @@ static enum jp_status drop_denied(struct java_call *call, const struct judging *
     if (is_allowed(call, judging, &call->methods[i]))
       allowed[count++] = call->methods[i];
   if (count == 0)
-    return rpc_authorize_deny(call->authorizer, type, member, call->arena, call->outcome);
+    return judge_deny(call->judge, type, member, call->arena, call->outcome);
   if (count == call->count && !call->is_beyond)
-    rpc_authorizer_note_overloads(call->authorizer, type, member);
+    judge_note_overloads(call->judge, type, member);
   call->methods = allowed;
   call->count = count;
   return JP_OK;
@@ -315,13 +313,13 @@ static bool has_field(const struct java_call *call, const struct judging *judgin
           !text_equal(catalog_text(tables, field->name), call->operation->member))
         continue;
       *is_static = (field->access & ACCESS_STATIC) != 0;
-      const struct jvm_target target = {.kind = *is_static ? JVM_STATIC_FIELD : JVM_FIELD,
-                                        .modifiers = field->access,
-                                        .named_class = judging->named_class,
-                                        .declaring_class = catalog_text(tables, class->name),
-                                        .runtime_class = TEXT_ABSENT,
-                                        .member = call->operation->member};
-      return rpc_authorizer_allows(call->authorizer, OP_GET, &target);
+      const struct judged_member target = {.kind = *is_static ? OP_STATIC_FIELD : OP_FIELD,
+                                           .modifiers = field->access,
+                                           .named_class = judging->named_class,
+                                           .declaring_class = catalog_text(tables, class->name),
+                                           .runtime_class = TEXT_ABSENT,
+                                           .member = call->operation->member};
+      return judge_allows(call->judge, OP_GET, &target);
     }
     class_index = class->superclass.class_index;
   }
@@ -354,7 +352,7 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
     return status;
   const struct judging judging = {&call->shapes.tables, look.judged_name};
   struct java_method *found = NULL;
-  if (java_methods_collect_named(judging.tables, call->authorizer->policy,
+  if (java_methods_collect_named(judging.tables, call->judge->policy,
                                  catalog_find(judging.tables, look.class_name), call->name.member,
                                  call->arena, &found, &call->count) != JP_OK)
     return fail_memory(call);
@@ -874,7 +872,7 @@ static enum jp_status check_safe(const struct java_call *call)
 {
   const struct operation *operation = call->operation;
   if (!call->request->only_safe ||
-      policy_is_idempotent(call->authorizer->policy, operation->type, operation->member))
+      policy_is_idempotent(call->judge->policy, operation->type, operation->member))
     return JP_OK;
   outcome_fail(call->outcome, call->arena, FAILURE_NOT_SAFE, NULL,
                "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(show_name(call)));
@@ -970,13 +968,13 @@ static enum jp_status decode_found(struct java_call *call)
 }
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
+                                  struct java_methods_index *index, const struct judge *judge,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome)
 {
   struct java_call call = {.request = request,
                            .rules = rules,
-                           .authorizer = authorizer,
+                           .judge = judge,
                            .catalog = catalog,
                            .index = index,
                            .arena = arena,

@@ -6,21 +6,14 @@
  * the arena.
  */
 #include "jsonrpc/jsonrpc.h"
+#include "judge/judge.h"
 #include "op/look.h"
 #include "op/operation.h"
 #include "op/outcome.h"
-#include "rpc/authorize.h"
 
 struct catalog;
 struct java_methods_index;
-
-/* Where a class is looked for that the catalog does not have. */
-struct java_class_lookup {
-  void *context;
-  /* Finds the class that the operation names and what look->only_member tells of it, which stay valid until
-   * the request ends. False leaves an OUTCOME_ERROR. */
-  bool (*find)(void *context, const struct operation *asked, struct op_look *look, struct outcome *outcome);
-};
+struct rpc_run;
 
 struct java_method_rules {
   size_t digits_max;                          /* of one number */
@@ -29,17 +22,18 @@ struct java_method_rules {
   const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
   const struct rpc_shared_texts *shared;      /* the same */
   uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */
-  const struct java_class_lookup *lookup;     /* NULL: the catalog alone is */
+  struct rpc_run
+      *run; /* looks for classes that the catalog does not have; NULL: the catalog alone is asked */
 };
 
 /*
  * Makes an OP_CALL or OP_NEW by_value. The policy is asked before the catalog, so that who may not use a
  * class does not learn whether it exists. Anything but JP_OK leaves an OUTCOME_ERROR: FAILURE_NOT_FOUND
- * ("Invalid method: ...") where no member has the name, FAILURE_DENIED, FAILURE_INVALID_PARAMS, or what the lookup
- * failed with. Without a catalog (NULL) only the lookup finds members.
+ * ("Invalid method: ...") where no member has the name, FAILURE_DENIED, FAILURE_INVALID_PARAMS, or what
+ * rpc_run_look_up failed with. Without a catalog (NULL) only that finds members.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
+                                  struct java_methods_index *index, const struct judge *judge,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 

@@ -20,6 +20,14 @@ void members_session_init(struct members_session *session, struct jvm_thread *th
   *session = (struct members_session){.thread = thread, .limits = {1000, 50, 100, 10000}};
   assert_int_equal(jvm_objects_create(10000, &session->objects), JP_OK);
   arena_init(&session->arena);
+  const struct policy_config everything = {.default_action = POLICY_ALLOW};
+  struct jp_error error;
+  if (policy_create(&everything, &session->policy, &error) != JP_OK)
+    fail_msg("%s", error.text);
+  session->judge = (struct judge){.policy = session->policy,
+                                  .names = &session->names,
+                                  .channel = OP_CHANNEL_WEBSOCKET,
+                                  .policy_channel = POLICY_WEBSOCKET};
 }
 
 void members_session_fini(struct members_session *session)
@@ -27,6 +35,7 @@ void members_session_fini(struct members_session *session)
   jvm_objects_destroy(session->thread, session->objects);
   jvm_stored_fini(&session->stored);
   arena_fini(&session->arena);
+  policy_destroy(session->policy);
 }
 
 static uint32_t find_kept(const struct members_session *session, const char *name)
@@ -138,7 +147,7 @@ static void run(struct members_session *session, const struct operation *operati
       .operation = operation,
       .arena = &session->arena,
       .limits = &session->limits,
-      .guard = session->guard.check == NULL ? NULL : &session->guard,
+      .judge = &session->judge,
       .stored = &session->stored,
       .answer_max = session->answer_max,
       .result = &result,

@@ -30,12 +30,14 @@ struct members_session {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
   struct jvm_limits limits;
-  struct jvm_guard guard; /* where check is not NULL */
-  bool by_value;          /* of every operation */
-  uint32_t loader;        /* of every operation */
-  bool element_types;     /* the same */
-  size_t answer_max;      /* of struct jvm_request */
-  size_t room;            /* of every fetch, for the text of its elements; 0: plenty */
+  struct policy *policy; /* allows everything; owned */
+  struct judge_names names;
+  struct judge judge; /* by that policy */
+  bool by_value;      /* of every operation */
+  uint32_t loader;    /* of every operation */
+  bool element_types; /* the same */
+  size_t answer_max;  /* of struct jvm_request */
+  size_t room;        /* of every fetch, for the text of its elements; 0: plenty */
   struct jvm_stored stored;
   struct arena arena;
   struct {

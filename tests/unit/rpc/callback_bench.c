@@ -233,7 +233,7 @@ struct rpc_duplex *duplex;
 uint64_t proxy_of_7;
 
 static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
+    {.type = "C", .member = "keep", .kind = OP_STATIC_METHOD, .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC},
     STUB_MEMBER_CONSTRUCTOR,
 };
 

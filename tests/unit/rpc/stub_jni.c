@@ -270,20 +270,13 @@ static void fill_target(struct stub_member *member, const struct operation *oper
                         struct jvm_target *target)
 {
   *target = (struct jvm_target){.resolved = (struct resolved_member *)(void *)member,
-                                .kind = member->kind,
-                                .modifiers = member->modifiers,
-                                .named_class = operation->type,
-                                .declaring_class = operation->type,
-                                .runtime_class = TEXT_ABSENT,
-                                .member = operation->member,
-                                .verdicts = member->verdicts};
-}
-
-/* The stub's objects have no supertypes. */
-bool jvm_target_find_supertype(const struct jvm_target *target, const struct jvm_supertype_judge *judge,
-                               struct jvm_target *found)
-{
-  return false;
+                                .facts = {.kind = member->kind,
+                                          .modifiers = member->modifiers,
+                                          .named_class = operation->type,
+                                          .declaring_class = operation->type,
+                                          .runtime_class = TEXT_ABSENT,
+                                          .member = operation->member,
+                                          .verdicts = member->verdicts}};
 }
 
 struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
@@ -294,15 +287,14 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
-  const struct jvm_guard *guard = request->guard;
+  struct judge *judge = request->judge;
   struct stub_member *member = member_of(request->operation);
   if (member != NULL)
     fill_target(member, request->operation, target);
   if (member != NULL && member->was_resolved &&
-      guard->has_allowed(guard->context, request->operation, target->verdicts))
+      judge_has_allowed(judge, request->operation->kind, target->facts.verdicts))
     return JP_OK;
-  enum jp_status status =
-      guard->check_names(guard->context, request->operation, NULL, request->arena, outcome);
+  enum jp_status status = judge_operation(judge, request->operation, NULL, request->arena, outcome);
   if (status != JP_OK)
     return status;
   stub.resolved++;
@@ -312,7 +304,8 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
     return JP_NOT_FOUND;
   }
   member->was_resolved = true;
-  return guard->check_target(guard->context, request->operation, target, request->arena, outcome);
+  /* The stub's objects have no supertypes. */
+  return judge_member(judge, request->operation->kind, &target->facts, request->arena, outcome);
 }
 
 static void give_callbacks(const struct jvm_request *request)

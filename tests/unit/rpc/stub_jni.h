@@ -17,7 +17,7 @@
 struct stub_member {
   const char *type;   /* what the caller names */
   const char *member; /* "<init>" for a constructor */
-  enum jvm_member_kind kind;
+  enum op_member_kind kind;
   unsigned modifiers;
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];

@@ -16,7 +16,7 @@ struct bench {
   struct outcome outcome;
 };
 
-#define PUBLIC JVM_ACC_PUBLIC
+#define PUBLIC OP_ACC_PUBLIC
 #define INT(n)                                                                                               \
   {                                                                                                          \
     .kind = OUTCOME_VALUE, .type = TEXT("int"), .has_value = true, .value = {                                \
@@ -26,13 +26,13 @@ struct bench {
   }
 
 static struct stub_member members[] = {
-    {.type = "a.Calc", .member = "add", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc", .member = "add", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
     {.type = "a.Calc",
      .member = "hidden",
-     .kind = JVM_STATIC_METHOD,
-     .modifiers = JVM_ACC_PRIVATE,
+     .kind = OP_STATIC_METHOD,
+     .modifiers = OP_ACC_PRIVATE,
      .outcome = INT(1)},
-    {.type = "a.Calc", .member = "note", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc", .member = "note", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
 };
 
 static struct bench *bench;
@@ -78,7 +78,8 @@ static void use_policy(struct bench *bench, const char *yaml)
 static void run_with(struct bench *bench, enum op_kind kind, const char *type, const char *member,
                      struct op_value *args, size_t arg_count)
 {
-  struct rpc_run run = {.runner = &bench->runner, .client = &bench->client};
+  struct rpc_run run;
+  rpc_run_init(&run, &bench->runner, &bench->client, 0);
   const struct operation operation = {
       .kind = kind, .type = text_of(type), .member = text_of(member), .args = args, .arg_count = arg_count};
   bench->outcome = (struct outcome){0};
@@ -174,7 +175,7 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
                     "  - {class: \"c.**\", action: LOG_AND_ALLOW}\n");
   struct op_value named[] = {TYPED("c.D")};
   struct uuid peer_id = {{0xAB}};
-  rpc_session_key_peer_id(&bench->client.key, &peer_id);
+  op_session_key_peer_id(&bench->client.key, &peer_id);
   FILE *file = tmpfile();
   int saved = dup(STDERR_FILENO);
   assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
@@ -204,32 +205,27 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
 
 /* ---- callbacks ---- */
 
-static struct rpc_authorizer authorizer_of(struct bench *bench)
+static struct judge judge_of(struct bench *bench)
 {
-  return (struct rpc_authorizer){.policy = bench->runner.policy,
-                                 .names = &bench->runner.names,
-                                 .channel = bench->client.channel,
-                                 .session = &bench->client.key};
+  return rpc_runner_judge(&bench->runner, bench->client.channel, &bench->client.key);
 }
 
 static enum jp_status check_method(struct bench *bench, const char *named, const char *declaring,
                                    const char *member)
 {
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  const struct jvm_target target = {.kind = JVM_METHOD,
-                                    .modifiers = PUBLIC,
-                                    .named_class = text_of(named),
-                                    .declaring_class = text_of(declaring),
-                                    .member = text_of(member)};
-  return guard.check_callback(guard.context, &target, &bench->arena, &bench->outcome);
+  const struct judge judge = judge_of(bench);
+  const struct judged_member method = {.kind = OP_METHOD,
+                                       .modifiers = PUBLIC,
+                                       .named_class = text_of(named),
+                                       .declaring_class = text_of(declaring),
+                                       .member = text_of(member)};
+  return judge_callback(&judge, &method, &bench->arena, &bench->outcome);
 }
 
 static enum jp_status check_interface(struct bench *bench, const char *name)
 {
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  return guard.check_interface(guard.context, text_of(name), &bench->arena, &bench->outcome);
+  const struct judge judge = judge_of(bench);
+  return judge_interface(&judge, text_of(name), &bench->arena, &bench->outcome);
 }
 
 UNIT_TEST_WITH(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down)
@@ -257,11 +253,11 @@ UNIT_TEST_WITH(test_what_an_answer_names_is_judged, set_up, tear_down)
   const struct op_value list = {.kind = OP_LIST, .type = TEXT_ABSENT, .list = {&inner, 1}};
   const struct op_value plain = {.kind = OP_NULL, .type = TEXT("java.lang.String")};
   use_policy(bench, "version: 1\nrules:\n  - {class: a.Calc, action: ALLOW}\n");
-  struct rpc_authorizer authorizer = authorizer_of(bench);
-  assert_int_equal(rpc_authorize_value(&authorizer, &plain, &bench->arena, &bench->outcome), JP_OK);
-  assert_true(authorizer.types_are_allowed);
-  assert_int_equal(rpc_authorize_value(&authorizer, &list, &bench->arena, &bench->outcome), JP_DENIED);
-  assert_false(authorizer.types_are_allowed);
+  struct judge judge = judge_of(bench);
+  assert_int_equal(judge_value(&judge, &plain, &bench->arena, &bench->outcome), JP_OK);
+  assert_true(judge.types_are_allowed);
+  assert_int_equal(judge_value(&judge, &list, &bench->arena, &bench->outcome), JP_DENIED);
+  assert_false(judge.types_are_allowed);
   assert_text(bench->outcome.message, "RPC access denied: a.secret.Key.class via WEBSOCKET_RPC");
 }
 

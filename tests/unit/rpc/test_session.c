@@ -40,15 +40,15 @@ static int tear_down(void **state)
   return atomic_load(&stub.tables) == 0 ? 0 : 1;
 }
 
-static struct rpc_session_key key_of(uint8_t number)
+static struct op_session_key key_of(uint8_t number)
 {
-  struct rpc_session_key key;
+  struct op_session_key key;
   struct uuid peer_id = {{number}};
-  rpc_session_key_peer_id(&key, &peer_id);
+  op_session_key_peer_id(&key, &peer_id);
   return key;
 }
 
-static struct rpc_session *acquire_as(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+static struct rpc_session *acquire_as(struct rpc_sessions *sessions, const struct op_session_key *key,
                                       const struct rpc_session_maker *maker)
 {
   struct rpc_session *session;
@@ -57,7 +57,7 @@ static struct rpc_session *acquire_as(struct rpc_sessions *sessions, const struc
   return session;
 }
 
-static struct rpc_session *acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+static struct rpc_session *acquire(struct rpc_sessions *sessions, const struct op_session_key *key)
 {
   return acquire_as(sessions, key, &connection);
 }
@@ -86,7 +86,7 @@ static void check_full(struct rpc_session *session, const char *flag)
 /* What one message leaves: a session with an object. */
 static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
-  struct rpc_session_key key = key_of(number);
+  struct op_session_key key = key_of(number);
   struct rpc_session *session = acquire_as(sessions, &key, &request);
   put(session);
   release(sessions, session, now_ms);
@@ -94,7 +94,7 @@ static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_m
 
 static bool is_there(struct rpc_sessions *sessions, uint8_t number)
 {
-  struct rpc_session_key key = key_of(number);
+  struct op_session_key key = key_of(number);
   struct rpc_session *session = rpc_session_find(sessions, &key);
   if (session != NULL)
     release(sessions, session, 0);
@@ -103,34 +103,34 @@ static bool is_there(struct rpc_sessions *sessions, uint8_t number)
 
 UNIT_TEST_WITH(test_routing_ids_are_checked, set_up, tear_down)
 {
-  char bytes[RPC_ROUTING_ID_MAX + 1] = {0};
-  struct rpc_session_key key;
-  assert_false(rpc_session_key_routing_id(&key, (struct text){bytes, 0}));
-  assert_false(rpc_session_key_routing_id(&key, (struct text){bytes, RPC_ROUTING_ID_MAX + 1}));
+  char bytes[OP_ROUTING_ID_MAX + 1] = {0};
+  struct op_session_key key;
+  assert_false(op_session_key_routing_id(&key, (struct text){bytes, 0}));
+  assert_false(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX + 1}));
   assert_int_equal(key.length, 0);
-  assert_true(rpc_session_key_routing_id(&key, (struct text){bytes, RPC_ROUTING_ID_MAX}));
+  assert_true(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX}));
 }
 
 UNIT_TEST_WITH(test_names_for_the_log, set_up, tear_down)
 {
-  char name[RPC_SESSION_NAME_MAX];
-  struct rpc_session_key key = {0};
-  rpc_session_key_describe(&key, name);
+  char name[OP_SESSION_NAME_MAX];
+  struct op_session_key key = {0};
+  op_session_key_describe(&key, name);
   assert_string_equal(name, "");
   key.serial = 7;
-  rpc_session_key_describe(&key, name);
+  op_session_key_describe(&key, name);
   assert_string_equal(name, "#7");
   key = key_of(0xAB);
-  rpc_session_key_describe(&key, name);
+  op_session_key_describe(&key, name);
   assert_string_equal(name, "ab000000-0000-0000-0000-000000000000");
-  assert_true(rpc_session_key_routing_id(&key, (struct text){"\0k\xFF", 3}));
-  rpc_session_key_describe(&key, name);
+  assert_true(op_session_key_routing_id(&key, (struct text){"\0k\xFF", 3}));
+  op_session_key_describe(&key, name);
   assert_string_equal(name, "zmq:006bff");
-  char longest[RPC_ROUTING_ID_MAX];
+  char longest[OP_ROUTING_ID_MAX];
   memset(longest, 0x7F, sizeof longest);
-  assert_true(rpc_session_key_routing_id(&key, (struct text){longest, sizeof longest}));
-  rpc_session_key_describe(&key, name);
-  assert_int_equal(strlen(name), 4 + 2 * RPC_ROUTING_ID_MAX);
+  assert_true(op_session_key_routing_id(&key, (struct text){longest, sizeof longest}));
+  op_session_key_describe(&key, name);
+  assert_int_equal(strlen(name), 4 + 2 * OP_ROUTING_ID_MAX);
 }
 
 /* Holding one is free: a connection that makes no object takes nobody's place. */
@@ -183,7 +183,7 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
   assert_false(is_there(sessions, 2));
   struct rpc_session *last = acquire_as(sessions, NULL, &other_connection);
   put(last);
-  struct rpc_session_key key = key_of(4); /* held while the others are wanted */
+  struct op_session_key key = key_of(4); /* held while the others are wanted */
   struct rpc_session *used = rpc_session_find(sessions, &key);
   assert_non_null(used);
   assert_false(is_there(sessions, 3));
@@ -202,7 +202,7 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
 /* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
 UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_down)
 {
-  struct rpc_session_key key_elsewhere = key_of(100);
+  struct op_session_key key_elsewhere = key_of(100);
   struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
   struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
   put(elsewhere);
@@ -230,7 +230,7 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_dow
 UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
 {
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
-    struct rpc_session_key key = key_of(i);
+    struct op_session_key key = key_of(i);
     struct rpc_session *session = acquire_as(sessions, &key, i % 2 == 0 ? &connection : &other_connection);
     put(session);
     release(sessions, session, 0);
@@ -245,7 +245,7 @@ UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
 /* A client that lost its session may still believe in refs of it. */
 UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down)
 {
-  struct rpc_session_key key = key_of(1);
+  struct op_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
   put(session);
   uint32_t last = put(session);
@@ -266,10 +266,10 @@ UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_do
 
 UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 {
-  struct rpc_session_key one = key_of(1);
-  struct rpc_session_key two = key_of(2);
-  struct rpc_session_key routing;
-  assert_true(rpc_session_key_routing_id(&routing, (struct text){(const char *)one.bytes + 1, 16}));
+  struct op_session_key one = key_of(1);
+  struct op_session_key two = key_of(2);
+  struct op_session_key routing;
+  assert_true(op_session_key_routing_id(&routing, (struct text){(const char *)one.bytes + 1, 16}));
   assert_null(rpc_session_find(sessions, &one));
   struct rpc_session *first = acquire(sessions, &one);
   assert_ptr_equal(acquire(sessions, &one), first);
@@ -292,7 +292,7 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 
 UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 {
-  struct rpc_session_key key = key_of(1);
+  struct op_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
   put(session);
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 10 * TTL_MS), INT64_MAX);
@@ -311,7 +311,7 @@ UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
 {
   struct rpc_session *held[3];
-  struct rpc_session_key keys[3];
+  struct op_session_key keys[3];
   for (uint8_t i = 0; i < 3; i++) {
     keys[i] = key_of(i);
     held[i] = acquire(sessions, &keys[i]);
@@ -342,11 +342,11 @@ UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 {
   struct rpc_session *session = acquire(sessions, NULL);
   struct uuid name;
-  struct rpc_session_key key;
+  struct op_session_key key;
   put(session);
   rpc_session_keep(sessions, session, &name);
   rpc_session_release(sessions, session, stub_thread(), 0);
-  rpc_session_key_peer_id(&key, &name);
+  op_session_key_peer_id(&key, &name);
   assert_ptr_equal(rpc_session_find(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
 }
@@ -356,12 +356,12 @@ UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_dow
   struct rpc_session *session = acquire(sessions, NULL);
   struct uuid name;
   struct uuid again;
-  struct rpc_session_key key;
+  struct op_session_key key;
   put(session);
   assert_true(rpc_session_share(sessions, session, &name));
   assert_true(rpc_session_share(sessions, session, &again));
   assert_memory_equal(&name, &again, sizeof name);
-  rpc_session_key_peer_id(&key, &name);
+  op_session_key_peer_id(&key, &name);
   assert_ptr_equal(acquire(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1);
@@ -374,16 +374,16 @@ UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
 {
   struct uuid peer_id;
   struct uuid told;
-  struct rpc_session_key key;
+  struct op_session_key key;
   uuid_random(&peer_id);
-  rpc_session_key_peer_id(&key, &peer_id);
+  op_session_key_peer_id(&key, &peer_id);
   struct rpc_session *named = acquire(sessions, &key);
   put(named);
   assert_true(rpc_session_share(sessions, named, &told));
   assert_memory_equal(&told, &peer_id, sizeof told);
   rpc_session_release(sessions, named, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
-  assert_true(rpc_session_key_routing_id(&key, TEXT("socket")));
+  assert_true(op_session_key_routing_id(&key, TEXT("socket")));
   struct rpc_session *routed = acquire(sessions, &key);
   assert_false(rpc_session_share(sessions, routed, &told));
   rpc_session_release(sessions, routed, stub_thread(), 0);
@@ -398,18 +398,18 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
   struct rpc_sessions *sessions;
   assert_int_equal(rpc_sessions_create(&limits, &sessions), JP_OK);
   struct rpc_session *first = NULL;
-  struct rpc_session_key key;
+  struct op_session_key key;
   char name[16];
   for (int i = 0; i < MANY; i++) {
     int length = snprintf(name, sizeof name, "client-%d", i);
-    assert_true(rpc_session_key_routing_id(&key, (struct text){name, (size_t)length}));
+    assert_true(op_session_key_routing_id(&key, (struct text){name, (size_t)length}));
     struct rpc_session *session = acquire(sessions, &key);
     first = i == 0 ? session : first;
     put(session);
     rpc_session_release(sessions, session, stub_thread(), i);
   }
   assert_int_equal(rpc_sessions_count(sessions), MANY);
-  assert_true(rpc_session_key_routing_id(&key, TEXT("client-0")));
+  assert_true(op_session_key_routing_id(&key, TEXT("client-0")));
   assert_ptr_equal(rpc_session_find(sessions, &key), first);
   rpc_session_release(sessions, first, stub_thread(), MANY);
   rpc_sessions_sweep(sessions, stub_thread(), MANY + TTL_MS);
@@ -421,7 +421,7 @@ UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
 {
   struct jp_error error;
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
-  struct rpc_session_key key = key_of(1);
+  struct op_session_key key = key_of(1);
   struct rpc_session *held = acquire(sessions, NULL);
   struct rpc_session *idle = acquire(sessions, &key);
   put(idle);
@@ -439,7 +439,7 @@ UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
 {
   enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are looked for before they are due */
   struct jp_error error;
-  struct rpc_session_key keys[] = {key_of(1), key_of(2)};
+  struct op_session_key keys[] = {key_of(1), key_of(2)};
   struct rpc_session *first = acquire(sessions, &keys[0]);
   struct rpc_session *second = acquire(sessions, &keys[1]);
   put(first);
@@ -466,7 +466,7 @@ static void *use_sessions(void *argument)
 {
   struct rpc_sessions *sessions = argument;
   for (int i = 0; i < 2000; i++) {
-    struct rpc_session_key key = key_of((uint8_t)(i % 3));
+    struct op_session_key key = key_of((uint8_t)(i % 3));
     struct jp_error error;
     struct rpc_session *session;
     if (rpc_session_acquire(sessions, &key, &connection, &session, &error) != JP_OK)
@@ -506,11 +506,11 @@ static void *make_requests(void *argument)
   struct rpc_session_maker maker = {.address = {1, {flood->number}}, .is_passing = true};
   for (int i = 0; i < 2000; i++) {
     char name[32];
-    struct rpc_session_key key;
+    struct op_session_key key;
     struct rpc_session *session;
     struct jp_error error;
     int length = snprintf(name, sizeof name, "%d-%d", flood->number, i);
-    if (!rpc_session_key_routing_id(&key, (struct text){name, (size_t)length}) ||
+    if (!op_session_key_routing_id(&key, (struct text){name, (size_t)length}) ||
         rpc_session_acquire(flood->sessions, &key, &maker, &session, &error) != JP_OK ||
         (stub_put(rpc_session_objects(session), NULL, &error) != JP_OK && error.status != JP_LIMIT)) {
       flood->has_failed = true;

@@ -16,8 +16,8 @@ static struct stub_member members[] = {
     STUB_MEMBER_CONSTRUCTOR,
     {.type = "C",
      .member = "makeAndFail",
-     .kind = JVM_STATIC_METHOD,
-     .modifiers = JVM_ACC_PUBLIC,
+     .kind = OP_STATIC_METHOD,
+     .modifiers = OP_ACC_PUBLIC,
      .outcome = {.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("half done"), .ref = 1}},
 };
 

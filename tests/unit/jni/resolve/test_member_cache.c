@@ -117,7 +117,7 @@ UNIT_TEST_WITH(the_key_is_a_copy, set_up, tear_down)
   assert_ptr_equal(find(&operation, &opened), kept);
 }
 
-UNIT_TEST_WITH(a_choice_by_one_guard_is_not_anothers, set_up, tear_down)
+UNIT_TEST_WITH(a_choice_by_one_judge_is_not_anothers, set_up, tear_down)
 {
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};
   struct resolved_member member = {.action = MEMBER_REFUSE, .stamp = 7};

@@ -44,7 +44,8 @@ static struct text run_operation(const struct operation *operation, struct jvm_t
                                 .objects = session.objects,
                                 .operation = operation,
                                 .arena = &session.arena,
-                                .limits = &session.limits};
+                                .limits = &session.limits,
+                                .judge = &session.judge};
   arena_reset(&session.arena);
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
   assert_int_equal(jvm_resolve(&request, target, outcome), JP_OK);
@@ -127,7 +128,7 @@ UNIT_TEST(a_record_is_found_by_the_class_of_the_receiver)
     snprintf(params, sizeof params, "{'type':'%s'}", class);
     (void)members_run(&session, "new", params, &operation.instance);
     (void)run_operation(&operation, &target, &outcome);
-    unit_assert_text(target.runtime_class, text_of(class), __FILE__, __LINE__);
+    unit_assert_text(target.facts.runtime_class, text_of(class), __FILE__, __LINE__);
   }
 }
 

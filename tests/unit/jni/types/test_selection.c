@@ -87,15 +87,15 @@ static size_t count_words(const char *list)
 
 static void check_holders(const struct one_call *call, const struct jvm_target *target)
 {
-  if (!text_equal(simple_name(target->declaring_class), text_of(call->declaring)))
-    fail_msg("%s.%s: declared in %.*s", call->named, call->member, TEXT_ARGS(target->declaring_class));
-  for (size_t i = 0; i < target->holder_count; i++)
-    if (!is_listed(call->holders, simple_name(target->holders[i].class_name)))
+  if (!text_equal(simple_name(target->facts.declaring_class), text_of(call->declaring)))
+    fail_msg("%s.%s: declared in %.*s", call->named, call->member, TEXT_ARGS(target->facts.declaring_class));
+  for (size_t i = 0; i < target->facts.holder_count; i++)
+    if (!is_listed(call->holders, simple_name(target->facts.holders[i].class_name)))
       fail_msg("%s.%s on %s: %.*s is one too many", call->named, call->member, call->object,
-               TEXT_ARGS(target->holders[i].class_name));
-  if (target->holder_count != count_words(call->holders))
+               TEXT_ARGS(target->facts.holders[i].class_name));
+  if (target->facts.holder_count != count_words(call->holders))
     fail_msg("%s.%s on %s: %zu classes, not %s", call->named, call->member, call->object,
-             target->holder_count, call->holders);
+             target->facts.holder_count, call->holders);
 }
 
 /* What was resolved. */
@@ -115,7 +115,8 @@ static const struct resolved_member *run(const struct one_call *call, uint32_t i
                                       .objects = session.objects,
                                       .operation = &operation,
                                       .arena = &session.arena,
-                                      .limits = &session.limits};
+                                      .limits = &session.limits,
+                                      .judge = &session.judge};
   struct jvm_target target;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
@@ -159,7 +160,7 @@ static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
 {
   JNIEnv *env = session.thread->env;
   jvmtiEnv *jvmti = session.thread->jvmti;
-  struct jvm_holder *holders;
+  struct judged_holder *holders;
   size_t count;
   jclass owner = NULL;
   jmethodID id = (*env)->GetMethodID(env, runtime->ref, method->raw_name, method->raw_descriptor);
@@ -179,11 +180,11 @@ static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
 
 static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
 {
-  enum { ASKED = JVM_ACC_PUBLIC | JVM_ACC_STATIC };
+  enum { ASKED = OP_ACC_PUBLIC | OP_ACC_STATIC };
   const struct member_table *members = member_table_of(session.thread, class);
   assert_non_null(members);
   for (size_t i = 0; i < members->method_count; i++)
-    if ((members->methods[i].modifiers & ASKED) == JVM_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
+    if ((members->methods[i].modifiers & ASKED) == OP_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
       compare_method(&members->methods[i], runtime);
   if (members->super != NULL)
     compare_members(members->super, runtime);

@@ -106,31 +106,31 @@ void sample_request_write(const struct sample_request *sample, struct buffer *ou
 
 static const struct stub_member templates[KNOWN_MEMBERS] = {
     [KNOWN_ADD] =
-        {.member = "add", .kind = JVM_STATIC_METHOD, .outcome = NUMBER, .whole_number = 'I', .adds = true},
+        {.member = "add", .kind = OP_STATIC_METHOD, .outcome = NUMBER, .whole_number = 'I', .adds = true},
     [KNOWN_NOTHING] = {.member = "nothing",
-                       .kind = JVM_STATIC_METHOD,
+                       .kind = OP_STATIC_METHOD,
                        .outcome = {.kind = OUTCOME_VOID},
                        .whole_number = 'V',
                        .adds = true},
     [KNOWN_OWN_ADD] = {.member = "ownAdd",
-                       .kind = JVM_METHOD,
+                       .kind = OP_METHOD,
                        .outcome = NUMBER,
                        .whole_number = 'I',
                        .adds = true,
                        .has_receiver = true},
     [KNOWN_STATIC_FIELD] = {.member = "staticField",
-                            .kind = JVM_STATIC_FIELD,
+                            .kind = OP_STATIC_FIELD,
                             .outcome = NUMBER,
                             .whole_number = 'J'},
     [KNOWN_STATIC_FIELD_SET] = {.member = "staticFieldSet",
-                                .kind = JVM_STATIC_FIELD,
+                                .kind = OP_STATIC_FIELD,
                                 .outcome = {.kind = OUTCOME_VOID},
                                 .whole_number = 'V',
                                 .adds = true},
     [KNOWN_FIELD] =
-        {.member = "field", .kind = JVM_FIELD, .outcome = NUMBER, .whole_number = 'I', .has_receiver = true},
+        {.member = "field", .kind = OP_FIELD, .outcome = NUMBER, .whole_number = 'I', .has_receiver = true},
     [KNOWN_FIELD_SET] = {.member = "fieldSet",
-                         .kind = JVM_FIELD,
+                         .kind = OP_FIELD,
                          .outcome = {.kind = OUTCOME_VOID},
                          .whole_number = 'V',
                          .adds = true,
@@ -172,7 +172,7 @@ struct service_bench *known_bench_create(void)
   memcpy(members, templates, sizeof members);
   for (size_t i = 0; i < KNOWN_MEMBERS; i++) {
     members[i].type = "C";
-    members[i].modifiers = JVM_ACC_PUBLIC;
+    members[i].modifiers = OP_ACC_PUBLIC;
   }
   struct service_bench *bench = service_bench_create(&options);
   make_object(bench);

@@ -1,0 +1,32 @@
+#ifndef JPEER_OP_SESSION_KEY_H
+#define JPEER_OP_SESSION_KEY_H
+/*
+ * The key by which clients share a session (a `peer-id`, or a ZeroMQ routing id), and the name that a session has in the
+ * log. Pure, any thread.
+ */
+#include "base/status.h"
+#include "base/text.h"
+#include "base/uuid.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OP_ROUTING_ID_MAX = 255, OP_SESSION_NAME_MAX = 2 * OP_ROUTING_ID_MAX + 16 };
+
+struct op_session_key {
+  uint64_t serial; /* not of the key: names a session without one in the log; 0: none */
+  size_t length;   /* 0: no key */
+  uint8_t bytes[1 + OP_ROUTING_ID_MAX];
+};
+
+void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_id);
+/* False where the id is empty, or longer than ZeroMQ allows. */
+bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id) JP_MUST_CHECK;
+/* The `peer-id` of such a key; false: it is a routing id. */
+bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
+/* The name in the log: a UUID; "zmq:" and the routing id in hexadecimal; without a key "#" and the serial, or
+ * "" without a serial. */
+void op_session_key_describe(const struct op_session_key *key, char out[OP_SESSION_NAME_MAX]);
+
+#endif
