@@ -41,10 +41,9 @@ struct open_call {
   struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
   jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */
   jobject java_thread;              /* global: of a thread that parks, which alone may go on; else NULL */
-  bool wants_room;                  /* the message did not leave yet */
 
   /* Under the lock of `calls`: */
-  bool is_parked;
+  bool is_parked; /* its thread has gone to Java to wait, and is not back */
   unsigned holders;
   struct open_call *next;
 };
@@ -449,7 +448,6 @@ static bool is_oneway(const struct open_call *call)
 /* True: the call has ended. */
 static bool take_sent(struct running *running, enum jvm_callback_sent sent)
 {
-  running->call->wants_room = sent == JVM_CALLBACK_NO_ROOM;
   if (sent == JVM_CALLBACK_NOT_SENT) {
     fail_call(running);
     return true;
@@ -543,8 +541,7 @@ static bool make_step(struct running *running, bool *has_ended)
   case JVM_CALLBACK_NOTHING:
     return wait_here(running, has_ended);
   case JVM_CALLBACK_SEND:
-    if (running->call->wants_room)
-      *has_ended = take_sent(running, running->hooks->send(hooked, NULL, 0, &running->failure));
+    *has_ended = take_sent(running, running->hooks->send(hooked, NULL, 0, &running->failure));
     return false;
   case JVM_CALLBACK_REQUEST:
     running->hooks->serve(hooked);

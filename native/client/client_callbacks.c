@@ -6,6 +6,7 @@
  * belong to the thread which runs it.
  */
 #include "base/process_limits.h"
+#include "base/transitions.h"
 #include "client/client_state.h"
 
 #include <stdlib.h>
@@ -19,6 +20,57 @@ enum { UNKNOWN = -32602, CALLBACK_FAILED = -32000 };
 /* A function may need some stack itself: that of Python about 4 KiB before it runs any code of the program. */
 enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 
+/*
+ * Who keeps a callback. Under the client's lock.
+ *
+ * | state             | what holds                                                   | who leaves it, on what                     |
+ * |-------------------|--------------------------------------------------------------|--------------------------------------------|
+ * | CALLBACK_HELD     | the program has it                                           | jp_callback_release                        |
+ * | CALLBACK_RELEASED | Java, calls, chains or messages have it (given, users, giving) | jp_callback_keep; the last of these        |
+ * | CALLBACK_ENDED    | nobody has it: it is in callbacks->ended, and then freed     | nobody                                     |
+ */
+enum callback_state {
+  CALLBACK_HELD,     /* by the program */
+  CALLBACK_RELEASED, /* by the program; Java, calls, chains or messages have it */
+  CALLBACK_ENDED     /* nobody has it */
+};
+
+static const uint16_t callback_transitions[] = {
+    [CALLBACK_HELD] = TO(CALLBACK_RELEASED),
+    [CALLBACK_RELEASED] = TO(CALLBACK_HELD) | TO(CALLBACK_ENDED),
+    [CALLBACK_ENDED] = 0,
+};
+
+/*
+ * A call from Java. Under the client's lock.
+ *
+ * | state              | what holds                                                  | who leaves it, on what                     |
+ * |--------------------|-------------------------------------------------------------|--------------------------------------------|
+ * | CALL_WAITING       | a thread has it next, or it is in a list                    | the thread that runs or refuses it         |
+ * | CALL_RUNNING       | the function runs on call->thread                           | the function: it answers, defers or returns |
+ * | CALL_DEFERRED      | it runs; the call may be answered after it                  | the function: it returns; an answer        |
+ * | CALL_ANSWERED      | it runs; the call is answered, or cannot be any more        | the function: it returns                   |
+ * | CALL_OPEN          | the function has returned; the program is to answer         | the program's answer                       |
+ * | CALL_OVER          | neither runs nor can be answered: whoever brings it here ends it | nobody                                |
+ */
+enum call_state {
+  CALL_WAITING,  /* for a thread that runs it */
+  CALL_RUNNING,  /* the function runs, and has not answered */
+  CALL_DEFERRED, /* the function runs; the call may be answered after it */
+  CALL_ANSWERED, /* the function runs; the call is answered, or cannot be any more */
+  CALL_OPEN,     /* the function has returned, and the call is to be answered */
+  CALL_OVER      /* it does not run, and is answered or cannot be */
+};
+
+static const uint16_t call_transitions[] = {
+    [CALL_WAITING] = TO(CALL_RUNNING) | TO(CALL_OVER),
+    [CALL_RUNNING] = TO(CALL_DEFERRED) | TO(CALL_ANSWERED),
+    [CALL_DEFERRED] = TO(CALL_ANSWERED) | TO(CALL_OPEN),
+    [CALL_ANSWERED] = TO(CALL_OVER),
+    [CALL_OPEN] = TO(CALL_OVER),
+    [CALL_OVER] = 0,
+};
+
 struct jp_callback {
   /* Constant. */
   struct jp_client *client; /* it is a holder */
@@ -30,8 +82,7 @@ struct jp_callback {
   struct buffer interfaces;
   struct buffer facts;
 
-  bool is_held;   /* by the program */
-  bool has_ended; /* `released` is due, or has been called */
+  enum callback_state state;
   size_t users;   /* calls that are not over, and places in chains */
   uint64_t given; /* arguments that gave it on this connection and that Java has not let go of */
 
@@ -59,12 +110,24 @@ struct jp_callback_call {
   uint64_t connection; /* that it came on */
   uint64_t number;     /* calls are numbered as they are read */
   size_t size;         /* of its message */
-  bool is_running;     /* the function has not returned */
-  bool is_kept;        /* the program answers later */
-  bool is_answered;    /* or cannot be any more */
-  pthread_t thread;    /* that runs it */
+  enum call_state state;
+  pthread_t thread; /* that runs it */
   struct jp_callback_call *next;
 };
+
+static void set_callback_state(struct jp_callback *callback, enum callback_state to)
+{
+  assert(client_is_locked(callback->client));
+  ASSERT_TRANSITION(callback_transitions, callback->state, to);
+  callback->state = to;
+}
+
+static void set_call_state(struct jp_callback_call *call, enum call_state to)
+{
+  assert(client_is_locked(call->client));
+  ASSERT_TRANSITION(call_transitions, call->state, to);
+  call->state = to;
+}
 
 static bool is_event(const struct jp_callback_call *call)
 {
@@ -137,15 +200,15 @@ static void end_unused(struct jp_callback *callback)
 {
   struct jp_client *client = callback->client;
   struct client_callbacks *callbacks = &client->callbacks;
-  if (callback->is_held || callback->given > 0 || callback->users > 0 || callback->giving > 0)
+  if (callback->state == CALLBACK_HELD || callback->given > 0 || callback->users > 0 || callback->giving > 0)
     return;
   forget(callbacks, callback);
+  set_callback_state(callback, CALLBACK_ENDED);
   if (callback->released == NULL) {
     destroy(callback);
     client->holders--;
     return;
   }
-  callback->has_ended = true;
   callback->next = callbacks->ended;
   callbacks->ended = callback;
 }
@@ -337,7 +400,7 @@ static enum jp_client_status add(struct jp_client *client, struct jp_callback *c
   struct client_callbacks *callbacks = &client->callbacks;
   enum jp_client_status status = JP_CLIENT_OK;
   client_lock(client);
-  if (client->is_closed) {
+  if (client_is_closed(client)) {
     status = client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
   } else if (callbacks->count == callbacks->capacity && !grow(callbacks)) {
     status = fail_memory(error);
@@ -369,8 +432,7 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
                                .function = config->function,
                                .released = config->released,
                                .context = config->context,
-                               .is_borrowed = config->borrow,
-                               .is_held = true};
+                               .is_borrowed = config->borrow};
   status = callback_write_form(config, &made->interfaces, &made->facts, error);
   if (status == JP_CLIENT_OK)
     status = add(client, made, error);
@@ -388,9 +450,9 @@ bool jp_callback_keep(struct jp_callback *callback)
   if (fork_guard_is_child(&client->fork_guard))
     return false;
   client_lock(client);
-  bool is_there = !callback->has_ended;
-  if (is_there)
-    callback->is_held = true;
+  bool is_there = callback->state != CALLBACK_ENDED;
+  if (callback->state == CALLBACK_RELEASED)
+    set_callback_state(callback, CALLBACK_HELD);
   client_unlock(client);
   return is_there;
 }
@@ -402,18 +464,33 @@ void jp_callback_release(struct jp_callback *callback)
   struct jp_client *client = callback->client;
   client_lock(client);
   client->holders++;
-  callback->is_held = false;
-  end_unused(callback);
+  if (callback->state == CALLBACK_HELD) {
+    set_callback_state(callback, CALLBACK_RELEASED);
+    end_unused(callback);
+  }
   callbacks_report_ended(client);
   client_leave(client);
 }
 
 /* ---- one call ---- */
 
+/* Or cannot be any more. */
+static bool is_answered(const struct jp_callback_call *call)
+{
+  return call->state == CALL_ANSWERED || call->state == CALL_OVER;
+}
+
+static void note_answered(struct jp_callback_call *call)
+{
+  if (!is_answered(call))
+    set_call_state(call,
+                   call->state == CALL_RUNNING || call->state == CALL_DEFERRED ? CALL_ANSWERED : CALL_OVER);
+}
+
 static bool is_open(const struct jp_callback_call *call)
 {
   const struct jp_client *client = call->client;
-  return !is_event(call) && !call->is_answered && call->connection == client->connection &&
+  return !is_event(call) && !is_answered(call) && call->connection == client->connection &&
          client_is_open(client);
 }
 
@@ -447,6 +524,8 @@ static void end_call(struct jp_callback_call *call)
 {
   struct jp_client *client = call->client;
   struct client_callbacks *callbacks = &client->callbacks;
+  if (call->state != CALL_OVER)
+    set_call_state(call, CALL_OVER);
   for (size_t i = 0; i < call->arg_count; i++) {
     call->args[i]->next = client->dropped;
     client->dropped = call->args[i];
@@ -498,7 +577,7 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
   }
   client_end_message(client, false);
   callbacks_end_message(client, NULL);
-  call->is_answered = true;
+  note_answered(call);
   return JP_CLIENT_OK;
 }
 
@@ -508,7 +587,7 @@ static void refuse(struct jp_callback_call *call, int code, const char *why)
   const struct callback_failure failure = {.code = code, .message = why};
   if (is_open(call))
     (void)!write_answer(call, NULL, &failure, NULL);
-  call->is_answered = true;
+  note_answered(call);
 }
 
 /* ---- who runs it ---- */
@@ -626,8 +705,8 @@ static void offer(struct jp_callback_call *call)
   append(&client->callbacks.first, &client->callbacks.last, call);
   bool is_for_loop = may_run(call, NULL);
   if (is_for_loop && call->texts.origin != NULL)
-    client->has_many_processors = true; /* one that is inside such a call may stay there for long */
-  if (is_for_loop && (client->processors == 0 || client->has_many_processors))
+    client_need_processors(client); /* one that is inside such a call may stay there for long */
+  if (is_for_loop && (client->processors == 0 || client->processed_by == PROCESSED_BY_MANY))
     client_wake_loop(client);
 }
 
@@ -719,7 +798,7 @@ static void call_function(struct jp_callback_call *call)
   struct jp_client *client = call->client;
   struct jp_callback *callback = call->callback;
   call->thread = pthread_self();
-  call->is_running = true;
+  set_call_state(call, CALL_RUNNING);
   call->next = client->callbacks.running;
   client->callbacks.running = call;
   client_unlock(client);
@@ -729,9 +808,9 @@ static void call_function(struct jp_callback_call *call)
   while (*at != call)
     at = &(*at)->next;
   *at = call->next;
-  call->is_running = false;
-  if (!call->is_kept)
+  if (call->state == CALL_RUNNING)
     refuse(call, CALLBACK_FAILED, "the client's function has not answered");
+  set_call_state(call, call->state == CALL_DEFERRED ? CALL_OPEN : CALL_OVER);
 }
 
 static void run(struct jp_callback_call *call, struct waiter *waiter)
@@ -749,7 +828,7 @@ static void run(struct jp_callback_call *call, struct waiter *waiter)
   else
     call_function(call);
   callback->users++; /* an event's callback outlives it here */
-  if (call->is_answered)
+  if (call->state == CALL_OVER)
     end_call(call);
   if (was_event)
     end_event(client, callback, waiter);
@@ -783,7 +862,7 @@ void callback_run_waiting(struct jp_client *client)
   const uint64_t limit = client->callbacks.last_number;
   struct jp_callback_call *call;
   while ((call = take_waiting(client, NULL, limit)) != NULL) {
-    if (client->has_many_processors && callback_has_waiting(client))
+    if (client->processed_by == PROCESSED_BY_MANY && callback_has_waiting(client))
       client_wake_loop(client);
     run(call, NULL);
   }
@@ -975,7 +1054,8 @@ void jp_callback_answer_later(struct jp_callback_call *call)
   if (fork_guard_is_child(&call->client->fork_guard))
     return;
   client_lock(call->client);
-  call->is_kept = true;
+  if (call->state == CALL_RUNNING)
+    set_call_state(call, CALL_DEFERRED);
   client_unlock(call->client);
 }
 
@@ -989,22 +1069,22 @@ static enum jp_client_status send_answer(struct jp_callback_call *call, struct j
 {
   struct jp_client *client = call->client;
   client_flush(client);
-  if (client->ended.status == JP_CLIENT_OK && !call->is_running)
+  if (client_is_open(client) && call->state == CALL_OVER)
     (void)!client_await_room(client, INT64_MAX, NULL); /* it fails where the connection ends */
-  return client->ended.status == JP_CLIENT_OK ? JP_CLIENT_OK : fail_closed(error);
+  return client_is_open(client) ? JP_CLIENT_OK : fail_closed(error);
 }
 
 static enum jp_client_status answer_once(struct jp_callback_call *call, const struct jp_argument *value,
                                          const struct callback_failure *failure,
                                          struct jp_client_error *error)
 {
-  if (call->is_answered)
+  if (is_answered(call))
     return client_fail(error, JP_CLIENT_INVALID, "the call is answered already");
   if (!is_event(call) && is_open(call)) {
     enum jp_client_status status = write_answer(call, value, failure, error);
     return status == JP_CLIENT_OK ? send_answer(call, error) : status;
   }
-  call->is_answered = true;
+  note_answered(call);
   return is_event(call) ? JP_CLIENT_OK : fail_closed(error);
 }
 
@@ -1017,8 +1097,9 @@ static enum jp_client_status answer(struct jp_callback_call *call, const struct 
     return status;
   client_lock(client);
   client->holders++;
+  bool was_answered = is_answered(call);
   status = answer_once(call, value, failure, error);
-  if (call->is_answered && !call->is_running)
+  if (!was_answered && call->state == CALL_OVER)
     end_call(call);
   callbacks_report_ended(client);
   client_leave(client);

@@ -3,6 +3,7 @@
  * sleep. Where the program has a loop, jp_client_process reads when the client's descriptor is readable.
  */
 #include "base/clock.h"
+#include "base/transitions.h"
 #include "client/client_state.h"
 
 #include <errno.h>
@@ -16,29 +17,69 @@
 enum { NS_IN_S = 1000000000, NS_IN_MS = 1000000, US_IN_S = 1000000, NS_IN_US = 1000 };
 enum { ASK_MS = 250 /* how often the caller's hook is asked whether the wait is interrupted */ };
 
+/* ---- the state of the leader ---- */
+
+static const uint16_t leader_transitions[] = {
+    [LEADER_NONE] = TO(LEADER_READING),
+    [LEADER_READING] =
+        TO(LEADER_BUSY_POLLING) | TO(LEADER_POLLING) | TO(LEADER_POLLING_TO_WRITE) | TO(LEADER_NONE),
+    [LEADER_BUSY_POLLING] = TO(LEADER_BUSY_POLLING_NOTIFIED) | TO(LEADER_READING),
+    [LEADER_BUSY_POLLING_NOTIFIED] = TO(LEADER_READING),
+    [LEADER_POLLING] = TO(LEADER_POLLING_NOTIFIED) | TO(LEADER_READING),
+    [LEADER_POLLING_TO_WRITE] = TO(LEADER_POLLING_NOTIFIED) | TO(LEADER_READING),
+    [LEADER_POLLING_NOTIFIED] = TO(LEADER_READING),
+};
+
+static void set_leader_state(struct jp_client *client, enum leader_state to)
+{
+  assert(client_is_locked(client));
+  ASSERT_TRANSITION(leader_transitions, client->leader_state, to);
+  client->leader_state = to;
+}
+
+static void begin_leading(struct jp_client *client, struct waiter *leader)
+{
+  set_leader_state(client, LEADER_READING);
+  client->leader = leader;
+}
+
+static void end_leading(struct jp_client *client)
+{
+  set_leader_state(client, LEADER_NONE);
+  client->leader = NULL;
+}
+
 /* ---- waking ---- */
 
 void client_call_leader(struct jp_client *client)
 {
-  if (!client->is_polled || client->leader_is_called)
+  enum leader_state state = client->leader_state;
+  if (state == LEADER_BUSY_POLLING)
+    set_leader_state(client, LEADER_BUSY_POLLING_NOTIFIED);
+  else if (state == LEADER_POLLING || state == LEADER_POLLING_TO_WRITE)
+    set_leader_state(client, LEADER_POLLING_NOTIFIED);
+  else
     return;
-  client->leader_is_called = true;
   (void)eventfd_write(client->wake_fd, 1); /* it cannot be full: it is read before it is written again */
 }
 
-static void answer_call(struct jp_client *client)
+/* After a poll. True: the leader was notified. */
+static bool end_poll(struct jp_client *client)
 {
   eventfd_t count;
-  if (client->leader_is_called)
+  bool was_notified =
+      client->leader_state == LEADER_BUSY_POLLING_NOTIFIED || client->leader_state == LEADER_POLLING_NOTIFIED;
+  if (was_notified)
     (void)eventfd_read(client->wake_fd, &count);
-  client->leader_is_called = false;
+  set_leader_state(client, LEADER_READING);
+  return was_notified;
 }
 
 void client_wake_waiter(struct jp_client *client, struct waiter *waiter)
 {
   if (waiter == client->leader)
     client_call_leader(client);
-  else if (waiter->sleeps)
+  else if (waiter->state == WAITER_ASLEEP)
     pthread_cond_signal(&waiter->wake);
 }
 
@@ -66,16 +107,17 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
                                         struct jp_client_error *error)
 {
   struct waiter waiter = {.left = 1, .error = error, .next_roomless = client->roomless};
-  if (client->ended.status != JP_CLIENT_OK || !client->kind->wants_to_write(client->transport))
+  if (!client_is_open(client) || !client->kind->wants_to_write(client->transport))
     return client_report_end(client, error);
   client->roomless = &waiter;
-  if (client_wait(client, &waiter, deadline_ns))
+  enum wait_end end = client_wait(client, &waiter, deadline_ns);
+  if (end == WAIT_OVER)
     return waiter.status;
   struct waiter **at = &client->roomless;
   while (*at != &waiter)
     at = &(*at)->next_roomless;
   *at = waiter.next_roomless;
-  if (waiter.was_interrupted)
+  if (end == WAIT_INTERRUPTED)
     return client_fail(error, JP_CLIENT_INTERRUPTED,
                        "the wait for the peer to take the message was interrupted");
   return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not take the message in time");
@@ -83,26 +125,37 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
 
 /* ---- sleeping ---- */
 
+static const uint16_t waiter_transitions[] = {
+    [WAITER_NEW] = TO(WAITER_ASLEEP),
+    [WAITER_ASLEEP] = TO(WAITER_AWAKE),
+    [WAITER_AWAKE] = TO(WAITER_ASLEEP),
+};
+
+static void set_waiter_state(struct waiter *waiter, enum waiter_state to)
+{
+  ASSERT_TRANSITION(waiter_transitions, waiter->state, to);
+  waiter->state = to;
+}
+
 static bool has_nothing_to_do(const struct waiter *waiter)
 {
   return waiter->left > 0 && waiter->call == NULL;
 }
 
-/* Until its wait is over, there is a call to run, or nobody reads. False: not in time. */
+/* Until its wait is over, there is a call to run, or nobody leads. False: not in time. */
 static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
   int failure = 0;
-  if (!waiter->has_wake)
+  if (waiter->state == WAITER_NEW)
     pthread_cond_init(&waiter->wake, NULL);
-  waiter->has_wake = true;
-  waiter->sleeps = true;
+  set_waiter_state(waiter, WAITER_ASLEEP);
   waiter->next = client->sleepers;
   waiter->previous = NULL;
   if (client->sleepers != NULL)
     client->sleepers->previous = waiter;
   client->sleepers = waiter;
-  while (has_nothing_to_do(waiter) && client->leader != NULL && failure != ETIMEDOUT) {
+  while (has_nothing_to_do(waiter) && client->leader_state != LEADER_NONE && failure != ETIMEDOUT) {
     if (deadline_ns == INT64_MAX)
       pthread_cond_wait(&waiter->wake, &client->lock);
     else
@@ -114,17 +167,20 @@ static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t de
     client->sleepers = waiter->next;
   if (waiter->next != NULL)
     waiter->next->previous = waiter->previous;
-  waiter->sleeps = false;
+  set_waiter_state(waiter, WAITER_AWAKE);
   return failure != ETIMEDOUT;
 }
 
 /* ---- reading for all ---- */
 
+/* What has ended a poll, or the leader's turn. */
+enum turn_end { TURN_GOES_ON, TURN_SIGNALLED, TURN_LATE };
+
 void client_rest(struct jp_client *client)
 {
   const struct transport_kind *kind = client->kind;
-  bool somebody_sleeps = client->is_polled || client->loop.epoll_fd >= 0;
-  if (!client_is_open(client) || client->is_looking || !somebody_sleeps)
+  bool somebody_sleeps = client_is_polled(client) || client->loop.epoll_fd >= 0;
+  if (!client_is_open(client) || client_is_busy_polled(client) || !somebody_sleeps)
     return;
   if (kind->sleep != NULL ? kind->sleep(client->transport) : client_has_input(client)) {
     client_call_leader(client);
@@ -149,20 +205,15 @@ static bool look_awake(struct jp_client *client)
   const struct transport_kind *kind = client->kind;
   if (kind->look == NULL || !kind->begin_look(transport))
     return false;
-  client->is_polled = true;
-  client->is_looking = true;
+  set_leader_state(client, LEADER_BUSY_POLLING);
   client_unlock(client);
   bool found = kind->look(transport);
   client_lock(client);
-  client->is_polled = false;
-  client->is_looking = false;
-  found |= client->leader_is_called;
-  answer_call(client);
-  return found;
+  return end_poll(client) || found;
 }
 
-/* Waits, without the lock, until there is something to read, or room to write. */
-static short poll_connection(struct jp_client *client, struct waiter *waiter, int timeout_ms)
+/* Waits, without the lock, until there is something to read, or room to write. *was_signalled: a signal has come. */
+static short poll_connection(struct jp_client *client, int timeout_ms, bool *was_signalled)
 {
   struct client_transport *transport = client->transport;
   if (client->kind->sleep != NULL && client->kind->sleep(transport))
@@ -171,55 +222,51 @@ static short poll_connection(struct jp_client *client, struct waiter *waiter, in
   struct pollfd polled[] = {
       {.fd = client->kind->descriptor(transport), .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
       {.fd = client->wake_fd, .events = POLLIN}};
-  client->is_polled = true;
-  client->is_polled_to_write = writes;
+  set_leader_state(client, writes ? LEADER_POLLING_TO_WRITE : LEADER_POLLING);
   client_unlock(client);
   int ready = poll(polled, sizeof polled / sizeof polled[0], timeout_ms);
   client_lock(client);
-  client->is_polled = false;
-  waiter->is_interrupted = ready < 0;
-  answer_call(client);
+  *was_signalled = ready < 0;
+  (void)end_poll(client);
   return ready > 0 ? polled[0].revents : 0;
 }
 
-/* One look at the connection. False: the time was over. */
-static bool read_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+/* Polls the connection, and reads once. */
+static enum turn_end read_once(struct jp_client *client, int64_t deadline_ns)
 {
   short ready = POLLIN;
   bool in_time = true;
+  bool was_signalled = false;
   if (client_has_input(client) || look_awake(client)) {
     in_time = deadline_ns == INT64_MAX || clock_coarse_ms() * NS_IN_MS < deadline_ns;
   } else {
     int timeout_ms = poll_timeout(deadline_ns);
-    ready = poll_connection(client, waiter, timeout_ms);
+    ready = poll_connection(client, timeout_ms, &was_signalled);
     in_time = timeout_ms != 0;
   }
-  if (client->ended.status != JP_CLIENT_OK) {
-    client_close_transport(client);
-    return true;
-  }
+  if (client_close_transport(client))
+    return TURN_GOES_ON;
   if ((ready & POLLOUT) != 0)
     client_flush(client);
-  if ((ready & ~POLLOUT) != 0 && client->ended.status == JP_CLIENT_OK)
+  if ((ready & ~POLLOUT) != 0 && client_is_open(client))
     client_read(client);
-  return in_time;
+  return !in_time ? TURN_LATE : was_signalled ? TURN_SIGNALLED : TURN_GOES_ON;
 }
 
-static bool lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+static enum turn_end lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  bool in_time = true;
-  client->leader = waiter;
-  waiter->is_interrupted = false;
-  while (has_nothing_to_do(waiter) && in_time && !waiter->is_interrupted &&
+  enum turn_end end = TURN_GOES_ON;
+  begin_leading(client, waiter);
+  while (has_nothing_to_do(waiter) && end == TURN_GOES_ON &&
          !(waiter->runs_calls && client->callbacks.ended != NULL))
-    in_time = read_once(client, waiter, deadline_ns);
-  client->leader = NULL;
-  return in_time;
+    end = read_once(client, deadline_ns);
+  end_leading(client);
+  return end;
 }
 
 void client_hand_on_lead(struct jp_client *client)
 {
-  if (client->leader == NULL && client->sleepers != NULL)
+  if (client->leader_state == LEADER_NONE && client->sleepers != NULL)
     pthread_cond_signal(&client->sleepers->wake);
   else
     client_rest(client);
@@ -231,10 +278,10 @@ static bool ask_hook(struct jp_client *client, struct waiter *waiter)
   bool (*interrupted)(void *) = client->interrupted;
   client_hand_on_lead(client);
   client_unlock(client);
-  waiter->was_interrupted = interrupted(client->interrupted_context);
+  bool is_over = interrupted(client->interrupted_context);
   client_lock(client);
   waiter->ask_ms = 0;
-  return waiter->was_interrupted;
+  return is_over;
 }
 
 /* When the hook is to be asked next: calls that run in between do not put it off. */
@@ -247,33 +294,41 @@ static int64_t next_question_ns(struct jp_client *client, struct waiter *waiter)
   return waiter->ask_ms * NS_IN_MS;
 }
 
-/* Reads, or sleeps while another thread reads. False: not in time, or the hook has ended the wait. */
-static bool wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+/* Reads, or sleeps while another thread reads. TURN_SIGNALLED: the hook has ended the wait. */
+static enum turn_end wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   int64_t ask_ns = next_question_ns(client, waiter);
   int64_t until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
-  bool in_time = client->leader == NULL ? lead(client, waiter, until_ns) : sleep_on(client, waiter, until_ns);
-  bool is_due = !in_time || waiter->is_interrupted || clock_coarse_ms() >= waiter->ask_ms;
+  enum turn_end end = TURN_GOES_ON;
+  if (client->leader_state == LEADER_NONE)
+    end = lead(client, waiter, until_ns);
+  else if (!sleep_on(client, waiter, until_ns))
+    end = TURN_LATE;
+  bool is_due = end != TURN_GOES_ON || clock_coarse_ms() >= waiter->ask_ms;
   if (client->interrupted != NULL && waiter->left > 0 && is_due && ask_hook(client, waiter))
-    return false;
-  return in_time || until_ns < deadline_ns;
+    return TURN_SIGNALLED;
+  return end == TURN_LATE && until_ns == deadline_ns && waiter->left > 0 ? TURN_LATE : TURN_GOES_ON;
 }
 
-bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+enum wait_end client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  bool in_time = true;
-  while (in_time) {
-    if (callback_run_one(client, waiter))
-      in_time = waiter->left == 0 || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
-    else if (waiter->left == 0)
+  enum turn_end end = TURN_GOES_ON;
+  while (end == TURN_GOES_ON) {
+    if (callback_run_one(client, waiter)) {
+      bool in_time = waiter->left == 0 || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
+      end = in_time ? TURN_GOES_ON : TURN_LATE;
+    } else if (waiter->left == 0) {
       break;
-    else
-      in_time = wait_once(client, waiter, deadline_ns) || (waiter->left == 0 && !waiter->was_interrupted);
+    } else {
+      end = wait_once(client, waiter, deadline_ns);
+    }
   }
   client_hand_on_lead(client);
-  if (waiter->has_wake)
+  if (waiter->state != WAITER_NEW)
     pthread_cond_destroy(&waiter->wake);
-  return waiter->left == 0;
+  if (waiter->left == 0)
+    return WAIT_OVER;
+  return end == TURN_LATE ? WAIT_TIMED_OUT : WAIT_INTERRUPTED;
 }
 
 /* ---- the descriptor of the program's loop ---- */
@@ -314,6 +369,19 @@ static void answer_wake(struct client_loop *loop)
   loop->is_woken = false;
 }
 
+static const uint16_t loop_watch_transitions[] = {
+    [LOOP_UNWATCHED] = TO(LOOP_INPUT) | TO(LOOP_INPUT_ROOM),
+    [LOOP_INPUT] = TO(LOOP_INPUT_ROOM) | TO(LOOP_UNWATCHED),
+    [LOOP_INPUT_ROOM] = TO(LOOP_INPUT) | TO(LOOP_UNWATCHED),
+};
+
+static void set_loop_watch(struct jp_client *client, enum loop_watch to)
+{
+  assert(client_is_locked(client));
+  ASSERT_TRANSITION(loop_watch_transitions, client->loop.watch, to);
+  client->loop.watch = to;
+}
+
 void client_watch_connection(struct jp_client *client)
 {
   struct client_loop *loop = &client->loop;
@@ -324,24 +392,24 @@ void client_watch_connection(struct jp_client *client)
       client_wake_loop(client);
     client_call_leader(client);
   }
-  bool writes = client_polls_writing(client);
-  if (loop->watches_connection && loop->watches_writing == writes)
+  enum loop_watch watch = client_polls_writing(client) ? LOOP_INPUT_ROOM : LOOP_INPUT;
+  if (watch == loop->watch)
     return;
-  struct epoll_event event = {.events = EPOLLIN | (writes ? (uint32_t)EPOLLOUT : 0)};
-  int operation = loop->watches_connection ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  /* It fails where the system is out of memory alone; then the next change tries again. */
-  loop->watches_connection |=
-      epoll_ctl(loop->epoll_fd, operation, client->kind->descriptor(client->transport), &event) == 0;
-  loop->watches_writing = writes;
+  struct epoll_event event = {.events = EPOLLIN | (watch == LOOP_INPUT_ROOM ? (uint32_t)EPOLLOUT : 0)};
+  int operation = loop->watch == LOOP_UNWATCHED ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  /* It fails where the system is out of memory alone; then the next call tries again. */
+  if (epoll_ctl(loop->epoll_fd, operation, client->kind->descriptor(client->transport), &event) == 0)
+    set_loop_watch(client, watch);
 }
 
 /* Closing a descriptor does not end its watch where a process that fork has made holds it as well. */
 void client_forget_connection(struct jp_client *client)
 {
   struct client_loop *loop = &client->loop;
-  if (loop->watches_connection)
-    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, client->kind->descriptor(client->transport), NULL);
-  loop->watches_connection = false;
+  if (loop->watch == LOOP_UNWATCHED)
+    return;
+  epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, client->kind->descriptor(client->transport), NULL);
+  set_loop_watch(client, LOOP_UNWATCHED);
 }
 
 void client_set_timer(struct jp_client *client, int64_t at_ns)
@@ -374,7 +442,7 @@ static void make_loop(struct jp_client *client)
   client_watch_connection(client);
   client_rest(client);
   client_set_timer(client, loop->timer_ns);
-  if (client->completed.count > 0 || callback_has_waiting(client) || client->ended.status != JP_CLIENT_OK)
+  if (client->completed.count > 0 || callback_has_waiting(client) || !client_is_open(client))
     client_wake_loop(client);
 }
 
@@ -383,7 +451,7 @@ int jp_client_descriptor(struct jp_client *client)
   if (fork_guard_is_child(&client->fork_guard))
     return -1;
   client_lock(client);
-  if (client->loop.epoll_fd < 0 && !client->is_closed)
+  if (client->loop.epoll_fd < 0 && !client_is_closed(client))
     make_loop(client);
   int fd = client->loop.epoll_fd;
   client_unlock(client);
@@ -391,6 +459,25 @@ int jp_client_descriptor(struct jp_client *client)
 }
 
 /* ---- processing ---- */
+
+static const uint16_t processed_by_transitions[] = {
+    [PROCESSED_NEVER] = TO(PROCESSED_BY_ONE) | TO(PROCESSED_BY_MANY),
+    [PROCESSED_BY_ONE] = TO(PROCESSED_BY_MANY),
+    [PROCESSED_BY_MANY] = 0,
+};
+
+static void set_processed_by(struct jp_client *client, enum processed_by to)
+{
+  assert(client_is_locked(client));
+  ASSERT_TRANSITION(processed_by_transitions, client->processed_by, to);
+  client->processed_by = to;
+}
+
+void client_need_processors(struct jp_client *client)
+{
+  if (client->processed_by != PROCESSED_BY_MANY)
+    set_processed_by(client, PROCESSED_BY_MANY);
+}
 
 /* What completions send leaves together, when jp_client_process has called all of them. */
 bool client_is_processing(const struct jp_client *client)
@@ -402,13 +489,12 @@ bool client_is_processing(const struct jp_client *client)
 static bool look_for_answers(struct jp_client *client)
 {
   struct waiter nobody = {.left = 1};
-  if (!client_is_open(client) || client->leader != NULL)
+  if (!client_is_open(client) || client->leader_state != LEADER_NONE)
     return false;
-  client->leader = &nobody;
+  begin_leading(client, &nobody);
   bool found = look_awake(client);
-  client->leader = NULL;
-  if (client->ended.status != JP_CLIENT_OK)
-    client_close_transport(client);
+  end_leading(client);
+  (void)client_close_transport(client);
   if (client->sleepers != NULL)
     pthread_cond_signal(&client->sleepers->wake);
   return found;
@@ -419,7 +505,7 @@ static bool look_for_answers(struct jp_client *client)
 static void read_for_all(struct jp_client *client)
 {
   client_read(client);
-  if (client->is_polled || client->has_many_processors)
+  if (client_is_polled(client) || client->processed_by == PROCESSED_BY_MANY)
     client_rest(client);
 }
 
@@ -472,10 +558,11 @@ static enum jp_client_status process_all(struct jp_client *client, bool runs_cal
   client_lock(client);
   client->holders++;
   client->processors++;
-  client->has_many_processors |=
-      client->was_processed && !pthread_equal(client->last_processor, pthread_self());
+  if (client->processed_by == PROCESSED_NEVER)
+    set_processed_by(client, PROCESSED_BY_ONE);
+  else if (client->processed_by == PROCESSED_BY_ONE && !pthread_equal(client->last_processor, pthread_self()))
+    set_processed_by(client, PROCESSED_BY_MANY);
   client->last_processor = pthread_self();
-  client->was_processed = true;
   bool is_first = !client->has_processor;
   if (is_first) {
     client->has_processor = true;
@@ -509,7 +596,7 @@ bool jp_client_await_calls(struct jp_client *client, unsigned microseconds)
     return false;
   client_lock(client);
   client->holders++;
-  bool may_wait = client->loop.wake_fd >= 0 && client->leader != NULL && client->ended.status == JP_CLIENT_OK;
+  bool may_wait = client->loop.wake_fd >= 0 && client->leader_state != LEADER_NONE && client_is_open(client);
   struct pollfd polled = {.fd = client->loop.wake_fd, .events = POLLIN};
   if (may_wait && !callback_has_waiting(client)) {
     client_unlock(client);

@@ -479,8 +479,9 @@ static struct text write_id(uint64_t id, char digits[ID_SIZE])
 
 struct text client_name_in_messages(const struct jp_client *client)
 {
-  return client->url_kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
-                                                                           : TEXT_ABSENT;
+  return client->url_kind->names_in_messages && client->session_owner != SESSION_OF_CONNECTION
+             ? client->options.peer_id
+             : TEXT_ABSENT;
 }
 
 static bool tells_epoch_in_messages(const struct jp_client *client)
@@ -491,10 +492,11 @@ static bool tells_epoch_in_messages(const struct jp_client *client)
 static struct message_binary binary_form(struct jp_client *client, struct text id)
 {
   arena_reset(&client->binary_arena);
-  return (struct message_binary){.session = client->peer_id[0] == '\0' ? NULL : client->session.bytes,
-                                 .id = id,
-                                 .arena = &client->binary_arena,
-                                 .scratch = &client->binary_scratch};
+  return (struct message_binary){
+      .session = client->session_owner == SESSION_OF_CONNECTION ? NULL : client->session.bytes,
+      .id = id,
+      .arena = &client->binary_arena,
+      .scratch = &client->binary_scratch};
 }
 
 static enum jp_client_status append_request(struct jp_client *client, const struct jp_request *request,
@@ -682,13 +684,13 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   if (status != JP_CLIENT_OK)
     return status;
   callback_begin_asking(client, &waiter);
-  bool is_over = client_wait(client, &waiter, deadline_ns);
+  enum wait_end end = client_wait(client, &waiter, deadline_ns);
   callback_end_asking(client, &waiter);
   callbacks_end_wait(client, &waiter);
-  if (is_over)
+  if (end == WAIT_OVER)
     return waiter.status;
   abandon_requests(client, first_id, exchange->count);
-  if (waiter.was_interrupted)
+  if (end == WAIT_INTERRUPTED)
     return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
   return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
 }

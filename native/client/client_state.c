@@ -1,6 +1,7 @@
 /* A client: who holds it, its connection, and how it is opened and closed. */
 #include "client/client_state.h"
 #include "base/clock.h"
+#include "base/transitions.h"
 #include "client/client_open.h"
 
 #include <errno.h>
@@ -28,13 +29,32 @@ int64_t client_deadline(int timeout_ms)
   return timeout_ms < 0 ? INT64_MAX : clock_now_ns() + (int64_t)timeout_ms * NS_IN_MS;
 }
 
+/* ---- the state of the connection ---- */
+
+static const uint16_t client_transitions[] = {
+    [CLIENT_UNCONNECTED] = TO(CLIENT_OPENING),
+    [CLIENT_OPENING] = TO(CLIENT_OPEN) | TO(CLIENT_BROKEN) | TO(CLIENT_CLOSING_OPENING),
+    [CLIENT_OPEN] = TO(CLIENT_BREAKING) | TO(CLIENT_CLOSING),
+    [CLIENT_BREAKING] = TO(CLIENT_BROKEN) | TO(CLIENT_CLOSING),
+    [CLIENT_BROKEN] = TO(CLIENT_OPENING) | TO(CLIENT_CLOSED),
+    [CLIENT_CLOSING_OPENING] = TO(CLIENT_CLOSED),
+    [CLIENT_CLOSING] = TO(CLIENT_CLOSED),
+    [CLIENT_CLOSED] = 0,
+};
+
+static void set_client_state(struct jp_client *client, enum client_state to)
+{
+  assert(client_is_locked(client));
+  ASSERT_TRANSITION(client_transitions, client->state, to);
+  client->state = to;
+}
+
 /* ---- holders ---- */
 
 /* Nobody has a pointer to it any more. */
 static void destroy_client(struct jp_client *client)
 {
-  if (client->transport != NULL)
-    client->kind->close(client->transport);
+  assert(client->transport == NULL);
   client_loop_fini(&client->loop);
   if (client->wake_fd >= 0)
     close(client->wake_fd);
@@ -88,7 +108,9 @@ enum jp_client_status client_check_process(const struct jp_client *client, struc
 
 enum jp_client_status client_report_end(const struct jp_client *client, struct jp_client_error *error)
 {
-  if (client->ended.status != JP_CLIENT_OK && error != NULL)
+  if (client_is_open(client))
+    return JP_CLIENT_OK;
+  if (error != NULL)
     *error = client->ended;
   return client->ended.status;
 }
@@ -102,6 +124,11 @@ static int opening_timeout(const struct jp_client *client, int64_t deadline_ns)
   return left_ms > 0 ? (int)left_ms : 0;
 }
 
+static enum jp_client_status fail_closed(struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
+}
+
 static enum jp_client_status open_connection(struct jp_client *client, int64_t deadline_ns,
                                              struct jp_client_error *error)
 {
@@ -109,16 +136,21 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
   struct transport_options options = client->options;
   struct jp_client_error why;
   options.timeout_ms = opening_timeout(client, deadline_ns);
-  client->is_opening = true;
+  set_client_state(client, CLIENT_OPENING);
   client_unlock(client);
   enum jp_client_status status = client->url_kind->open(&client->url, &options, &transport, &why);
   client_lock(client);
-  client->is_opening = false;
   pthread_cond_broadcast(&client->changed);
+  if (client->state == CLIENT_CLOSING_OPENING) {
+    if (status == JP_CLIENT_OK)
+      transport->kind->close(transport);
+    set_client_state(client, CLIENT_CLOSED);
+    return fail_closed(error);
+  }
   if (status == JP_CLIENT_OK) {
+    set_client_state(client, CLIENT_OPEN);
     client->transport = transport;
     client->kind = transport->kind;
-    client->ended.status = JP_CLIENT_OK;
     client->connection++;
     client->pause_ns = 0;
     if (!client->kind->epoch_is_in_answers)
@@ -127,6 +159,7 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     client_rest(client);
     return JP_CLIENT_OK;
   }
+  set_client_state(client, CLIENT_BROKEN);
   client->ended = why;
   int64_t pause_ns = client->pause_ns == 0 ? FIRST_PAUSE_NS : client->pause_ns * 2;
   client->pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns : LONGEST_PAUSE_NS;
@@ -151,39 +184,39 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 {
   /* A connection that the peer has closed while nobody used it shows when it is read. */
   if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
-      !client->is_polled)
+      !client_is_polled(client))
     client_read(client);
-  for (;;) {
-    if (client->is_closed)
-      return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
-    if (client_is_open(client))
-      return JP_CLIENT_OK;
-    if (!client->is_opening && client->transport == NULL)
-      break;
+  while (client->state == CLIENT_OPENING || client->state == CLIENT_BREAKING) {
     enum jp_client_status status = await_change(client, deadline_ns, error);
     if (status != JP_CLIENT_OK)
       return status;
   }
-  bool was_open = client->ended.status != JP_CLIENT_OK;
-  if (was_open && (!client->reconnects || clock_now_ns() < client->retry_ns))
+  if (client_is_open(client))
+    return JP_CLIENT_OK;
+  if (client_is_closed(client))
+    return fail_closed(error);
+  if (client->state == CLIENT_BROKEN && (!client->reconnects || clock_now_ns() < client->retry_ns))
     return client_report_end(client, error);
   return open_connection(client, deadline_ns, error);
 }
 
 /* ---- a connection ends ---- */
 
-void client_close_transport(struct jp_client *client)
+bool client_close_transport(struct jp_client *client)
 {
+  if (client->state != CLIENT_BREAKING && client->state != CLIENT_CLOSING)
+    return false;
   client->kind->close(client->transport);
   client->transport = NULL;
+  set_client_state(client, client->state == CLIENT_BREAKING ? CLIENT_BROKEN : CLIENT_CLOSED);
   pthread_cond_broadcast(&client->changed);
+  return true;
 }
 
-/* Ends the connection, and with it all that is pending, for that reason. */
-static void break_connection(struct jp_client *client, const struct jp_client_error *why)
+/* The connection was open. Ends all that is pending, for that reason. */
+static void end_transport(struct jp_client *client, enum client_state to, const struct jp_client_error *why)
 {
-  if (client->ended.status != JP_CLIENT_OK)
-    return;
+  set_client_state(client, to);
   client->ended = *why;
   client_forget_connection(client);
   client_end_requests(client, why);
@@ -191,10 +224,16 @@ static void break_connection(struct jp_client *client, const struct jp_client_er
   callbacks_end_connection(client);
   client_give_room(client, why->status, why);
   client_wake_loop(client);
-  if (client->is_polled)
+  if (client_is_polled(client))
     client_call_leader(client);
   else
-    client_close_transport(client);
+    (void)client_close_transport(client);
+}
+
+static void break_connection(struct jp_client *client, const struct jp_client_error *why)
+{
+  if (client_is_open(client))
+    end_transport(client, CLIENT_BREAKING, why);
 }
 
 /* ---- reading and writing ---- */
@@ -228,7 +267,7 @@ bool client_polls_writing(const struct jp_client *client)
 
 bool client_has_input(const struct jp_client *client)
 {
-  return !client->is_looking && client->kind->has_input(client->transport);
+  return !client_is_busy_polled(client) && client->kind->has_input(client->transport);
 }
 
 void client_flush(struct jp_client *client)
@@ -241,8 +280,9 @@ void client_flush(struct jp_client *client)
   }
   if (!client->kind->wants_to_write(client->transport))
     client_give_room(client, JP_CLIENT_OK, NULL);
-  if (client->is_polled &&
-      ((client_polls_writing(client) && !client->is_polled_to_write) || client_has_input(client)))
+  if (client_is_polled(client) &&
+      ((client_polls_writing(client) && client->leader_state != LEADER_POLLING_TO_WRITE) ||
+       client_has_input(client)))
     client_call_leader(client);
   client_watch_connection(client);
 }
@@ -293,7 +333,7 @@ static enum jp_client_status name_session(struct jp_client *client, const char *
     uuid_random(&client->session);
   else if (!uuid_parse(text_of(peer_id), &client->session))
     return client_fail(error, JP_CLIENT_INVALID, "peer_id is no UUID");
-  client->session_is_ours = peer_id == NULL;
+  client->session_owner = peer_id == NULL ? SESSION_OF_CLIENT : SESSION_OF_PROGRAM;
   uuid_format(&client->session, client->peer_id);
   client->options.peer_id = text_of(client->peer_id);
   return JP_CLIENT_OK;
@@ -381,15 +421,15 @@ static void say_farewell(struct jp_client *client)
   client->interrupted = NULL; /* what remains has a time of its own */
   callback_calls_end(client, true);
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
-  bool is_named = client->peer_id[0] != '\0' && client_is_open(client) && has_objects;
-  if (is_named && !client->session_is_ours) {
+  bool leaves_objects = client_is_open(client) && has_objects;
+  if (leaves_objects && client->session_owner == SESSION_OF_PROGRAM) {
     client_write_all_tellings(client);
     client_flush(client);
     (void)!client_await_room(client, client_deadline(FAREWELL_MS),
                              NULL); /* or the TTL of the session ends it */
   }
   client_unlock(client);
-  if (!is_named || !client->session_is_ours)
+  if (!leaves_objects || client->session_owner != SESSION_OF_CLIENT)
     return;
   struct jp_request request = jp_build_delete_session();
   struct jp_answer *answer = NULL;
@@ -411,8 +451,22 @@ static void end_connection(struct jp_client *client)
   static const struct jp_client_error why = {.status = JP_CLIENT_CLOSED, .text = "the client was closed"};
   say_farewell(client);
   client_lock(client);
-  client->is_closed = true;
-  break_connection(client, &why);
+  switch (client->state) {
+  case CLIENT_OPEN:
+    end_transport(client, CLIENT_CLOSING, &why);
+    break;
+  case CLIENT_OPENING:
+    set_client_state(client, CLIENT_CLOSING_OPENING);
+    break;
+  case CLIENT_BREAKING:
+    set_client_state(client, CLIENT_CLOSING);
+    break;
+  case CLIENT_BROKEN:
+    set_client_state(client, CLIENT_CLOSED);
+    break;
+  default: /* it was closed before */
+    break;
+  }
 }
 
 void jp_client_end(struct jp_client *client)
@@ -432,7 +486,7 @@ void jp_client_close(struct jp_client *client)
     return;
   }
   end_connection(client);
-  while (client->transport != NULL || client->is_opening)
+  while (client->state != CLIENT_CLOSED)
     pthread_cond_wait(&client->changed, &client->lock);
   client_call_completions(client);
   callbacks_report_ended(client);

@@ -18,6 +18,21 @@
 
 #include <pthread.h>
 
+/*
+ * Whether a thread that waits sleeps while another one reads. Under client->lock; client_readers.c has the transitions.
+ *
+ * | state        | what holds                                                          | who leaves it, on what               |
+ * |--------------|---------------------------------------------------------------------|--------------------------------------|
+ * | WAITER_NEW   | it has not slept yet: waiter->wake is not initialized               | the waiter, where another one leads  |
+ * | WAITER_ASLEEP | it is in client->sleepers                                          | the waiter: its wait is over, it has a call to run, or nobody leads |
+ * | WAITER_AWAKE | it leads, runs a call or asks the hook; waiter->wake is initialized | the waiter, where another one leads  |
+ */
+enum waiter_state {
+  WAITER_NEW,    /* it has not slept yet */
+  WAITER_ASLEEP, /* it sleeps while another thread reads */
+  WAITER_AWAKE   /* it has slept before */
+};
+
 /* A thread that waits: for answers, or until all that was written has left. It lies on the thread's stack.
  * While the thread runs a callback's function it neither leads nor sleeps. */
 struct waiter {
@@ -25,16 +40,13 @@ struct waiter {
   struct jp_answer **answers;    /* by the requests' numbers in their message */
   enum jp_client_status status;  /* of what has ended the wait, or an answer, instead */
   struct jp_client_error *error; /* the text goes here; may be NULL */
-  bool has_wake;                 /* `wake` is made */
-  bool sleeps;                   /* on `wake`, in client->sleepers */
+  enum waiter_state state;
   pthread_cond_t wake;
   struct waiter *next;
   struct waiter *previous;
   struct waiter *next_roomless; /* in client->roomless */
-  bool is_interrupted;          /* a signal has come */
-  bool was_interrupted;         /* the caller's hook has ended the wait */
   int64_t ask_ms;               /* when the hook is asked next; 0: that is not yet said */
-  bool runs_calls;              /* of callbacks; then `thread` is set */
+  bool runs_calls;              /* of callbacks; then `thread` is set. Constant */
   pthread_t thread;
   struct jp_callback_call *call;        /* in hand: it runs next; NULL: none */
   uint64_t last_call;                   /* the number of the last one that came before the end of the wait */
@@ -95,14 +107,28 @@ struct completion_queue {
   size_t count;
 };
 
+/*
+ * What the loop's epoll reports of the connection. Under client->lock; client_readers.c has the transitions.
+ *
+ * | state           | what holds                        | who leaves it, on what                                      |
+ * |-----------------|-----------------------------------|-------------------------------------------------------------|
+ * | LOOP_UNWATCHED  | epoll_fd has not the connection   | client_watch_connection: it is open, and there is a loop    |
+ * | LOOP_INPUT      | it reports input                  | client_watch_connection: output waits; the connection's end |
+ * | LOOP_INPUT_ROOM | it reports input and room to write | client_watch_connection: no output waits; the connection's end |
+ */
+enum loop_watch {
+  LOOP_UNWATCHED, /* the loop does not watch the connection */
+  LOOP_INPUT,     /* it watches for input */
+  LOOP_INPUT_ROOM /* it watches for input and room to write */
+};
+
 /* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
 struct client_loop {
-  int epoll_fd; /* holds the others, and the connection; -1: there is no loop */
-  int wake_fd;  /* an eventfd: completions wait, or the connection has ended */
-  int timer_fd; /* the next deadline of a completion */
-  bool is_woken;
-  bool watches_writing;
-  bool watches_connection;
+  int epoll_fd;  /* holds the others, and the connection; -1: there is no loop */
+  int wake_fd;   /* an eventfd: completions wait, or the connection has ended */
+  int timer_fd;  /* the next deadline of a completion */
+  bool is_woken; /* wake_fd is readable */
+  enum loop_watch watch;
   int64_t timer_ns; /* what timer_fd is set to; INT64_MAX: nothing */
 };
 
@@ -117,44 +143,113 @@ struct client_reader {
   struct jp_client *client;
 };
 
+/*
+ * The state of a client's connection. Under client->lock; client_state.c has the transitions. client->transport is there in
+ * CLIENT_OPEN, CLIENT_BREAKING and CLIENT_CLOSING alone.
+ *
+ * | state                  | what holds                                           | who leaves it, on what               |
+ * |------------------------|------------------------------------------------------|--------------------------------------|
+ * | CLIENT_UNCONNECTED     | jp_client_open makes it                              | jp_client_open: it opens             |
+ * | CLIENT_OPENING         | a thread opens a connection, without the lock        | that thread; who closes the client   |
+ * | CLIENT_OPEN            | messages are sent and received                       | the transport fails; who closes      |
+ * | CLIENT_BREAKING        | the transport has failed, and is still to be closed  | the leader, after its poll, or whoever has seen it fail where nobody polls; who closes |
+ * | CLIENT_BROKEN          | client->ended says why there is no connection        | a request: it opens one; who closes  |
+ * | CLIENT_CLOSING_OPENING | the client is closed; a thread opens a connection    | that thread                          |
+ * | CLIENT_CLOSING         | the client is closed, the transport is not           | as CLIENT_BREAKING                   |
+ * | CLIENT_CLOSED          | the client is closed                                 | nobody                               |
+ */
+enum client_state {
+  CLIENT_UNCONNECTED, /* it is being made */
+  CLIENT_OPENING,     /* a thread opens a connection */
+  CLIENT_OPEN,        /* there is a connection */
+  CLIENT_BREAKING,    /* the connection has failed; its transport is still to be closed */
+  CLIENT_BROKEN,      /* the last connection has failed, or could not be opened */
+  CLIENT_CLOSING_OPENING, /* the client is closed, and a thread opens a connection. From here on client_is_closed */
+  CLIENT_CLOSING,         /* the client is closed; its transport is still to be closed */
+  CLIENT_CLOSED           /* the client is closed */
+};
+
+/*
+ * What the leader does: client->leader, the waiter that reads for all. Under client->lock; client_readers.c has the
+ * transitions. client->leader is NULL in LEADER_NONE alone.
+ *
+ * | state                        | what holds                                       | who leaves it, on what                   |
+ * |------------------------------|--------------------------------------------------|------------------------------------------|
+ * | LEADER_NONE                  | nobody reads for others                          | who begins to wait; jp_client_process    |
+ * | LEADER_READING               | it has the lock                                  | the leader: it polls, or its wait is over |
+ * | LEADER_BUSY_POLLING          | it polls memory, without the lock                | the leader; who notifies it              |
+ * | LEADER_BUSY_POLLING_NOTIFIED | likewise; client->wake_fd is readable            | the leader: it consumes the notification |
+ * | LEADER_POLLING               | it is in poll(2) for input, without the lock     | the leader; who notifies it              |
+ * | LEADER_POLLING_TO_WRITE      | likewise, and for room to write                  | the leader; who notifies it              |
+ * | LEADER_POLLING_NOTIFIED      | it is in poll(2), and client->wake_fd is readable | the leader: it consumes the notification |
+ */
+enum leader_state {
+  LEADER_NONE,                  /* nobody reads for others */
+  LEADER_READING,               /* it has the lock */
+  LEADER_BUSY_POLLING,          /* it polls memory, without the lock. From here on client_is_polled */
+  LEADER_BUSY_POLLING_NOTIFIED, /* it polls memory, and was notified */
+  LEADER_POLLING,               /* it is in poll(2), for input */
+  LEADER_POLLING_TO_WRITE,      /* it is in poll(2), for input and room to write */
+  LEADER_POLLING_NOTIFIED       /* it is in poll(2), and was notified */
+};
+
+/*
+ * Which threads call jp_client_process: as long as one thread alone does, it is not notified of work while it is inside.
+ * Under client->lock; client_readers.c has the transitions.
+ *
+ * | state             | what holds                                      | who leaves it, on what                       |
+ * |-------------------|-------------------------------------------------|----------------------------------------------|
+ * | PROCESSED_NEVER   | none has yet                                    | the first thread; a call of Java with an origin |
+ * | PROCESSED_BY_ONE  | client->last_processor has, and no other thread | another thread; such a call                  |
+ * | PROCESSED_BY_MANY | several have, or should                         | nobody                                       |
+ */
+enum processed_by {
+  PROCESSED_NEVER,  /* no thread has called jp_client_process */
+  PROCESSED_BY_ONE, /* one thread has */
+  PROCESSED_BY_MANY /* several have, or should */
+};
+
+/* Whose a client's session is. Constant. */
+enum session_owner {
+  SESSION_OF_CONNECTION, /* it has no name, and ends with the connection */
+  SESSION_OF_CLIENT,     /* nobody else knows its name: it ends with the client */
+  SESSION_OF_PROGRAM     /* the program has named it: it stays */
+};
+
 struct jp_client {
   pthread_mutex_t lock;
   pthread_cond_t changed; /* a connection was opened or has gone, or the last reader has left */
   struct fork_guard fork_guard;
   size_t
       holders; /* the program, until it closes; threads inside; answers that are out. Refs count themselves */
-  bool is_closed;
 
   /* Constant. */
   char *url_text;
   struct client_url url;
   const struct transport_kind *url_kind; /* opens connections */
   struct transport_options options;
-  char peer_id[UUID_TEXT_LENGTH + 1]; /* "": the session is the connection's */
+  enum session_owner session_owner;
+  char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name, if it has one */
   struct uuid session;
-  bool session_is_ours; /* nobody else knows its name */
   bool reconnects;
   size_t pending_max;
   bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
   void *interrupted_context;
 
   /* The connection. */
-  struct client_transport *transport; /* NULL: none */
-  const struct transport_kind *kind;  /* of the transport */
-  struct jp_client_error ended;       /* why it has ended; JP_CLIENT_OK: it has not */
-  uint64_t connection;                /* counts those that were opened */
-  bool is_opening;                    /* a thread opens it, without the lock */
-  int64_t retry_ns;                   /* a connection is not tried for before */
-  int64_t pause_ns;                   /* how long it was waited for last */
+  enum client_state state;
+  struct client_transport *transport;
+  const struct transport_kind *kind; /* of the transport */
+  struct jp_client_error ended;      /* why the last connection has ended, or was not opened */
+  uint64_t connection;               /* counts those that were opened */
+  int64_t retry_ns;                  /* a connection is not tried for before */
+  int64_t pause_ns;                  /* how long it was waited for last */
 
   /* Reading. */
   struct client_listener listener;
   struct client_reader reader;
-  struct waiter *leader;   /* the one that reads for all */
-  bool is_polled;          /* the leader waits in poll, or looks, without the lock */
-  bool is_looking;         /* it looks */
-  bool is_polled_to_write; /* and for room to write, too */
-  bool leader_is_called;   /* wake_fd is readable */
+  enum leader_state leader_state;
+  struct waiter *leader;   /* the one that reads for all; NULL: none */
   int wake_fd;             /* an eventfd that ends the leader's poll */
   struct waiter *sleepers; /* those that another one reads for, or nobody yet */
   struct waiter *roomless; /* those that want room */
@@ -162,9 +257,8 @@ struct jp_client {
   pthread_t processor;     /* the one whose sends leave together */
   pthread_t last_processor;
   unsigned unflushed; /* messages that completions have sent, since the last flush */
-  bool has_processor;
-  bool was_processed;
-  bool has_many_processors; /* more than one thread has called jp_client_process, or should */
+  bool has_processor; /* `processor` is inside */
+  enum processed_by processed_by;
 
   /* Requests and answers. */
   uint64_t last_id;
@@ -183,9 +277,32 @@ struct jp_client {
   struct client_loop loop;
 };
 
+/* For assertions: some thread has the lock. */
+static inline bool client_is_locked(const struct jp_client *client)
+{
+  return pthread_mutex_trylock((pthread_mutex_t *)&client->lock) != 0;
+}
+
 static inline bool client_is_open(const struct jp_client *client)
 {
-  return client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  return client->state == CLIENT_OPEN;
+}
+
+/* The program has closed it, or ended it. */
+static inline bool client_is_closed(const struct jp_client *client)
+{
+  return client->state >= CLIENT_CLOSING_OPENING;
+}
+
+/* The leader polls the connection, without the lock. */
+static inline bool client_is_polled(const struct jp_client *client)
+{
+  return client->leader_state >= LEADER_BUSY_POLLING;
+}
+
+static inline bool client_is_busy_polled(const struct jp_client *client)
+{
+  return client->leader_state == LEADER_BUSY_POLLING || client->leader_state == LEADER_BUSY_POLLING_NOTIFIED;
 }
 
 /* ---- client_state.c ---- */
@@ -211,8 +328,8 @@ enum jp_client_status client_report_end(const struct jp_client *client,
 struct buffer *client_begin_message(struct jp_client *client);
 /* The message is whole. is_answered: false for a notification. */
 void client_end_message(struct jp_client *client, bool is_answered);
-/* Closes a connection that has ended while it was polled, once nobody polls it. */
-void client_close_transport(struct jp_client *client);
+/* Nobody polls: closes the transport where it has failed, or the client was closed. False: neither is so. */
+bool client_close_transport(struct jp_client *client);
 /* Writes what the socket takes. Failures end the connection. */
 void client_flush(struct jp_client *client);
 /* What waits leaves when the descriptor can be written. */
@@ -224,9 +341,15 @@ void client_read(struct jp_client *client);
 
 /* ---- client_readers.c ---- */
 
-/* Waits until waiter->left is 0; false: not in time, and the waiter's requests are still in the table. The
- * lock is let go of meanwhile. */
-bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns);
+enum wait_end {
+  WAIT_OVER,       /* waiter->left is 0 */
+  WAIT_TIMED_OUT,  /* the waiter's requests are still in the table, here and below */
+  WAIT_INTERRUPTED /* by the caller's hook */
+};
+
+/* The lock is released while it waits. */
+enum wait_end client_wait(struct jp_client *client, struct waiter *waiter,
+                          int64_t deadline_ns) JP_CLIENT_MUST_CHECK;
 /* Its wait is over. */
 void client_end_wait(struct jp_client *client, struct waiter *waiter);
 /* Has it look again what there is to do. */
@@ -241,6 +364,8 @@ void client_give_room(struct jp_client *client, enum jp_client_status status,
                       const struct jp_client_error *error);
 /* Ends the leader's poll, so that it looks again. */
 void client_call_leader(struct jp_client *client);
+/* More than one thread should call jp_client_process. */
+void client_need_processors(struct jp_client *client);
 /* For those who sleep until the connection's descriptor shows something: makes sure that it does. To be
  * called when a thread has read, or might have, and looks no more. */
 void client_rest(struct jp_client *client);

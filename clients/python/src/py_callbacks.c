@@ -362,8 +362,7 @@ static struct given *create_given(struct argument_builder *builder, struct callb
 static struct link *link_for(const struct callback *callback, struct link *otherwise)
 {
   const struct link *known = callback->current == NULL ? NULL : callback->current->link;
-  if (known != NULL && !known->has_ended && known->connection != NULL &&
-      !link_is_nested(callback->connection))
+  if (known != NULL && link_is_usable(known) && !link_is_nested(callback->connection))
     return callback->current->link;
   return otherwise != NULL ? otherwise : link_of_thread(callback->connection);
 }

@@ -84,6 +84,7 @@ static void drop_links(struct link *links)
 {
   while (links != NULL) {
     struct link *next = links->next;
+    link_set_state(links, LINK_CLOSED);
     links->connection = NULL;
     links->client = NULL;
     links->next = NULL;

@@ -8,6 +8,7 @@
  */
 #include "py_native.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,23 @@ enum { LINKS_MAX = 256, RETRY_SECONDS = 1 };
 static _Thread_local struct link_frame *innermost;
 
 /* ---- one link ---- */
+
+#define TO(state) (1u << (state))
+
+static const uint16_t link_transitions[] = {
+    [LINK_FOR_THREADS] = TO(LINK_FOR_LOOP) | TO(LINK_ENDED) | TO(LINK_CLOSED),
+    [LINK_FOR_LOOP] = TO(LINK_ENDED) | TO(LINK_CLOSED),
+    [LINK_ENDED] = TO(LINK_CLOSED),
+    [LINK_CLOSED] = 0,
+};
+
+void link_set_state(struct link *link, enum link_state to)
+{
+  assert(PyGILState_Check());
+  assert((link_transitions[link->state] & TO(to)) != 0);
+  (void)link_transitions;
+  link->state = to;
+}
 
 struct link *link_create(struct py_connection *connection, struct jp_client *client)
 {
@@ -81,7 +99,7 @@ static const char lease_name[] = "jpeer._native.lease";
 /* With the GIL: who closes the connection says so before it lets go of it. */
 static bool may_flush(const struct link *link)
 {
-  return !is_ending && link->connection != NULL && !link->connection->is_closed;
+  return !is_ending && link->state != LINK_CLOSED && !link->connection->is_closed;
 }
 
 void link_flush_others(struct py_connection *connection, const struct link *link)
@@ -113,7 +131,7 @@ static bool forget_old_leases(PyObject *leases)
   for (Py_ssize_t i = 0; good && i < PyList_Size(items); i++) {
     PyObject *item = PyList_GetItem(items, i);
     const struct link *link = PyCapsule_GetPointer(PyTuple_GetItem(item, 1), lease_name);
-    if (link->connection == NULL)
+    if (link->state == LINK_CLOSED)
       good = PyDict_DelItem(leases, PyTuple_GetItem(item, 0)) == 0;
   }
   Py_XDECREF(items);
@@ -180,7 +198,7 @@ static enum jp_client_status open_client(const struct py_connection *connection,
 }
 
 /* NULL: it could not be opened; perhaps with an exception. */
-static struct link *open_link(struct py_connection *connection, bool is_loops)
+static struct link *open_link(struct py_connection *connection, enum link_state state)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
   struct link *link = url == NULL ? NULL : link_create(connection, NULL);
@@ -195,7 +213,8 @@ static struct link *open_link(struct py_connection *connection, bool is_loops)
   bool is_wanted = status == JP_CLIENT_OK && !connection->is_closed; /* who closes it walks the list */
   if (is_wanted) {
     link->number = ++connection->numbered_links;
-    link->is_loops = is_loops;
+    if (state != link->state)
+      link_set_state(link, state);
     link->next = connection->links->next;
     connection->links->next = link;
   } else {
@@ -212,14 +231,14 @@ static struct link *open_link(struct py_connection *connection, bool is_loops)
 
 struct link *link_open_for_loop(struct py_connection *connection)
 {
-  return may_open(connection) ? open_link(connection, true) : NULL;
+  return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
 /* False: a request would wait behind one that nobody waits for any more. */
 static bool is_free(struct link *link)
 {
   struct jp_client_error error;
-  if (link->has_ended || link->is_loops)
+  if (link->state != LINK_FOR_THREADS)
     return false;
   if (link->was_left) {
     (void)!jp_client_process_answers(link->client,
@@ -243,7 +262,7 @@ static struct link *take_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
   if (link == NULL && may_open(connection))
-    link = open_link(connection, false);
+    link = open_link(connection, LINK_FOR_THREADS);
   if (PyErr_Occurred())
     return NULL;
   if (connection->links == NULL) {
@@ -284,9 +303,9 @@ bool link_learn_epoch(const struct link *link, int timeout_ms)
 void link_note_status(struct link *link, enum jp_client_status status)
 {
   bool is_over = status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL;
-  if (is_over && link->connection != NULL && !link->connection->config.reconnects &&
+  if (is_over && link_is_usable(link) && !link->connection->config.reconnects &&
       link != link->connection->links)
-    link->has_ended = true;
+    link_set_state(link, LINK_ENDED);
   link->was_left |= status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT;
 }
 

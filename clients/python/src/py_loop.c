@@ -365,7 +365,8 @@ PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
   struct link *link = find_link(self, 0);
   if (link == NULL)
     return NULL;
-  link->is_loops = true;
+  if (link->state == LINK_FOR_THREADS) /* a loop may reserve it again */
+    link_set_state(link, LINK_FOR_LOOP);
   Py_RETURN_NONE;
 }
 

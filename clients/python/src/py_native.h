@@ -95,19 +95,35 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
 
 /* ---- py_links.c ---- */
 
+/*
+ * Who may use a link. The GIL guards it; py_links.c has the transitions.
+ *
+ * | state            | what holds                                        | who leaves it, on what                                |
+ * |------------------|---------------------------------------------------|-------------------------------------------------------|
+ * | LINK_FOR_THREADS | a thread without a link may take it               | a loop reserves it; its client ends; it is closed     |
+ * | LINK_FOR_LOOP    | a loop's: no thread takes it                      | its client ends; it is closed                         |
+ * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                                          |
+ * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                                                |
+ */
+enum link_state {
+  LINK_FOR_THREADS, /* a thread without a link may take it */
+  LINK_FOR_LOOP,    /* a loop's: no thread takes it */
+  LINK_ENDED,       /* its client has ended: nobody begins to use it */
+  LINK_CLOSED       /* its connection is closed */
+};
+
 /* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
  * thread, requests that are being built, callbacks. */
 struct link {
   size_t holders;
-  struct py_connection *connection; /* borrowed; NULL: it is closed */
-  struct jp_client *client;         /* NULL: it is closed */
-  unsigned long thread;             /* that calls over it; 0: none */
-  unsigned number;                  /* of the connection's */
-  bool is_loops;                    /* a loop's: no thread takes it */
-  bool has_ended;                   /* it is not used any more */
-  bool was_left;                    /* a wait was given up: its request may still be inside Java */
-  bool gives_callbacks;             /* it is in the connection's callbacks_fd */
-  struct link *next;                /* of the connection; each holds the next */
+  enum link_state state;
+  struct py_connection *connection; /* borrowed */
+  struct jp_client *client;
+  unsigned long thread; /* that calls over it; 0: none */
+  unsigned number;      /* of the connection's */
+  bool was_left;        /* a wait was given up: its request may still be inside Java */
+  bool gives_callbacks; /* it is in the connection's callbacks_fd */
+  struct link *next;    /* of the connection; each holds the next */
 };
 
 /* A callback that runs on this thread, and by which link it has come. */
@@ -119,6 +135,12 @@ struct link_frame {
 
 /* With one holder. NULL: no memory; no exception is set. */
 struct link *link_create(struct py_connection *connection, struct jp_client *client);
+void link_set_state(struct link *link, enum link_state to);
+/* Its client has neither ended nor been closed, as far as it is known. */
+static inline bool link_is_usable(const struct link *link)
+{
+  return link->state == LINK_FOR_THREADS || link->state == LINK_FOR_LOOP;
+}
 struct link *link_hold(struct link *link);
 void link_drop(struct link *link); /* NULL is fine */
 void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);

@@ -9,14 +9,11 @@
 /* A peer chooses parts of the text, and the program may show it on a terminal. */
 static void write_text(struct jp_client_error *error, const char *format, va_list args)
 {
-  static const char ellipsis[] = "...";
   char text[2 * sizeof error->text];
   int whole = vsnprintf(text, sizeof text, format, args);
   size_t escaped = text_escape(text_of(text), "\n\t", "", error->text, sizeof error->text);
-  if (whole < (int)sizeof text && escaped < sizeof error->text)
-    return;
-  struct text shown = text_cut(text_of(error->text), sizeof error->text - sizeof ellipsis);
-  memcpy(error->text + shown.len, ellipsis, sizeof ellipsis);
+  if (whole >= (int)sizeof text || escaped >= sizeof error->text)
+    text_mark_cut(error->text, sizeof error->text);
 }
 
 enum jp_client_status client_fail_va(struct jp_client_error *error, enum jp_client_status status,
@@ -49,7 +46,9 @@ void client_error_prefix(struct jp_client_error *error, const char *format, ...)
   write_text(&whole, format, args);
   va_end(args);
   size_t used = strlen(whole.text);
-  snprintf(whole.text + used, sizeof whole.text - used, "%s", error->text);
+  int length = snprintf(whole.text + used, sizeof whole.text - used, "%s", error->text);
+  if (used + (size_t)length >= sizeof whole.text)
+    text_mark_cut(whole.text, sizeof whole.text);
   *error = whole;
 }
 

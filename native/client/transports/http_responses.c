@@ -1,11 +1,24 @@
 #include "client/transports/http_responses.h"
 
 #include "base/http_syntax.h"
+#include "base/transitions.h"
 #include "client/messages/client_error.h"
 
 #include <string.h>
 
 enum { HEAD_MAX = 64 * 1024, KEPT_MAX = 64 * 1024, LINE_MAX_SHOWN = 500 };
+
+static const uint16_t http_reader_transitions[] = {
+    [HTTP_READER_BETWEEN] = TO(HTTP_READER_INSIDE),
+    [HTTP_READER_INSIDE] = TO(HTTP_READER_WHOLE) | TO(HTTP_READER_BETWEEN),
+    [HTTP_READER_WHOLE] = TO(HTTP_READER_BETWEEN),
+};
+
+static void set_reader_state(struct http_reader *reader, enum http_reader_state to)
+{
+  ASSERT_TRANSITION(http_reader_transitions, reader->state, to);
+  reader->state = to;
+}
 
 static struct http_reader *reader_of(llhttp_t *llhttp)
 {
@@ -43,8 +56,7 @@ static int on_begin(llhttp_t *llhttp)
   reader->value = NULL;
   reader->has_type = false;
   reader->has_epoch = false;
-  reader->is_inside = true;
-  reader->is_whole = false;
+  set_reader_state(reader, HTTP_READER_INSIDE);
   reader->chunk_line = CHUNK_LLHTTP;
   return 0;
 }
@@ -149,12 +161,13 @@ static int on_complete(llhttp_t *llhttp)
 {
   enum { FINAL_FROM = 200 };
   struct http_reader *reader = reader_of(llhttp);
-  reader->is_inside = false;
-  if (llhttp->status_code == 101)
-    return refuse(reader, JP_CLIENT_PROTOCOL, "a change of protocols that nobody asked for");
-  if (llhttp->status_code < FINAL_FROM)
-    return 0; /* the response is still to come (RFC 9110, 15.2) */
-  reader->is_whole = true;
+  if (llhttp->status_code < FINAL_FROM) {
+    set_reader_state(reader, HTTP_READER_BETWEEN);
+    return llhttp->status_code == 101
+               ? refuse(reader, JP_CLIENT_PROTOCOL, "a change of protocols that nobody asked for")
+               : 0; /* the response is still to come (RFC 9110, 15.2) */
+  }
+  set_reader_state(reader, HTTP_READER_WHOLE);
   reader->is_last = llhttp_should_keep_alive(llhttp) == 0;
   return HPE_PAUSED;
 }
@@ -220,7 +233,7 @@ static enum jp_client_status give_response(struct http_reader *reader, struct ht
                                      .is_last = reader->is_last,
                                      .epoch = buffer_text(&reader->epoch),
                                      .body = body.data == NULL ? TEXT("") : body};
-  reader->is_whole = false;
+  set_reader_state(reader, HTTP_READER_BETWEEN);
   llhttp_resume(&reader->llhttp);
   return JP_CLIENT_OK;
 }
@@ -267,8 +280,9 @@ enum jp_client_status http_reader_read(struct http_reader *reader, struct text i
     result = give_llhttp(reader, input, &at);
     if (result == HPE_OK && reader->chunk_line != CHUNK_LLHTTP)
       result = read_extensions(reader, input, &at);
-  } while (at < input.len && !reader->is_whole && (result == HPE_OK || result == HPE_PAUSED));
-  *is_whole = result == HPE_PAUSED && reader->is_whole;
+  } while (at < input.len && reader->state != HTTP_READER_WHOLE &&
+           (result == HPE_OK || result == HPE_PAUSED));
+  *is_whole = result == HPE_PAUSED && reader->state == HTTP_READER_WHOLE;
   *used = *is_whole ? at : input.len;
   if (result == HPE_PAUSED && !*is_whole)
     result = HPE_OK; /* a chunk begins with the next input */
@@ -283,10 +297,10 @@ enum jp_client_status http_reader_end(struct http_reader *reader, struct http_re
                                       bool *is_whole, struct jp_client_error *error)
 {
   *is_whole = false;
-  if (!reader->is_inside)
+  if (reader->state != HTTP_READER_INSIDE)
     return JP_CLIENT_OK;
   enum llhttp_errno result = llhttp_finish(&reader->llhttp);
-  *is_whole = result == HPE_PAUSED && reader->is_whole;
+  *is_whole = result == HPE_PAUSED && reader->state == HTTP_READER_WHOLE;
   if (*is_whole)
     return give_response(reader, response, error);
   return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection inside an answer");

@@ -21,6 +21,21 @@ struct http_response {
   struct text body;
 };
 
+/*
+ * Where a reader is. Its owner's alone; http_responses.c has the transitions.
+ *
+ * | state               | what holds                                 | who leaves it, on what                              |
+ * |---------------------|--------------------------------------------|-----------------------------------------------------|
+ * | HTTP_READER_BETWEEN | no response has begun                      | llhttp: one begins                                  |
+ * | HTTP_READER_INSIDE  | a response has begun                       | llhttp: it is whole, or another one follows it (1xx) |
+ * | HTTP_READER_WHOLE   | a response is whole, and not yet given on  | http_reader_read, http_reader_end: it is given      |
+ */
+enum http_reader_state {
+  HTTP_READER_BETWEEN, /* no response has begun */
+  HTTP_READER_INSIDE,  /* a response has begun */
+  HTTP_READER_WHOLE    /* a response is whole */
+};
+
 struct http_reader {
   llhttp_t llhttp;
   size_t body_max;
@@ -33,9 +48,8 @@ struct http_reader {
   struct buffer *value; /* of the field that is being read; NULL: nobody asks for it */
   bool has_type;
   bool has_epoch;
-  bool is_inside; /* a response has begun */
-  bool is_whole;
-  bool is_last;
+  bool is_last; /* of the response that is whole: the connection ends after it */
+  enum http_reader_state state;
   enum chunk_line chunk_line; /* what of the body is read next: llhttp's, or the line of a chunk */
   size_t words_length;
   char words[HTTP_WORDS_MAX]; /* "Not Found" */

@@ -100,9 +100,9 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
 static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
                                           const struct callback_record *record, uint64_t number)
 {
-  if (callbacks->end == RPC_CALLBACKS_STOPPED)
+  if (callbacks->state == RPC_CALLBACKS_STOPPED || callbacks->state == RPC_CALLBACKS_STOPPED_CLOSED)
     return CALLBACK_STOPPED;
-  if (callbacks->end != RPC_CALLBACKS_OPEN)
+  if (callbacks->state != RPC_CALLBACKS_OPEN)
     return CALLBACK_CLIENT_GONE;
   return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
 }
@@ -320,14 +320,13 @@ static void leave_call(struct rpc_callback_call *call)
 
 /* ---- sending ---- */
 
-/* From now on an answer may come, before the message has left. */
-static void expect_answer(struct rpc_callback_call *call, bool expects)
+/* RPC_CALL_EXPECTS: from now on an answer may come, before the message has left. RPC_CALL_UNSENT: it did not leave. */
+static void expect_answer(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   pthread_mutex_lock(&callbacks->lock);
-  call->expects = expects && call->number != 0;
-  call->wants_room = expects;
-  call->may_send = false;
+  if (call->state != to && call->state != RPC_CALL_ANSWERED && !callback_call_has_ended(call))
+    callback_call_set_state(call, to);
   pthread_mutex_unlock(&callbacks->lock);
 }
 
@@ -342,7 +341,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
     pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
   bool is_expected = pushed == RPC_PUSH_NO_ROOM;
   if (is_expected) {
-    expect_answer(call, true);
+    expect_answer(call, RPC_CALL_EXPECTS);
     pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
   }
   switch (pushed) {
@@ -360,7 +359,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
     break;
   }
   if (is_expected)
-    expect_answer(call, false);
+    expect_answer(call, RPC_CALL_UNSENT);
   return JVM_CALLBACK_NOT_SENT;
 }
 
@@ -425,13 +424,13 @@ static bool can_wait(void)
 /* Under the lock: what came before the answer is served before it, and what came after it is not. */
 static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
 {
-  if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
+  if (callback_call_has_ended(call))
     return JVM_CALLBACK_ENDED;
   if (callback_inbox_has_turn(call))
     return JVM_CALLBACK_REQUEST;
-  if (call->has_answer)
+  if (call->state == RPC_CALL_ANSWERED)
     return JVM_CALLBACK_ANSWER;
-  return call->wants_room && call->may_send && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
+  return call->state == RPC_CALL_HAS_ROOM && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
 static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
@@ -445,6 +444,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   pthread_mutex_lock(&callbacks->lock);
   enum jvm_callback_sight sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
+    callback_call_set_state(call, RPC_CALL_ENDED);
     call->ending = CALLBACK_TIMED_OUT;
     sight = JVM_CALLBACK_ENDED;
   }
@@ -520,8 +520,9 @@ static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rp
 
 static bool choose_ended(struct rpc_callback_call *call)
 {
-  bool is_due = call->ending != CALLBACK_GOES_ON && !call->was_woken;
-  call->was_woken = call->was_woken || is_due;
+  bool is_due = call->state == RPC_CALL_ENDING;
+  if (is_due)
+    callback_call_set_state(call, RPC_CALL_ENDED);
   return is_due;
 }
 
@@ -532,8 +533,9 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks)
 
 static bool choose_sender(struct rpc_callback_call *call)
 {
-  bool is_due = call->wants_room && !call->may_send;
-  call->may_send = call->may_send || is_due;
+  bool is_due = call->state == RPC_CALL_EXPECTS;
+  if (is_due)
+    callback_call_set_state(call, RPC_CALL_HAS_ROOM);
   return is_due;
 }
 
@@ -541,10 +543,7 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
 {
   (void)context;
   wake_calls(callbacks, choose_sender);
-  pthread_mutex_lock(&callbacks->lock);
-  callbacks->releases.has_room = true;
-  pthread_mutex_unlock(&callbacks->lock);
-  callbacks_send_releases(callbacks);
+  callbacks_resume_releases(callbacks);
 }
 
 /* ---- exiting threads ---- */
@@ -649,7 +648,7 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_
   *call->link = call->next;
   if (call->next != NULL)
     call->next->link = call->link;
-  if (call->has_answer) {
+  if (call->state == RPC_CALL_ANSWERED) {
     callbacks->kept--;
     callbacks->kept_bytes -= call->answer.len;
     if (callbacks->waiting > 0)
@@ -662,7 +661,7 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_
   }
   callbacks->calls_open--;
   struct call_rest rest = {.has_releases = callbacks->releases.count > 0,
-                           .has_session = callbacks->calls_open == 0 && !callbacks->is_client_open};
+                           .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
   pthread_mutex_unlock(&callbacks->lock);
   return rest;
 }
@@ -675,7 +674,7 @@ static void close_call(struct rpc_callback_call *call)
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
-  if (call->was_read || !call->has_answer)
+  if (call->was_read || call->state != RPC_CALL_ANSWERED)
     rpc_callbacks_settle(callbacks, &call->given);
   else /* what the answer gives is accounted for also where nobody has read it to its end */
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));

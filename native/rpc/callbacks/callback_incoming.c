@@ -45,7 +45,7 @@ bool callback_inbox_has_turn(const struct rpc_callback_call *call)
   struct callback_thread *thread = call->thread;
   if (atomic_load(&thread->count) == 0)
     return false;
-  if (!call->has_answer)
+  if (call->state != RPC_CALL_ANSWERED)
     return true;
   pthread_mutex_lock(&thread->lock);
   const struct callback_message *first = thread->first; /* the thread itself, which looks, is who takes it */
@@ -261,7 +261,7 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 /* Under the lock: for its answer. */
 static bool is_waiting(const struct rpc_callback_call *call)
 {
-  return call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON;
+  return call->number != 0 && (call->state == RPC_CALL_EXPECTS || call->state == RPC_CALL_HAS_ROOM);
 }
 
 /* Under the lock. NULL: no call of this number waits for its answer. */
@@ -285,16 +285,16 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
-    call->has_answer = has_place(callbacks, length) && take_bytes(&call->answer, answer, message);
-    if (call->has_answer) {
+    kept = has_place(callbacks, length) && take_bytes(&call->answer, answer, message) ? KEPT : KEPT_TOO_LONG;
+    if (kept == KEPT) {
+      callback_call_set_state(call, RPC_CALL_ANSWERED);
       note_kept(callbacks, length);
       call->answer_number = ++callbacks->answers; /* for rpc_callbacks_await_answers */
       call->answered_ms = clock_coarse_ms();
     } else {
+      callback_call_set_state(call, RPC_CALL_ENDED);
       call->ending = CALLBACK_ANSWER_TOO_LONG;
     }
-    kept = call->has_answer ? KEPT : KEPT_TOO_LONG;
-    call->was_woken = true;
     waiter = callback_call_wake(call);
   }
   pthread_mutex_unlock(&callbacks->lock);
@@ -332,8 +332,8 @@ static void end_call(void *context, uint64_t number, const char *reason)
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     buffer_append_text(&call->answer, text_of(reason));
+    callback_call_set_state(call, RPC_CALL_ENDED);
     call->ending = CALLBACK_ANSWER_FAULTY;
-    call->was_woken = true;
     waiter = callback_call_wake(call);
   }
   pthread_mutex_unlock(&callbacks->lock);
@@ -459,7 +459,8 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
 {
   int64_t last_ms = 0;
   for (const struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
-    bool is_awaited = call->has_answer && call->answer_number <= answers && call->thread != own;
+    bool is_awaited =
+        call->state == RPC_CALL_ANSWERED && call->answer_number <= answers && call->thread != own;
     if (is_awaited && call->answered_ms + WAITED_MAX_MS > last_ms)
       last_ms = call->answered_ms + WAITED_MAX_MS;
   }

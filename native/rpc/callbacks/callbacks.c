@@ -127,7 +127,7 @@ static bool grow_releases(struct callback_releases *releases)
 static void add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given)
 {
   struct callback_releases *releases = &callbacks->releases;
-  if (callbacks->end != RPC_CALLBACKS_OPEN)
+  if (callbacks->state != RPC_CALLBACKS_OPEN)
     return; /* nobody is told any more */
   if (!grow_releases(releases)) {
     log_warn_rarely("memory is short: a client is not told that its callback was let go of");
@@ -187,23 +187,37 @@ static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const stru
   return pushed;
 }
 
+static const uint16_t callback_releases_transitions[] = {
+    [RELEASES_WAIT] = TO(RELEASES_LEAVE),
+    [RELEASES_LEAVE] = TO(RELEASES_GOT_ROOM) | TO(RELEASES_WAIT),
+    [RELEASES_GOT_ROOM] = TO(RELEASES_LEAVE) | TO(RELEASES_WAIT),
+};
+
+static void set_releases_state(struct rpc_callbacks *callbacks, enum callback_releases_state to)
+{
+  assert(callbacks_are_locked(callbacks));
+  ASSERT_TRANSITION(callback_releases_transitions, callbacks->releases.state, to);
+  callbacks->releases.state = to;
+}
+
 void callbacks_send_releases(struct rpc_callbacks *callbacks)
 {
   struct callback_releases *releases = &callbacks->releases;
   struct taken_releases taken;
   bool goes_on = true;
   pthread_mutex_lock(&callbacks->lock);
-  if (releases->is_sending || callbacks->duplex == NULL) {
+  if (releases->state != RELEASES_WAIT || callbacks->duplex == NULL) {
     pthread_mutex_unlock(&callbacks->lock);
     return;
   }
-  releases->is_sending = true;
+  set_releases_state(callbacks, RELEASES_LEAVE);
   while (goes_on && releases->count > 0) {
     taken.count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
     releases->count -= taken.count;
     memcpy(taken.ids, releases->ids + releases->count, taken.count * sizeof *taken.ids);
     memcpy(taken.given, releases->given + releases->count, taken.count * sizeof *taken.given);
-    releases->has_room = false;
+    if (releases->state == RELEASES_GOT_ROOM)
+      set_releases_state(callbacks, RELEASES_LEAVE);
     pthread_mutex_unlock(&callbacks->lock);
     enum rpc_pushed pushed = push_releases(callbacks, &taken);
     pthread_mutex_lock(&callbacks->lock);
@@ -211,10 +225,19 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks)
       continue;
     for (size_t i = 0; i < taken.count; i++)
       add_release(callbacks, taken.ids[i], taken.given[i]);
-    goes_on = releases->has_room; /* otherwise they wait for room */
+    goes_on = releases->state == RELEASES_GOT_ROOM; /* otherwise they wait for room */
   }
-  releases->is_sending = false;
+  set_releases_state(callbacks, RELEASES_WAIT);
   pthread_mutex_unlock(&callbacks->lock);
+}
+
+void callbacks_resume_releases(struct rpc_callbacks *callbacks)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  if (callbacks->releases.state == RELEASES_LEAVE)
+    set_releases_state(callbacks, RELEASES_GOT_ROOM);
+  pthread_mutex_unlock(&callbacks->lock);
+  callbacks_send_releases(callbacks);
 }
 
 /* ---- the beginning ---- */
@@ -233,7 +256,6 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->key = client->key;
   made->maker = client->maker;
   made->session = client->session;
-  made->is_client_open = true;
   pthread_mutex_init(&made->lock, NULL);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -293,21 +315,38 @@ void callbacks_release(struct rpc_callbacks *callbacks)
 
 /* ---- the end ---- */
 
+static const uint16_t rpc_callbacks_transitions[] = {
+    [RPC_CALLBACKS_OPEN] = TO(RPC_CALLBACKS_CLIENT_GONE) | TO(RPC_CALLBACKS_STOPPED),
+    [RPC_CALLBACKS_CLIENT_GONE] = TO(RPC_CALLBACKS_CLOSED),
+    [RPC_CALLBACKS_STOPPED] = TO(RPC_CALLBACKS_STOPPED_CLOSED),
+    [RPC_CALLBACKS_CLOSED] = 0,
+    [RPC_CALLBACKS_STOPPED_CLOSED] = 0,
+};
+
+static void set_callbacks_state(struct rpc_callbacks *callbacks, enum rpc_callbacks_state to)
+{
+  assert(callbacks_are_locked(callbacks));
+  ASSERT_TRANSITION(rpc_callbacks_transitions, callbacks->state, to);
+  callbacks->state = to;
+}
+
 /* Under the lock. What was ended before stays as it was. */
 static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending ending)
 {
   for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
-    if (call->ending == CALLBACK_GOES_ON)
-      call->ending = ending;
+    if (call->state == RPC_CALL_ANSWERED || callback_call_has_ended(call))
+      continue;
+    callback_call_set_state(call, RPC_CALL_ENDING);
+    call->ending = ending;
   }
 }
 
 /* Every open call ends with this, and later ones do at once. The first end stays. Blocks for nothing. */
-static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_end end)
+static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_state end)
 {
   pthread_mutex_lock(&callbacks->lock);
-  if (callbacks->end == RPC_CALLBACKS_OPEN) {
-    callbacks->end = end;
+  if (callbacks->state == RPC_CALLBACKS_OPEN) {
+    set_callbacks_state(callbacks, end);
     end_calls(callbacks, end == RPC_CALLBACKS_STOPPED ? CALLBACK_STOPPED : CALLBACK_CLIENT_GONE);
   }
   pthread_mutex_unlock(&callbacks->lock);
@@ -340,7 +379,8 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
     callbacks->next->before = callbacks->before;
   pthread_mutex_unlock(&list->lock);
   pthread_mutex_lock(&callbacks->lock);
-  callbacks->is_client_open = false;
+  set_callbacks_state(callbacks, callbacks->state == RPC_CALLBACKS_STOPPED ? RPC_CALLBACKS_STOPPED_CLOSED
+                                                                           : RPC_CALLBACKS_CLOSED);
   bool is_last = callbacks->calls_open == 0;
   pthread_mutex_unlock(&callbacks->lock);
   if (is_last)

@@ -1,6 +1,7 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
 #define JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
 /* What the files of this folder share about callbacks and their calls. Not for others. */
+#include "base/transitions.h"
 #include "judge/judge.h"
 #include "rpc/callbacks/callback_form.h"
 #include "rpc/callbacks/callbacks.h"
@@ -28,20 +29,48 @@ struct callback_records {
   uint64_t seed; /* clients choose the IDs; they must not choose the buckets */
 };
 
+/*
+ * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
+ *
+ * | state             | what holds                                            | who leaves it, on what                        |
+ * |-------------------|-------------------------------------------------------|-----------------------------------------------|
+ * | RELEASES_WAIT     | nobody sends; they wait for a thread, or for room     | callbacks_send_releases                       |
+ * | RELEASES_LEAVE    | a thread sends them, those that are added during that included | that thread; rpc_callbacks_has_room  |
+ * | RELEASES_GOT_ROOM | likewise; room was made since it has begun to send the last message | that thread: the next message, or the end |
+ */
+enum callback_releases_state {
+  RELEASES_WAIT,    /* nobody sends them */
+  RELEASES_LEAVE,   /* a thread sends them */
+  RELEASES_GOT_ROOM /* a thread sends them, and room was made during that */
+};
+
 /* The IDs that are to be released, and were not told to the client yet. */
 struct callback_releases {
   int64_t *ids;
   uint64_t *given;
   size_t count;
   size_t capacity;
-  bool is_sending; /* a thread sends them, those that are added meanwhile included */
-  bool has_room;   /* since that thread has begun to send the last message */
+  enum callback_releases_state state;
 };
 
-enum rpc_callbacks_end {
-  RPC_CALLBACKS_OPEN,
+/*
+ * The state of a client's callbacks. Under their lock; callbacks.c has the transitions. In the last two the session is held
+ * only as long as calls are open.
+ *
+ * | state                        | what holds                                          | who leaves it, on what              |
+ * |------------------------------|-----------------------------------------------------|-------------------------------------|
+ * | RPC_CALLBACKS_OPEN           | calls begin                                         | whoever sees the connection's end; the watcher, after the grace time of a stop |
+ * | RPC_CALLBACKS_CLIENT_GONE    | no answer can come: calls end                       | rpc_callbacks_close                 |
+ * | RPC_CALLBACKS_STOPPED        | the grace time of a stop is over: calls end         | rpc_callbacks_close                 |
+ * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed  | nobody                              |
+ * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed      | nobody                              |
+ */
+enum rpc_callbacks_state {
+  RPC_CALLBACKS_OPEN,        /* calls begin */
   RPC_CALLBACKS_CLIENT_GONE, /* no answer can come */
-  RPC_CALLBACKS_STOPPED      /* the grace time of a stop is over */
+  RPC_CALLBACKS_STOPPED,     /* the grace time of a stop is over */
+  RPC_CALLBACKS_CLOSED, /* no answer can come, and the client is closed. From here on callbacks_are_closed */
+  RPC_CALLBACKS_STOPPED_CLOSED /* the grace time of a stop is over, and the client is closed */
 };
 
 struct rpc_callbacks {
@@ -55,7 +84,7 @@ struct rpc_callbacks {
   enum op_channel channel;
   struct op_session_key key;
   struct rpc_session_maker maker;
-  struct rpc_session *session; /* held while is_client_open or calls_open > 0 */
+  struct rpc_session *session; /* held until callbacks_are_closed, and while calls_open > 0 */
 
   /* Of the peer's list, under its lock: */
   struct rpc_callbacks *next;
@@ -63,8 +92,7 @@ struct rpc_callbacks {
   uint64_t cleared; /* the clearing that has seen it last */
 
   pthread_mutex_t lock; /* guards all below */
-  enum rpc_callbacks_end end;
-  bool is_client_open;
+  enum rpc_callbacks_state state;
   uint64_t epoch; /* counts delete_session */
   struct callback_records records;
   struct rpc_callback_call *calls; /* the newest first */
@@ -99,15 +127,49 @@ struct callback_thread {
   const struct callback_message *served; /* the innermost nested request in hand; likewise. NULL: none */
 };
 
-/* How long a call is still waited for, and why it ended. */
+/* Why a call has ended, or cannot begin. */
 enum callback_ending {
-  CALLBACK_GOES_ON,
+  CALLBACK_GOES_ON, /* it has not */
   CALLBACK_CLIENT_GONE,
   CALLBACK_STOPPED,
   CALLBACK_SESSION_DELETED,
   CALLBACK_TIMED_OUT,
   CALLBACK_ANSWER_TOO_LONG,
   CALLBACK_ANSWER_FAULTY /* it cannot be read as one */
+};
+
+/*
+ * What a call waits for. Under the callbacks' lock.
+ *
+ * | state             | what holds                                                    | who leaves it, on what                    |
+ * |-------------------|---------------------------------------------------------------|-------------------------------------------|
+ * | RPC_CALL_UNSENT   | it is written, or is an event that has found room             | its thread sends it; its end              |
+ * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for room; an answer may come | room, an answer, its end; a send that fails |
+ * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent         | its thread sends it; an answer; its end   |
+ * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads            | nobody                                    |
+ * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken        | callbacks_wake_ended                      |
+ * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken                  | nobody                                    |
+ *
+ * Its thread closes it in each of the last three states, and where its message cannot be sent.
+ */
+enum rpc_call_state {
+  RPC_CALL_UNSENT,   /* nothing is expected */
+  RPC_CALL_EXPECTS,  /* room for its message, or an answer */
+  RPC_CALL_HAS_ROOM, /* likewise, and it may be sent */
+  RPC_CALL_ANSWERED, /* its answer is there */
+  RPC_CALL_ENDING,   /* it has ended without an answer; its thread is still to be woken */
+  RPC_CALL_ENDED     /* it has ended without an answer */
+};
+
+static const uint16_t rpc_call_transitions[] = {
+    [RPC_CALL_UNSENT] = TO(RPC_CALL_EXPECTS) | TO(RPC_CALL_ENDING) | TO(RPC_CALL_ENDED),
+    [RPC_CALL_EXPECTS] = TO(RPC_CALL_UNSENT) | TO(RPC_CALL_HAS_ROOM) | TO(RPC_CALL_ANSWERED) |
+                         TO(RPC_CALL_ENDING) | TO(RPC_CALL_ENDED),
+    [RPC_CALL_HAS_ROOM] = TO(RPC_CALL_UNSENT) | TO(RPC_CALL_EXPECTS) | TO(RPC_CALL_ANSWERED) |
+                          TO(RPC_CALL_ENDING) | TO(RPC_CALL_ENDED),
+    [RPC_CALL_ANSWERED] = 0,
+    [RPC_CALL_ENDING] = TO(RPC_CALL_ENDED),
+    [RPC_CALL_ENDED] = 0,
 };
 
 struct callback_message; /* a nested request: callback_incoming.c */
@@ -133,15 +195,11 @@ struct rpc_callback_call {
   /* Under the callbacks' lock: */
   struct rpc_callback_call *next;
   struct rpc_callback_call **link;
-  enum callback_ending ending;
-  bool was_woken; /* of its ending */
-  bool expects;   /* an answer: its message was sent */
-  bool has_answer;
-  struct buffer answer;   /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
-  uint64_t answer_number; /* of rpc_callbacks.answers */
-  int64_t answered_ms;    /* clock_coarse_ms */
-  bool wants_room;        /* until it is sent */
-  bool may_send;          /* since room was wanted */
+  enum rpc_call_state state;
+  enum callback_ending ending; /* of RPC_CALL_ENDING and RPC_CALL_ENDED */
+  struct buffer answer;        /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
+  uint64_t answer_number;      /* of rpc_callbacks.answers */
+  int64_t answered_ms;         /* clock_coarse_ms */
 
   bool has_thread;       /* counted in the peer's callback_threads */
   _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
@@ -165,6 +223,18 @@ static inline struct rpc_callbacks *callbacks_hold(struct rpc_callbacks *callbac
   return callbacks;
 }
 
+/* For assertions: some thread has the lock. */
+static inline bool callbacks_are_locked(struct rpc_callbacks *callbacks)
+{
+  return pthread_mutex_trylock(&callbacks->lock) != 0;
+}
+
+/* Under the lock. */
+static inline bool callbacks_are_closed(const struct rpc_callbacks *callbacks)
+{
+  return callbacks->state >= RPC_CALLBACKS_CLOSED;
+}
+
 void callbacks_release(struct rpc_callbacks *callbacks);
 /* The hold of the callbacks on their session, when neither the client nor a call is open any more. Without the lock. */
 void callbacks_release_session(struct rpc_callbacks *callbacks);
@@ -175,6 +245,8 @@ struct callback_record *callbacks_find_record(const struct callback_records *rec
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
 /* Without the lock: sends the client its releases, as many as it reads. */
 void callbacks_send_releases(struct rpc_callbacks *callbacks);
+/* Likewise, and for a thread that sends them: there is room again. */
+void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
 /* The hooks find, made and released. */
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id);
@@ -192,6 +264,19 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread);
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Without it: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
+/* Under the lock. */
+static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
+{
+  assert(callbacks_are_locked(call->callbacks));
+  ASSERT_TRANSITION(rpc_call_transitions, call->state, to);
+  call->state = to;
+}
+
+static inline bool callback_call_has_ended(const struct rpc_callback_call *call)
+{
+  return call->state >= RPC_CALL_ENDING;
+}
+
 /* Without it: wakes every call that has ended and was not woken. */
 void callbacks_wake_ended(struct rpc_callbacks *callbacks);
 

@@ -8,6 +8,7 @@
 #include <openssl/sha.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -42,7 +43,7 @@ struct fake_peer {
   int listener;
   pthread_t acceptor;
   pthread_mutex_t lock;
-  bool stops;
+  atomic_bool holds;
   struct fake_connection connections[CONNECTIONS_MAX];
   unsigned count;
   unsigned ended; /* of them */
@@ -179,6 +180,7 @@ static bool shake_hands(struct fake_connection *connection)
 static void *run_connection(void *argument)
 {
   struct fake_connection *connection = argument;
+  AWAIT(!atomic_load(&connection->peer->holds));
   if (connection->peer->speaks == SPEAKS_HTTP || shake_hands(connection))
     connection->peer->script(connection, connection->peer->context);
   shutdown(connection->fd, SHUT_RDWR);
@@ -283,6 +285,11 @@ void fake_peer_refuse(struct fake_peer *peer)
   pthread_join(peer->acceptor, NULL);
   close(peer->listener);
   peer->listener = -1;
+}
+
+void fake_peer_hold(struct fake_peer *peer, bool holds)
+{
+  atomic_store(&peer->holds, holds);
 }
 
 void fake_peer_stop(struct fake_peer *peer)

@@ -43,6 +43,8 @@ void fake_peer_await_end(struct fake_peer *peer, unsigned count);
 void fake_peer_refuse(struct fake_peer *peer);
 /* Those who were refused can connect again. */
 void fake_peer_accept(struct fake_peer *peer);
+/* From now on those who connect wait for the answer to their handshake; and not any more. */
+void fake_peer_hold(struct fake_peer *peer, bool holds);
 /* Ends the connections, and waits for their threads. */
 void fake_peer_stop(struct fake_peer *peer);
 

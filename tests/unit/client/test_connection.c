@@ -159,6 +159,36 @@ UNIT_TEST(test_pauses)
   fixture_end(client);
 }
 
+/* ---- closing ---- */
+
+static void *call_closed(void *client)
+{
+  struct jp_client_error error = {0};
+  enum jp_client_status status = fixture_call(client, 60000, &error);
+  return status == JP_CLIENT_CLOSED && strcmp(error.text, "the client was closed") == 0 ? client : NULL;
+}
+
+/* A connection that is opened while the program closes the client is no longer used, and closing does not wait for its end. */
+UNIT_TEST(test_end_while_a_connection_is_opened)
+{
+  char seen[40] = "";
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct jp_client *client = fixture_open(fake_peer_start(serve_two, seen), &config);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_CLOSED);
+  fake_peer_hold(fixture_peer, true);
+  pthread_t thread;
+  void *saw_the_end;
+  assert_int_equal(pthread_create(&thread, NULL, call_closed, client), 0);
+  AWAIT(fake_peer_connections(fixture_peer) == 2);
+  jp_client_end(client);
+  fake_peer_hold(fixture_peer, false);
+  assert_int_equal(pthread_join(thread, &saw_the_end), 0);
+  assert_ptr_equal(saw_the_end, client);
+  fixture_end(client);
+}
+
 /* ---- fork ---- */
 
 /* Nothing of the child reaches the peer; what it does is told by its exit status. */
