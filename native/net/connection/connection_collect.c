@@ -97,7 +97,7 @@ static void send_replies(struct connection *connection)
   pthread_mutex_lock(&connection->lock);
   struct buffer *out = connection->stream != NULL ? &duplex->pushed : &connection->out;
   if (duplex->replies.failed)
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_append_text(out, buffer_text(&duplex->replies));
   atomic_store(&duplex->has_pushed, duplex->pushed.len > 0);
   connection_flush(connection);
@@ -238,7 +238,7 @@ static enum collected collect_input(struct connection *connection)
   int64_t since_ms = connection->since_ms;
   pthread_mutex_lock(&connection->lock);
   bool has_received = connection_receive(connection);
-  bool is_broken = connection->is_broken;
+  bool is_broken = connection_is_broken(connection);
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
       since_ms; /* the time for which a message waits for a member begins with that message */
@@ -246,7 +246,7 @@ static enum collected collect_input(struct connection *connection)
     return COLLECTED;
   if (is_broken)
     return end_input(connection, STEP_DROPS);
-  return connection->at_end ? end_input(connection, STEP_ENDS) : COLLECTED_ALL;
+  return connection_is_at_end(connection) ? end_input(connection, STEP_ENDS) : COLLECTED_ALL;
 }
 
 /* Sends first: a client that has gone shows then. One that has an open call is read as long as there is room, because its
@@ -258,7 +258,7 @@ static enum collected look_at_output(struct connection *connection)
   if (connection_holds_back(connection))
     connection_flush(connection);
   bool is_blocked = may_block && connection_unsent(connection) > connection_unsent_mark(connection);
-  bool is_broken = connection->is_broken || connection->seized;
+  bool is_broken = connection_is_broken(connection) || connection->seized;
   connection->duplex->has_unsent = connection_unsent(connection) > 0;
   pthread_mutex_unlock(&connection->lock);
   connection->duplex->is_blocked = is_blocked && !is_broken;

@@ -142,7 +142,7 @@ static void take_pushed(struct connection *connection)
   if (duplex->pushed.len == 0 || connection->stream != NULL)
     return;
   if (duplex->pushed.failed)
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_append_text(&connection->out, buffer_text(&duplex->pushed));
   buffer_fini(&duplex->pushed);
   atomic_store(&duplex->has_pushed, false);
@@ -226,7 +226,7 @@ void connection_duplex_catch_up(struct connection *connection, struct crew_membe
     take_pushed(connection);
     pthread_mutex_unlock(&connection->lock);
   }
-  if (connection->is_lingering || atomic_load(&duplex->open_calls) == 0)
+  if (connection_lingers(connection) || atomic_load(&duplex->open_calls) == 0)
     return;
   enum collected collected = COLLECTED;
   for (int i = 0; i < CATCH_UP_MESSAGES && collected == COLLECTED; i++)
@@ -316,7 +316,7 @@ static void put_back(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (!connection_collect_queue(connection, true))
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_fini(&connection->message);
   connection->message = duplex->collected;
   duplex->collected = (struct buffer){0};
@@ -399,7 +399,8 @@ static void wake_carrier(struct connection *connection, struct crew_member *memb
   if (connection->protocol->carrier == NULL)
     return;
   pthread_mutex_lock(&connection->lock);
-  connection->is_broken |= !connection->protocol->borrow(connection, member);
+  if (!connection->protocol->borrow(connection, member))
+    connection_break(connection);
   pthread_mutex_unlock(&connection->lock);
 }
 
@@ -411,7 +412,7 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   if (connection->duplex->has_slept)
     wake_carrier(connection, member);
   connection->duplex->has_slept = false;
-  connection->is_drained = false;
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
   bool has_taken = connection_collect(connection, member) == COLLECTED;
   if (atomic_load(&connection->duplex->wants_room))
     tell_of_room(connection);
@@ -479,8 +480,8 @@ static void give_role_back(struct connection *connection, enum collected last)
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
   bool must_read = wants_input(duplex);
-  bool must_write =
-      !connection->is_broken && (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
+  bool must_write = !connection_is_broken(connection) &&
+                    (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
   bool is_blocked = last == COLLECTED_BLOCKED && connection_unsent(connection) > 0;
   duplex->reader = DUPLEX_NOBODY;
   if (!atomic_load(&duplex->is_wanted) && (must_read || must_write))
@@ -497,7 +498,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   struct crew_turn turn;
   enum collected collected;
   crew_turn_begin(&turn);
-  connection->is_drained = false;
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
   do
     collected = connection_collect(connection, member);
   while (collected == COLLECTED && !atomic_load(&duplex->is_wanted) && !crew_turn_is_over(&turn));
@@ -547,7 +548,7 @@ static void read_ahead(struct crew_source *source)
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
-        !connection->seized && !connection->is_broken && !connection_has_left(connection))
+        !connection->seized && !connection_is_broken(connection) && !connection_has_left(connection))
       begin_reading_ahead(connection);
     in_call_leave(&connection->in_call);
   }
@@ -662,7 +663,7 @@ static bool is_own(const struct connection *connection, const struct rpc_worker 
 /* `out` may be used: nobody owns the connection, or its owner is inside the service. */
 static bool may_write(const struct connection *connection)
 {
-  return in_call_is_inside(&connection->in_call) || connection->state == CONNECTION_ARMED;
+  return in_call_is_inside(&connection->in_call) || connection_is_unowned(connection);
 }
 
 static size_t count_unsent(const struct push *push)
@@ -773,7 +774,7 @@ static void write_out(const struct push *push)
     watch_output(push);
   if (is_held)
     leave_to_member(push);
-  if (connection->state == CONNECTION_ARMED && connection_unsent(connection) == 0)
+  if (connection_is_unowned(connection) && connection_unsent(connection) == 0)
     buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
 }
 

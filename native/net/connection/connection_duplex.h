@@ -7,9 +7,9 @@
  * has none (connection->duplex is NULL), and nothing here touches it.
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
- * protocol_state, at_end, is_drained, began_ms, counted. The output: out, out_sent, unshown, has_sent, stalled_ms. The
- * owner of the turn has both. While its thread is inside the service (in call: base/in_call.h)
- *   - the output and is_broken belong to the thread that holds the connection's lock,
+ * protocol_state, input, began_ms, counted. The output: out, out_sent, unshown, output, has_sent, stalled_ms. The owner
+ * of the turn has both. While its thread is inside the service (in call: base/in_call.h)
+ *   - the output belongs to the thread that holds the connection's lock,
  *   - the input belongs to the thread that has the reading role, `reader`, which changes under the lock.
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
