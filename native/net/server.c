@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process_limits.h"
+#include "base/transitions.h"
 #include "net/connection/connection_table.h"
 #include "net/http/http_protocol.h"
 #include "net/listener.h"
@@ -33,6 +34,21 @@ struct json_site {
   char *host; /* that was bound; NULL: 127.0.0.1, or a Unix socket */
 };
 
+/* The thread's that makes, starts, drains and destroys the server. */
+enum net_server_state {
+  NET_SERVER_MADE,     /* its sockets are bound, and nothing is served */
+  NET_SERVER_STARTED,  /* the crew runs, or its start has failed halfway */
+  NET_SERVER_STOPPED,  /* all threads of the crew have left */
+  NET_SERVER_ABANDONED /* threads that do not come back still use the server's memory */
+};
+
+static const uint16_t net_server_transitions[] = {
+    [NET_SERVER_MADE] = TO(NET_SERVER_STARTED),
+    [NET_SERVER_STARTED] = TO(NET_SERVER_STOPPED) | TO(NET_SERVER_ABANDONED),
+    [NET_SERVER_STOPPED] = 0,
+    [NET_SERVER_ABANDONED] = 0,
+};
+
 struct net_server {
   struct net_config config;
   struct web_origins *origins;
@@ -43,10 +59,9 @@ struct net_server {
   struct input_budget input;
   struct shm_pool shm;
   struct connection_table table;
-  bool has_table;
+  bool has_table;               /* it has listeners of JSON-RPC: so in every state */
   struct zeromq_router *zeromq; /* NULL: not enabled */
-  bool is_started;
-  bool is_abandoned; /* threads that do not come back still use the server's memory */
+  enum net_server_state state;
   char *addresses[ADDRESSES_MAX + 1];
   size_t address_count;
 };
@@ -261,9 +276,15 @@ const char *const *net_addresses(const struct net_server *server)
   return (const char *const *)server->addresses;
 }
 
+static void set_state(struct net_server *server, enum net_server_state to)
+{
+  ASSERT_TRANSITION(net_server_transitions, server->state, to);
+  server->state = to;
+}
+
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service, struct jp_error *error)
 {
-  server->is_started = true;
+  set_state(server, NET_SERVER_STARTED);
   enum jp_status status = crew_start(server->crew, service, error);
   for (size_t i = 0; status == JP_OK && i < server->site_count; i++) {
     struct json_site *site = &server->sites[i];
@@ -282,9 +303,8 @@ static bool is_drained(struct net_server *server)
 
 static void stop_crew(struct net_server *server, int64_t deadline_ms)
 {
-  if (server->is_started && !crew_stop(server->crew, deadline_ms))
-    server->is_abandoned = true;
-  server->is_started = false;
+  if (server->state == NET_SERVER_STARTED)
+    set_state(server, crew_stop(server->crew, deadline_ms) ? NET_SERVER_STOPPED : NET_SERVER_ABANDONED);
 }
 
 /* ZeroMQ's sockets listen until they are closed, but nobody finds their files. */
@@ -301,7 +321,7 @@ void net_drain(struct net_server *server, int64_t grace_ms)
   enum { LOOK_US = 5000, LEAVE_MS = 500, ZMQ_LINGER_MS = 500 };
   int64_t grace_end_ms = clock_now_ms() + grace_ms;
   close_listeners(server);
-  if (!server->is_started)
+  if (server->state != NET_SERVER_STARTED)
     return;
   crew_refuse_all(server->crew);
   if (server->has_table)
@@ -325,7 +345,7 @@ void net_destroy(struct net_server *server)
     return;
   close_listeners(server);
   stop_crew(server, clock_now_ms() + LEAVE_MS);
-  if (server->is_abandoned)
+  if (server->state == NET_SERVER_ABANDONED)
     return;
   if (server->has_table)
     connection_table_fini(&server->table);

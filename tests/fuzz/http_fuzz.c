@@ -43,9 +43,9 @@ static void recognize(struct reading *reading, struct text input, size_t used)
       http_heads_find(reading->heads, &site, input, HEAD_MAX, BODY_MAX, &known, &length);
   if (terms == NULL)
     return;
-  require(known == used && route->action == HTTP_SERVE && !route->continues && !request->is_chunked &&
-          length == request->length && terms->mode.is_1_1 == request->is_1_1 &&
-          terms->mode.keeps_alive == request->keep_alive &&
+  require(known == used && route->action == HTTP_SERVE && !route->continues &&
+          request->framing != HTTP_FRAMING_CHUNKS && length == request->length &&
+          terms->mode.is_1_1 == request->is_1_1 && terms->mode.keeps_alive == request->keep_alive &&
           terms->refuses_json == route->terms.refuses_json &&
           terms->mode.origin == route->terms.mode.origin && terms->has_peer_id == route->terms.has_peer_id &&
           uuid_equal(&terms->peer_id, &route->terms.peer_id) && terms->has_epoch == route->terms.has_epoch &&

@@ -1,8 +1,12 @@
-"""The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code cites."""
+"""The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code
+cites. docs/states.md is as tools/state-diagrams draws it."""
 
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from support.peer import ROOT
 
@@ -103,3 +107,61 @@ class DocsLinks(unittest.TestCase):
                     for heading in re.findall(r'"([^"]+)"', cited):
                         self.assertIn(heading, headings(ROOT / "docs" / page))
         self.assertGreater(found, 3)
+
+
+DOOR = """enum door {
+  DOOR_OPEN,  /* nobody is held up */
+  DOOR_CLOSED /* who has a key may open it */
+};
+
+static const uint16_t door_transitions[] = {
+    [DOOR_OPEN] = TO(DOOR_CLOSED),
+    [DOOR_CLOSED] = TO(DOOR_OPEN),
+};
+"""
+MARKERS = "# States\n\n<!-- tools/state-diagrams writes from here -->\n<!-- to here -->\n"
+
+
+class StateDiagrams(unittest.TestCase):
+    def test_the_page_is_as_the_sources_say(self):
+        run = subprocess.run([ROOT / "tools/state-diagrams", "--check"], capture_output=True, text=True, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def draw(self, source, *options, page=MARKERS):
+        """What the script says of a project of one source, and the page afterwards."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ("tools", "docs", "native"):
+                (root / name).mkdir()
+            shutil.copy(ROOT / "tools/state-diagrams", root / "tools")
+            (root / "native/door.h").write_text(source, encoding="utf-8")
+            (root / "docs/states.md").write_text(page, encoding="utf-8")
+            run = subprocess.run([root / "tools/state-diagrams", *options], capture_output=True, text=True, check=False)
+            return run.returncode, run.stderr, (root / "docs/states.md").read_text(encoding="utf-8")
+
+    def test_states_and_transitions_are_drawn(self):
+        code, said, page = self.draw(DOOR)
+        self.assertEqual((code, said), (0, ""))
+        self.assertIn("| `CLOSED` | Who has a key may open it | `OPEN` |", page)
+        self.assertIn("    [*] --> OPEN\n    OPEN --> CLOSED\n    CLOSED --> OPEN\n```", page)
+        self.assertEqual(self.draw(DOOR, "--check", page=page), (0, "", page))
+
+    def test_a_page_that_is_old_is_a_complaint_and_is_left_alone(self):
+        page = self.draw(DOOR)[2]
+        changed = DOOR.replace("TO(DOOR_CLOSED)", "0")
+        code, said, after = self.draw(changed, "--check", page=page)
+        self.assertEqual((code, after), (1, page))
+        self.assertIn("docs/states.md is not what the sources say", said)
+
+    def test_a_table_that_does_not_fit_its_enum_is_a_complaint(self):
+        for source, complaint in (
+            (DOOR.replace("    [DOOR_CLOSED] = TO(DOOR_OPEN),\n", ""), "DOOR_OPEN leads to DOOR_CLOSED, which has no row"),
+            (DOOR.replace("DOOR_CLOSED /*", "DOOR_CLOSED, DOOR_LOCKED /*"), "differ in DOOR_LOCKED"),
+            (DOOR.replace("TO(DOOR_OPEN)", "1 << DOOR_OPEN"), "neither 0 nor made of TO(...)"),
+            (DOOR[DOOR.index("static") :], "no enum has DOOR_OPEN"),
+            ("", "no table of transitions was found"),
+        ):
+            with self.subTest(complaint=complaint):
+                code, said, page = self.draw(source)
+                self.assertEqual((code, page), (1, MARKERS))
+                self.assertIn(complaint, said)

@@ -85,9 +85,9 @@ static void borrow_buffers(struct connection *connection, struct crew_member *me
   scratch_lend(&member->scratch, SCRATCH_MESSAGE, &connection->message);
   scratch_lend(&member->scratch, SCRATCH_OUTPUT, &connection->out);
   const struct connection_protocol *protocol = connection->protocol;
-  if (!connection->is_lingering && protocol->borrow != NULL && !protocol->borrow(connection, member))
-    connection->is_broken = true;
-  connection->is_drained = false;
+  if (!connection_lingers(connection) && protocol->borrow != NULL && !protocol->borrow(connection, member))
+    connection_break(connection);
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
   connection->has_sent = false;
 }
 
@@ -170,7 +170,7 @@ size_t connection_unsent_mark(const struct connection *connection)
 
 static void send_bytes(struct connection *connection)
 {
-  while (connection_unsent(connection) > 0 && !connection->is_broken) {
+  while (connection_unsent(connection) > 0 && !connection_is_broken(connection)) {
     ssize_t sent = send(connection->fd, connection->out.data + connection->out_sent,
                         connection_unsent(connection), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
@@ -179,7 +179,7 @@ static void send_bytes(struct connection *connection)
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      connection->is_broken = true;
+      connection_break(connection);
     }
   }
 }
@@ -187,7 +187,7 @@ static void send_bytes(struct connection *connection)
 void connection_flush(struct connection *connection)
 {
   if (connection_has_left(connection)) {
-    connection->is_broken = true;
+    connection_break(connection);
     return;
   }
   if (connection->protocol->carrier == NULL)
@@ -211,7 +211,7 @@ void connection_shut_down(struct connection *connection)
 /* True if something new came: bytes, or the end. */
 static bool receive_bytes(struct connection *connection)
 {
-  if (connection->is_drained || connection->at_end)
+  if (connection->input != CONNECTION_INPUT_OPEN)
     return false;
   size_t room = connection->message.len >= READ_SIZE ? READ_SIZE_LARGE : READ_SIZE;
   if (connection->in_used > 0) {
@@ -220,23 +220,24 @@ static bool receive_bytes(struct connection *connection)
   }
   char *into = buffer_reserve(&connection->in, room);
   if (into == NULL) {
-    connection->is_broken = true;
+    connection_break(connection);
     return false;
   }
   ssize_t count;
   do
     count = recv(connection->fd, into, room, MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
-  connection->is_drained = count < (ssize_t)room;
+  if (count < (ssize_t)room)
+    connection_set_input(connection, CONNECTION_INPUT_DRAINED);
   connection->since_ms = 0;
   if (count > 0) {
     connection->in.len += (size_t)count;
     return true;
   }
   if (count == 0)
-    connection->at_end = true;
+    connection_set_input(connection, CONNECTION_INPUT_ENDED);
   else if (errno != EAGAIN && errno != EWOULDBLOCK)
-    connection->is_broken = true;
+    connection_break(connection);
   return false;
 }
 
@@ -244,8 +245,8 @@ static bool receive_bytes(struct connection *connection)
 bool connection_receive(struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
-  return carrier == NULL || connection->is_lingering ? receive_bytes(connection)
-                                                     : carrier->receive(connection);
+  return carrier == NULL || connection_lingers(connection) ? receive_bytes(connection)
+                                                           : carrier->receive(connection);
 }
 
 /* --- a streamed answer --- */
@@ -423,10 +424,10 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if (*served != CREW_WAIT)
     connection->has_message = false;
   if (answer->failed)
-    connection->is_broken = true;
+    connection_break(connection);
   if (seized && *served == CREW_STREAM)
     stream->body.close(stream->body.state);
-  if (seized || connection->is_broken)
+  if (seized || connection_is_broken(connection))
     crew_take_back(member, connection->client);
   return !seized;
 }
@@ -435,11 +436,10 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
 
 void connection_own(struct connection *connection)
 {
-  connection->state = CONNECTION_OWNED;
-  crew_take_awake(connection->table->crew, &connection->source);
-  if (connection->is_paused)
+  if (connection->state == CONNECTION_PAUSED)
     atomic_fetch_sub(&connection->table->paused, 1);
-  connection->is_paused = false;
+  connection_set_state(connection, CONNECTION_OWNED);
+  crew_take_awake(connection->table->crew, &connection->source);
 }
 
 /* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
@@ -447,9 +447,9 @@ void connection_own(struct connection *connection)
 static bool acquire_connection(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
-  bool taken = connection->state == CONNECTION_ARMED;
+  bool taken = connection_is_unowned(connection);
   if (!member->has_found)
-    connection->is_armed = false;
+    connection->awaits_event = false;
   if (taken)
     connection_own(connection);
   pthread_mutex_unlock(&connection->lock);
@@ -461,8 +461,8 @@ static bool acquire_connection(struct connection *connection, const struct crew_
 static enum step drop_input(struct connection *connection, struct crew_member *member)
 {
   const struct connection_protocol *protocol = connection->protocol;
-  bool sends_no_more =
-      connection->at_end || (protocol->is_answered != NULL && protocol->is_answered(connection, member));
+  bool sends_no_more = connection_is_at_end(connection) ||
+                       (protocol->is_answered != NULL && protocol->is_answered(connection, member));
   connection->in_used = connection->in.len;
   if (sends_no_more && connection_unsent(connection) == 0)
     return STEP_DROPS;
@@ -471,7 +471,7 @@ static enum step drop_input(struct connection *connection, struct crew_member *m
 
 static enum step next_step(struct connection *connection, struct crew_member *member)
 {
-  if (connection->is_broken)
+  if (connection_is_broken(connection))
     return STEP_DROPS;
   if (connection->duplex != NULL)
     connection_duplex_catch_up(connection, member);
@@ -481,12 +481,12 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     connection_flush(connection);
   /* The socket beside a carrier is always armed: input that is to be dropped is read even now, or its event would
    * come back at once. */
-  bool reads_on = connection->is_lingering && connection->protocol->carrier != NULL;
+  bool reads_on = connection_lingers(connection) && connection->protocol->carrier != NULL;
   if (connection_unsent(connection) > connection_unsent_mark(connection) && !reads_on)
     return STEP_BLOCKED;
   if (connection->stream != NULL)
     return send_next_part(connection, member);
-  if (connection->is_lingering)
+  if (connection_lingers(connection))
     return drop_input(connection, member);
   enum step last;
   if (connection->duplex != NULL && !connection_collect_next(connection) &&
@@ -505,14 +505,14 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   if (!is_late && connection_input(connection).len == 0)
     return false;
   connection_flush(connection);
-  connection->is_drained = false;
-  return connection_unsent(connection) > 0 || connection->is_broken;
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  return connection_unsent(connection) > 0 || connection_is_broken(connection);
 }
 
 /* STEP_SERVED if there is more to do without new input. The protocol may hold whole messages. */
 static enum step step_after_turn(const struct connection *connection)
 {
-  bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
+  bool has_more = connection->input != CONNECTION_INPUT_DRAINED || connection->has_message ||
                   connection->stream != NULL || connection_input(connection).len > 0 ||
                   connection->held > 0 ||
                   (connection->duplex != NULL && connection_duplex_has_more(connection));
@@ -522,8 +522,9 @@ static enum step step_after_turn(const struct connection *connection)
 static bool look_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  connection->is_drained = false;
-  return connection_receive(connection) || connection->at_end || connection->is_broken ||
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  return connection_receive(connection) || connection_is_at_end(connection) ||
+         connection_is_broken(connection) ||
          (connection->duplex != NULL && connection_duplex_has_more(connection));
 }
 
@@ -533,11 +534,12 @@ static bool look_for_more(struct crew_source *source)
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
-  if (connection->is_lingering || connection->at_end || (has_begun && !connection->protocol->waits_for_rest))
+  if (connection_lingers(connection) || connection_is_at_end(connection) ||
+      (has_begun && !connection->protocol->waits_for_rest))
     return false;
   connection_flush(connection);
-  bool found = connection->has_sent && connection_unsent(connection) == 0 && !connection->is_broken &&
-               crew_stay(member, &connection->source, look_for_more);
+  bool found = connection->has_sent && connection_unsent(connection) == 0 &&
+               !connection_is_broken(connection) && crew_stay(member, &connection->source, look_for_more);
   if (found && has_begun)
     connection->has_sent = false;
   return found;
@@ -566,8 +568,9 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
             has_received ? clock_now_ns() : member->looked_ns; /* crew_stay has just read the clock */
         if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
-      } else if (!connection->is_broken) {
-        return connection->at_end && !connection->is_lingering ? STEP_ENDS : STEP_NEEDS_INPUT;
+      } else if (!connection_is_broken(connection)) {
+        return connection_is_at_end(connection) && !connection_lingers(connection) ? STEP_ENDS
+                                                                                   : STEP_NEEDS_INPUT;
       }
       break;
     default:
@@ -592,8 +595,8 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
   bool writes = waits_for_room(connection, last);
   if (connection->protocol->carrier != NULL)
-    return !connection->at_end && (reads || writes) ? EPOLLIN : 0;
-  return (!connection->at_end && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
+    return !connection_is_at_end(connection) && (reads || writes) ? EPOLLIN : 0;
+  return (!connection_is_at_end(connection) && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
 /* False if there is something to do at once that no event will bring. Under the lock. */
@@ -605,7 +608,7 @@ static bool may_sleep(struct connection *connection, enum step last)
   bool is_unsent = connection_unsent(connection) > 0;
   if (last == STEP_SERVED || (last == STEP_BLOCKED && !is_unsent))
     return false;
-  bool for_input = last != STEP_PAUSES && !connection->is_lingering &&
+  bool for_input = last != STEP_PAUSES && !connection_lingers(connection) &&
                    (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
   return carrier->sleep(connection, for_input, is_unsent);
 }
@@ -613,9 +616,9 @@ static bool may_sleep(struct connection *connection, enum step last)
 /* A connection that the crew has found by looking is armed already. */
 enum jp_status connection_watch(struct connection *connection, uint32_t events)
 {
-  if (connection_has_left(connection) || (connection->is_armed && connection->protocol->carrier != NULL))
+  if (connection_has_left(connection) || (connection->awaits_event && connection->protocol->carrier != NULL))
     return JP_OK;
-  connection->is_armed = true;
+  connection->awaits_event = true;
   return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);
 }
 
@@ -627,7 +630,7 @@ static enum jp_status arm_connection(struct connection *connection, enum step la
   /* The crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking does not
    * take. */
   bool is_awake = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
-                  connection->duplex == NULL && !connection->is_lingering &&
+                  connection->duplex == NULL && !connection_lingers(connection) &&
                   connection_unsent(connection) == 0 &&
                   crew_keep_awake(connection->table->crew, &connection->source);
   *is_ready = last == STEP_WAITS || connection_duplex_must_tell(connection) ||
@@ -642,7 +645,7 @@ static enum jp_status arm_connection(struct connection *connection, enum step la
 
 static int64_t reading_deadline(struct connection *connection, int64_t now)
 {
-  if (connection->is_lingering)
+  if (connection_lingers(connection))
     return connection->linger_end_ms;
   bool has_begun = connection_has_begun(connection);
   if (has_begun && connection->began_ms == 0)
@@ -660,7 +663,7 @@ static int64_t next_deadline(struct connection *connection, enum step last, int6
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
     connection->stalled_ms = now;
-  bool is_last = connection->is_lingering && atomic_load(&connection->table->is_draining);
+  bool is_last = connection_lingers(connection) && atomic_load(&connection->table->is_draining);
   int64_t patience = is_last ? DRAIN_LINGER_MS : connection->limits->body_timeout_ms;
   int64_t stall = writes ? connection->stalled_ms + patience : INT64_MAX;
   *reading_ms = reads ? reading_deadline(connection, now) : INT64_MAX;
@@ -670,16 +673,16 @@ static int64_t next_deadline(struct connection *connection, enum step last, int6
 static void begin_linger(struct connection *connection)
 {
   int64_t now = clock_now_ms();
-  if (!connection->is_lingering) {
-    connection->is_lingering = true;
+  if (connection->output == CONNECTION_OUTPUT_OPEN) {
+    connection_set_output(connection, CONNECTION_OUTPUT_LINGERS);
     connection->linger_end_ms = now + LINGER_MS;
   }
-  if (connection_unsent(connection) == 0 && !connection->has_said_all) {
-    connection->has_said_all = true;
+  if (connection_unsent(connection) == 0 && connection->output == CONNECTION_OUTPUT_LINGERS) {
+    connection_set_output(connection, CONNECTION_OUTPUT_SAID_ALL);
     shutdown(connection->fd, SHUT_WR);
   }
   /* An idle client may not read for hours. */
-  if (connection->has_said_all && atomic_load(&connection->table->is_draining) &&
+  if (connection->output == CONNECTION_OUTPUT_SAID_ALL && atomic_load(&connection->table->is_draining) &&
       connection->linger_end_ms > now + DRAIN_LINGER_MS)
     connection->linger_end_ms = now + DRAIN_LINGER_MS;
 }
@@ -700,7 +703,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->fd >= 0)
     close(connection->fd);
   connection->fd = -1;
-  connection->state = CONNECTION_FREE;
+  connection_set_state(connection, CONNECTION_FREE);
   atomic_store(connection->deadline_ms, INT64_MAX);
   pthread_mutex_unlock(&connection->lock);
   connection_table_release(connection->table, connection);
@@ -711,17 +714,18 @@ static void close_now(struct connection *connection, struct crew_member *member)
 static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
-  if (duplex != NULL && (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering))
+  if (duplex != NULL && (last == STEP_ENDS || last == STEP_DROPS || connection_lingers(connection)))
     connection_duplex_close(connection); /* before the last words are sent */
   else if (duplex != NULL)
     connection_duplex_settle_output(connection);
   connection_flush(connection);
   if (connection->out.failed)
-    connection->is_broken = true;
-  if (last == STEP_ENDS || connection->is_lingering)
+    connection_break(connection);
+  if (!connection_is_broken(connection) && (last == STEP_ENDS || connection_lingers(connection)))
     begin_linger(connection);
-  bool over = connection->at_end && connection->is_lingering && connection_unsent(connection) == 0;
-  if (last == STEP_DROPS || connection->is_broken || over) {
+  bool over = connection_is_at_end(connection) && connection_lingers(connection) &&
+              connection_unsent(connection) == 0;
+  if (last == STEP_DROPS || connection_is_broken(connection) || over) {
     close_now(connection, member);
     return;
   }
@@ -731,7 +735,7 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
 
   struct crew *crew = connection->table->crew;
   pthread_mutex_lock(&connection->lock);
-  connection->state = CONNECTION_ARMED;
+  connection_set_state(connection, CONNECTION_ARMED);
   atomic_store_explicit(connection->deadline_ms, deadline, memory_order_relaxed);
   if (duplex != NULL)
     connection_duplex_before_arming(connection, reading_ms);
@@ -740,7 +744,7 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
   if (status != JP_OK) {
     connection_own(connection);
   } else if (last == STEP_PAUSES && !is_ready) { /* until the watcher submits it */
-    connection->is_paused = true;
+    connection_set_state(connection, CONNECTION_PAUSED);
     atomic_fetch_add(&connection->table->paused, 1);
   }
   pthread_mutex_unlock(&connection->lock);
@@ -768,7 +772,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   enum step step = STEP_ENDS;
   bool stalled =
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
-  if (stalled || connection->stream != NULL || connection->is_lingering)
+  if (stalled || connection->stream != NULL || connection_lingers(connection))
     step = STEP_DROPS;
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->rest(connection)) {
     step = STEP_NEEDS_INPUT; /* the deadline was only there to return memory */
@@ -797,11 +801,11 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
 {
   borrow_buffers(connection, watcher);
-  enum step step = connection->is_lingering ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
+  enum step step = connection_lingers(connection) ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
   if (step == STEP_PAUSES)
     step = STEP_NEEDS_INPUT; /* its message will not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
-  if (step == STEP_NEEDS_INPUT && !connection->is_lingering)
+  if (step == STEP_NEEDS_INPUT && !connection_lingers(connection))
     step = connection->protocol->say_goodbye(connection, is_quiet);
   finish_turn(connection, watcher, step);
 }
@@ -874,7 +878,7 @@ static void close_early(struct connection *connection)
   bool keeps_ring = duplex != NULL && duplex->callbacks != NULL;
   if (connection->protocol->carrier != NULL && !keeps_ring)
     connection->protocol->carrier->close(connection);
-  connection->is_broken = true;
+  connection_break(connection);
   close(connection->fd);
   connection->fd = -1;
 }

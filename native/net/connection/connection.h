@@ -19,6 +19,7 @@
  * event finds a valid source. A connection owns buffers only while there is something in them.
  */
 #include "base/in_call.h"
+#include "base/transitions.h"
 #include "net/admission/input_budget.h"
 #include "net/connection/connection_protocol.h"
 #include "net/workers/crew.h"
@@ -40,10 +41,71 @@ struct connection_limits {
   int64_t idle_timeout_ms;
 };
 
+/*
+ * A connection has three states, which are independent of each other.
+ *
+ * `state`: who has it. Under the lock.
+ *   | state  | what holds                                      | who leaves it, on what                               |
+ *   | FREE   | the place has no connection, no descriptor      | connection_table_accept, for a new client            |
+ *   | ARMED  | nobody owns it, and a turn will come            | connection_own: a turn, the watcher at a deadline or |
+ *   |        |                                                 | at the end; finish_turn, where it may not be read    |
+ *   | PAUSED | as ARMED; counts in table->paused; no input may | connection_own: the watcher submits it when there is |
+ *   |        | come                                            | room, or ends it                                     |
+ *   | OWNED  | one thread has all fields; in_call says whether | finish_turn at the end of the turn; close_now        |
+ *   |        | it is inside the service                        |                                                      |
+ *
+ * `output`: how its side of the stream ends. Of the output side (net/connection/connection_duplex.h): the owner writes
+ * it; in call, whoever holds the lock.
+ *   | OPEN     | answers are written                           | begin_linger, after the last words were written      |
+ *   | LINGERS  | `out` has the last words; input is dropped    | begin_linger, when all was sent                      |
+ *   | SAID_ALL | the socket is shut down for writing           | the client's end, or linger_end_ms: it is closed     |
+ *   | BROKEN   | nothing can be sent or read                   | the owner finds it, and closes                       |
+ *
+ * `input`: what a read would find. Of the input side: the owner writes it; in call, whoever has the reading role.
+ *   | OPEN    | there may be input                             | a read that empties the socket, or finds the end     |
+ *   | DRAINED | the last read left nothing                     | each new look begins with OPEN                       |
+ *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
+ */
 enum connection_state {
-  CONNECTION_FREE,  /* no connection in this place */
-  CONNECTION_ARMED, /* nobody owns it: it waits for an event, or is in the ready queue */
-  CONNECTION_OWNED
+  CONNECTION_FREE,   /* no connection in this place */
+  CONNECTION_ARMED,  /* nobody owns it: it waits for an event, or is in the ready queue */
+  CONNECTION_PAUSED, /* nobody owns it: it waits until the watcher submits it */
+  CONNECTION_OWNED   /* a turn, or the watcher, has it */
+};
+
+static const uint16_t connection_transitions[] = {
+    [CONNECTION_FREE] = TO(CONNECTION_ARMED),
+    [CONNECTION_ARMED] = TO(CONNECTION_OWNED) | TO(CONNECTION_PAUSED),
+    [CONNECTION_PAUSED] = TO(CONNECTION_OWNED),
+    [CONNECTION_OWNED] = TO(CONNECTION_ARMED) | TO(CONNECTION_FREE),
+};
+
+enum connection_output {
+  CONNECTION_OUTPUT_OPEN,     /* answers are written */
+  CONNECTION_OUTPUT_LINGERS,  /* nothing more is written: input is dropped until the client ends, or a time */
+  CONNECTION_OUTPUT_SAID_ALL, /* it lingers, all was sent, and our side is shut down */
+  CONNECTION_OUTPUT_BROKEN    /* the connection failed: nothing can be sent or read */
+};
+
+static const uint16_t connection_output_transitions[] = {
+    [CONNECTION_OUTPUT_OPEN] = TO(CONNECTION_OUTPUT_LINGERS) | TO(CONNECTION_OUTPUT_BROKEN),
+    [CONNECTION_OUTPUT_LINGERS] = TO(CONNECTION_OUTPUT_SAID_ALL) | TO(CONNECTION_OUTPUT_BROKEN),
+    [CONNECTION_OUTPUT_SAID_ALL] = TO(CONNECTION_OUTPUT_BROKEN),
+    [CONNECTION_OUTPUT_BROKEN] = TO(CONNECTION_OUTPUT_BROKEN),
+};
+
+enum connection_input {
+  CONNECTION_INPUT_OPEN,    /* there may be input */
+  CONNECTION_INPUT_DRAINED, /* the last read emptied the socket */
+  CONNECTION_INPUT_ENDED    /* the client sends no more */
+};
+
+static const uint16_t connection_input_transitions[] = {
+    [CONNECTION_INPUT_OPEN] =
+        TO(CONNECTION_INPUT_OPEN) | TO(CONNECTION_INPUT_DRAINED) | TO(CONNECTION_INPUT_ENDED),
+    [CONNECTION_INPUT_DRAINED] =
+        TO(CONNECTION_INPUT_DRAINED) | TO(CONNECTION_INPUT_OPEN) | TO(CONNECTION_INPUT_ENDED),
+    [CONNECTION_INPUT_ENDED] = 0,
 };
 
 enum {
@@ -61,23 +123,20 @@ struct connection {
   enum connection_state state;
   in_call_word in_call;
   struct rpc_worker *worker; /* whose thread is in call; the owner writes it before it goes in */
-  bool seized;               /* by a visitor */
-  bool is_paused;            /* under the lock: it waits until the watcher submits it */
-  bool is_armed;             /* under the lock: an event of the descriptor is still to come */
+  bool seized;       /* by a visitor, until it is closed: whatever its states are, also after the call */
+  bool awaits_event; /* under the lock: an event of the descriptor is still to come, whoever has it */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
-  int fd;                /* -1: closed, in call because the client has left */
-  int64_t probed_ms;     /* the watcher's: when it last wrote a probe; 0: never */
-  bool is_lingering;     /* nothing more is written: input is dropped until the client ends, or a time */
-  bool at_end;           /* the client sends no more */
-  bool is_broken;        /* the connection failed: nothing can be sent or read */
-  bool is_drained;       /* the last read emptied the socket */
-  bool has_said_all;     /* our side is shut down */
-  bool has_message;      /* a whole message is in `message` */
-  bool has_sent;         /* the client took something in this turn */
-  bool is_midway;        /* the protocol has taken the beginning of a message, but not the end */
+  int fd;            /* -1: closed, in call because the client has left */
+  int64_t probed_ms; /* the watcher's: when it last wrote a probe; 0: never */
+  enum connection_output output;
+  _Atomic enum connection_input input; /* read under the lock, too, while who has the input writes it */
+  bool has_message;                    /* a whole message is in `message` */
+  bool has_sent;                       /* the client took something in this turn */
+  bool
+      is_midway; /* the protocol has taken the beginning of a message, but not the end; HTTP: or not served it */
   int64_t since_ms;      /* see crew_message */
   int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
   int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
@@ -102,6 +161,50 @@ struct connection {
   size_t held; /* bytes of input that lie in objects that it has borrowed */
   alignas(max_align_t) unsigned char protocol_state[CONNECTION_PROTOCOL_STATE];
 };
+
+/* --- its states --- */
+
+/* Under the lock. */
+static inline void connection_set_state(struct connection *connection, enum connection_state to)
+{
+  ASSERT_TRANSITION(connection_transitions, connection->state, to);
+  connection->state = to;
+}
+/* True where a turn may begin. Under the lock. */
+static inline bool connection_is_unowned(const struct connection *connection)
+{
+  return connection->state == CONNECTION_ARMED || connection->state == CONNECTION_PAUSED;
+}
+static inline void connection_set_output(struct connection *connection, enum connection_output to)
+{
+  ASSERT_TRANSITION(connection_output_transitions, connection->output, to);
+  connection->output = to;
+}
+static inline void connection_break(struct connection *connection)
+{
+  connection_set_output(connection, CONNECTION_OUTPUT_BROKEN);
+}
+static inline bool connection_is_broken(const struct connection *connection)
+{
+  return connection->output == CONNECTION_OUTPUT_BROKEN;
+}
+static inline bool connection_lingers(const struct connection *connection)
+{
+  return connection->output == CONNECTION_OUTPUT_LINGERS || connection->output == CONNECTION_OUTPUT_SAID_ALL;
+}
+/* The end stays, whatever a later read finds. */
+static inline void connection_set_input(struct connection *connection, enum connection_input to)
+{
+  const enum connection_input from = atomic_load_explicit(&connection->input, memory_order_relaxed);
+  if (from == CONNECTION_INPUT_ENDED)
+    return;
+  ASSERT_TRANSITION(connection_input_transitions, from, to);
+  atomic_store_explicit(&connection->input, to, memory_order_relaxed);
+}
+static inline bool connection_is_at_end(const struct connection *connection)
+{
+  return atomic_load_explicit(&connection->input, memory_order_relaxed) == CONNECTION_INPUT_ENDED;
+}
 
 /* --- the owner, and the watcher --- */
 

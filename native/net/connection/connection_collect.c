@@ -16,7 +16,8 @@ enum {
 
 size_t connection_collect_held(const struct connection_duplex *duplex)
 {
-  return duplex->queued_bytes + duplex->collected.len + (duplex->is_in_hand ? duplex->in_hand.len : 0);
+  return duplex->queued_bytes + duplex->collected.len +
+         (duplex->message == DUPLEX_MESSAGE_IN_HAND ? duplex->in_hand.len : 0);
 }
 
 static void append_message(struct connection_duplex *duplex, struct duplex_message *made, bool at_front)
@@ -74,7 +75,7 @@ bool connection_collect_next(struct connection *connection)
   duplex->collected = connection->message;
   connection->message = first->text;
   connection->has_message = true;
-  duplex->is_offered = true;
+  duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
   free(first);
   return true;
 }
@@ -97,7 +98,7 @@ static void send_replies(struct connection *connection)
   pthread_mutex_lock(&connection->lock);
   struct buffer *out = connection->stream != NULL ? &duplex->pushed : &connection->out;
   if (duplex->replies.failed)
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_append_text(out, buffer_text(&duplex->replies));
   atomic_store(&duplex->has_pushed, duplex->pushed.len > 0);
   connection_flush(connection);
@@ -199,27 +200,28 @@ static bool answer_beside(struct connection *connection)
 bool connection_collect_offer(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
-  if (duplex->is_offered)
+  if (duplex->message != DUPLEX_MESSAGE_NEW)
     return false;
-  duplex->is_offered = !offer_message(connection);
-  if (duplex->is_offered)
-    return false;
-  connection->has_message = false;
-  return true;
+  bool is_taken = offer_message(connection);
+  if (is_taken)
+    connection->has_message = false;
+  else
+    duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
+  return is_taken;
 }
 
 /* --- input --- */
 
 /* Calls cannot be answered any more. The last words follow the answers that are written. */
-static enum collected end_input(struct connection *connection, enum step last)
+static enum collected end_input(struct connection *connection, enum collected end, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
-  duplex->has_ended = true;
   duplex->last_step = last;
   duplex->last_words = duplex->replies;
   duplex->replies = (struct buffer){0};
+  duplex_set_input(duplex, end);
   connection_duplex_close(connection);
-  return COLLECTED_END;
+  return end;
 }
 
 static enum collected collect_input(struct connection *connection)
@@ -230,23 +232,22 @@ static enum collected collect_input(struct connection *connection)
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
     log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
                     connection->message.len);
-    connection->duplex->is_cut = true;
     buffer_fini(&connection->message);
     connection_count_input(connection);
-    return end_input(connection, STEP_ENDS);
+    return end_input(connection, COLLECTED_CUT, STEP_ENDS);
   }
   int64_t since_ms = connection->since_ms;
   pthread_mutex_lock(&connection->lock);
   bool has_received = connection_receive(connection);
-  bool is_broken = connection->is_broken;
+  bool is_broken = connection_is_broken(connection);
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
       since_ms; /* the time for which a message waits for a member begins with that message */
   if (has_received)
-    return COLLECTED;
+    return COLLECTED_SOME;
   if (is_broken)
-    return end_input(connection, STEP_DROPS);
-  return connection->at_end ? end_input(connection, STEP_ENDS) : COLLECTED_ALL;
+    return end_input(connection, COLLECTED_END, STEP_DROPS);
+  return connection_is_at_end(connection) ? end_input(connection, COLLECTED_END, STEP_ENDS) : COLLECTED_ALL;
 }
 
 /* Sends first: a client that has gone shows then. One that has an open call is read as long as there is room, because its
@@ -258,22 +259,21 @@ static enum collected look_at_output(struct connection *connection)
   if (connection_holds_back(connection))
     connection_flush(connection);
   bool is_blocked = may_block && connection_unsent(connection) > connection_unsent_mark(connection);
-  bool is_broken = connection->is_broken || connection->seized;
+  bool is_broken = connection_is_broken(connection) || connection->seized;
   connection->duplex->has_unsent = connection_unsent(connection) > 0;
   pthread_mutex_unlock(&connection->lock);
-  connection->duplex->is_blocked = is_blocked && !is_broken;
   if (is_broken)
-    return end_input(connection, STEP_DROPS);
-  return is_blocked ? COLLECTED_BLOCKED : COLLECTED;
+    return end_input(connection, COLLECTED_END, STEP_DROPS);
+  return is_blocked ? COLLECTED_BLOCKED : COLLECTED_SOME;
 }
 
 static enum collected collect_part(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
-  if (duplex->has_ended)
-    return COLLECTED_END;
+  if (duplex_has_ended(duplex))
+    return duplex_input(duplex);
   enum collected output = look_at_output(connection);
-  if (output != COLLECTED)
+  if (output != COLLECTED_SOME)
     return output;
   /* No more is read ahead before the request that is being served has ended: the socket, or the ring, holds the client
    * back. */
@@ -283,7 +283,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     return COLLECTED_FULL;
   enum step step = connection->protocol->collect(connection, member, &duplex->replies);
   if (step == STEP_ENDS || step == STEP_DROPS)
-    return end_input(connection, step);
+    return end_input(connection, COLLECTED_END, step);
   send_replies(connection);
   if (step == STEP_NEEDS_INPUT)
     return collect_input(connection);
@@ -292,14 +292,14 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     if (!offer_message(connection) && !answer_beside(connection))
       wait_or_refuse(connection);
   }
-  return COLLECTED;
+  return COLLECTED_SOME;
 }
 
 enum collected connection_collect(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
   enum collected collected = collect_part(connection, member);
-  duplex->is_exhausted = collected == COLLECTED_ALL;
-  atomic_store_explicit(&duplex->is_full, collected == COLLECTED_FULL, memory_order_relaxed);
+  if (!duplex_has_ended(duplex))
+    duplex_set_input(duplex, collected);
   return collected;
 }

@@ -7,14 +7,6 @@
  */
 #include "net/connection/connection_duplex.h"
 
-enum collected {
-  COLLECTED,         /* something was taken: there may be more */
-  COLLECTED_ALL,     /* nothing has come */
-  COLLECTED_BLOCKED, /* the client must read first */
-  COLLECTED_FULL,    /* as much was read ahead as may be */
-  COLLECTED_END      /* nothing more will come */
-};
-
 /* Takes the next part of the input. */
 enum collected connection_collect(struct connection *connection, struct crew_member *member);
 /* Puts `message` to the end of the queue, or at_front. False: memory is short. */

@@ -93,7 +93,7 @@ void connection_duplex_close(struct connection *connection)
 static bool has_buffered(const struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
-  if (connection->duplex->is_exhausted)
+  if (duplex_input(connection->duplex) == COLLECTED_ALL)
     return false;
   if (carrier != NULL)
     return carrier->has_untaken(connection);
@@ -121,7 +121,7 @@ static void watch_duplex(struct connection *connection, bool for_input)
 /* The connection is in call: the first thread that comes gets the next event. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
-  connection->duplex->reader = DUPLEX_ARMED;
+  duplex_set_reader(connection->duplex, DUPLEX_ARMED);
   watch_duplex(connection, for_input);
 }
 
@@ -129,8 +129,8 @@ static void arm_for_others(struct connection *connection, bool for_input)
 static bool wants_input(const struct connection_duplex *duplex)
 {
   bool reads = atomic_load(&duplex->open_calls) > 0 ||
-               (atomic_load(&duplex->reads_ahead) && !atomic_load(&duplex->is_full));
-  return reads && !duplex->has_ended;
+               (atomic_load(&duplex->reads_ahead) && duplex_input(duplex) != COLLECTED_FULL);
+  return reads && !duplex_has_ended(duplex);
 }
 
 /* --- output --- */
@@ -142,7 +142,7 @@ static void take_pushed(struct connection *connection)
   if (duplex->pushed.len == 0 || connection->stream != NULL)
     return;
   if (duplex->pushed.failed)
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_append_text(&connection->out, buffer_text(&duplex->pushed));
   buffer_fini(&duplex->pushed);
   atomic_store(&duplex->has_pushed, false);
@@ -226,17 +226,17 @@ void connection_duplex_catch_up(struct connection *connection, struct crew_membe
     take_pushed(connection);
     pthread_mutex_unlock(&connection->lock);
   }
-  if (connection->is_lingering || atomic_load(&duplex->open_calls) == 0)
+  if (connection_lingers(connection) || atomic_load(&duplex->open_calls) == 0)
     return;
-  enum collected collected = COLLECTED;
-  for (int i = 0; i < CATCH_UP_MESSAGES && collected == COLLECTED; i++)
+  enum collected collected = COLLECTED_SOME;
+  for (int i = 0; i < CATCH_UP_MESSAGES && collected == COLLECTED_SOME; i++)
     collected = connection_collect(connection, member);
 }
 
 bool connection_duplex_has_more(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
-  return duplex->first_queued != NULL || duplex->has_ended || atomic_load(&duplex->has_pushed);
+  return duplex->first_queued != NULL || duplex_has_ended(duplex) || atomic_load(&duplex->has_pushed);
 }
 
 bool connection_duplex_is_over(const struct connection *connection)
@@ -249,9 +249,9 @@ bool connection_duplex_end_turn(struct connection *connection, struct crew_membe
 {
   static const char reason[] = "too much input is under way (input-max-total): try again later";
   struct connection_duplex *duplex = connection->duplex;
-  if (!duplex->has_ended)
+  if (!duplex_has_ended(duplex))
     return false;
-  if (duplex->is_cut)
+  if (duplex_input(duplex) == COLLECTED_CUT)
     connection->protocol->cut(connection, reason, &member->scratch.buffers[SCRATCH_ANSWER]);
   buffer_append_text(&connection->out, buffer_text(&duplex->last_words));
   *last = duplex->last_step;
@@ -260,7 +260,7 @@ bool connection_duplex_end_turn(struct connection *connection, struct crew_membe
 
 bool connection_duplex_reads_on(const struct connection *connection)
 {
-  return connection_duplex_is_urgent(connection) && !connection->duplex->is_blocked;
+  return connection_duplex_is_urgent(connection) && duplex_input(connection->duplex) != COLLECTED_BLOCKED;
 }
 
 /* --- a message that is served --- */
@@ -272,13 +272,13 @@ void connection_duplex_begin_call(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   take_pushed(connection);
   duplex->in_hand = connection->message;
-  duplex->is_in_hand = true;
+  duplex_set_message(duplex, DUPLEX_MESSAGE_IN_HAND);
   connection->message = duplex->collected;
   duplex->collected = (struct buffer){0};
   connection->has_message = false;
   duplex->own_calls = 0;
-  duplex->awaits_member = false;
-  duplex->is_exhausted = false;
+  if (duplex_input(duplex) == COLLECTED_ALL)
+    duplex_set_input(duplex, COLLECTED_SOME);
   if (!in_call_is_inside(&connection->in_call))
     return;
   in_call_share(&connection->in_call);
@@ -286,17 +286,14 @@ void connection_duplex_begin_call(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* Under the lock. */
+/* Nobody else reads then, or begins to. Under the lock. */
 static void take_input_back(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   duplex->has_slept |= duplex->reader != DUPLEX_NOBODY; /* events may have been asked for */
-  while (duplex->reader == DUPLEX_MEMBER || duplex->upcalls > 0) {
-    atomic_store(&duplex->is_wanted, true);
+  duplex_set_reader(duplex, duplex->reader == DUPLEX_MEMBER ? DUPLEX_RECALLED : DUPLEX_OWNER);
+  while (duplex->reader == DUPLEX_RECALLED || duplex->upcalls > 0)
     pthread_cond_wait(&duplex->given_back, &connection->lock);
-  }
-  atomic_store(&duplex->is_wanted, false);
-  duplex->reader = DUPLEX_NOBODY;
 }
 
 /* A message that is only begun stays in its buffer; otherwise the buffer that the thread has lent stays. */
@@ -316,11 +313,11 @@ static void put_back(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (!connection_collect_queue(connection, true))
-    connection->is_broken = true;
+    connection_break(connection);
   buffer_fini(&connection->message);
   connection->message = duplex->collected;
   duplex->collected = (struct buffer){0};
-  duplex->is_offered = false;
+  duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
   connection->has_message = false;
 }
 
@@ -328,27 +325,28 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
 {
   struct connection_duplex *duplex = connection->duplex;
   take_input_back(connection);
+  duplex_set_reader(duplex, DUPLEX_NOBODY);
   atomic_store(&duplex->reads_ahead, false);
-  atomic_store(&duplex->is_full, false);
+  if (duplex_input(duplex) == COLLECTED_FULL)
+    duplex_set_input(duplex, COLLECTED_SOME);
   if (!was_served) {
     put_back(connection); /* only the watcher's message waits: it was not in hand */
     return;
   }
-  duplex->is_offered = false;
-  if (!duplex->is_in_hand) {
+  if (duplex->message != DUPLEX_MESSAGE_IN_HAND) {
     duplex->in_hand = connection->message;
     connection->message = duplex->collected;
     duplex->collected = (struct buffer){0};
     connection->has_message = false;
   }
-  duplex->is_in_hand = false;
+  duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
   drop_served(connection, &duplex->in_hand);
 }
 
 struct text connection_message_in_hand(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
-  bool is_in_hand = duplex != NULL && duplex->is_in_hand;
+  bool is_in_hand = duplex != NULL && duplex->message == DUPLEX_MESSAGE_IN_HAND;
   return buffer_text(is_in_hand ? &duplex->in_hand : &connection->message);
 }
 
@@ -364,16 +362,17 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
   if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker &&
       !connection_has_left(connection)) {
     take_input_back(connection);
-    duplex->reader = DUPLEX_WAITER;
+    duplex_set_reader(duplex, DUPLEX_WAITER);
     duplex->waiter = member;
-    duplex->is_waiting = true;
   }
   pthread_mutex_unlock(&connection->lock);
 }
 
+/* Of the owner's thread, which alone has this role, and takes and gives it itself. */
 static bool is_waiting(const struct connection *connection)
 {
-  return connection->duplex != NULL && connection->duplex->is_waiting;
+  return connection->duplex != NULL &&
+         atomic_load_explicit(&connection->duplex->reader, memory_order_relaxed) == DUPLEX_WAITER;
 }
 
 static void end_waiting(struct crew_source *source, struct crew_member *member)
@@ -384,9 +383,8 @@ static void end_waiting(struct crew_source *source, struct crew_member *member)
     return;
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
-  duplex->is_waiting = false;
-  duplex->reader = DUPLEX_NOBODY;
-  if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex->has_ended)
+  duplex_set_reader(duplex, DUPLEX_NOBODY);
+  if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
   else if (connection_holds_back(connection))
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
@@ -399,7 +397,8 @@ static void wake_carrier(struct connection *connection, struct crew_member *memb
   if (connection->protocol->carrier == NULL)
     return;
   pthread_mutex_lock(&connection->lock);
-  connection->is_broken |= !connection->protocol->borrow(connection, member);
+  if (!connection->protocol->borrow(connection, member))
+    connection_break(connection);
   pthread_mutex_unlock(&connection->lock);
 }
 
@@ -411,8 +410,8 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   if (connection->duplex->has_slept)
     wake_carrier(connection, member);
   connection->duplex->has_slept = false;
-  connection->is_drained = false;
-  bool has_taken = connection_collect(connection, member) == COLLECTED;
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  bool has_taken = connection_collect(connection, member) == COLLECTED_SOME;
   if (atomic_load(&connection->duplex->wants_room))
     tell_of_room(connection);
   return has_taken;
@@ -426,26 +425,25 @@ static bool look_while_waiting(struct crew_source *source, struct crew_member *m
     return false;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   const struct connection_duplex *duplex = connection->duplex;
-  bool must_try = carrier == NULL || duplex->has_unsent || duplex->is_blocked || duplex->has_ended ||
-                  atomic_load(&duplex->is_full);
+  bool must_try = carrier == NULL || duplex->has_unsent || duplex_input(duplex) >= COLLECTED_BLOCKED;
   return must_try ? take_while_waiting(source, member) : carrier->look(connection);
 }
 
 static bool sleep_while_waiting(struct crew_source *source, int *fd, short *events)
 {
   struct connection *connection = connection_of(source);
-  if (!is_waiting(connection) || connection->duplex->has_ended)
+  if (!is_waiting(connection) || duplex_has_ended(connection->duplex))
     return true;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   struct connection_duplex *duplex = connection->duplex;
-  bool is_full = atomic_load(&duplex->is_full);
+  bool is_full = duplex_input(duplex) == COLLECTED_FULL;
   pthread_mutex_lock(&connection->lock);
   bool for_room = connection_holds_back(connection);
   /* A call that others have sent while this thread found no room: its answer may lie in the buffers. */
   bool reads_on = is_full && connection_duplex_is_urgent(connection);
   bool sleeps = !reads_on && (carrier == NULL || carrier->sleep(connection, !is_full, for_room));
   pthread_mutex_unlock(&connection->lock);
-  bool reads = !is_full && !duplex->is_blocked;
+  bool reads = !is_full && duplex_input(duplex) != COLLECTED_BLOCKED;
   duplex->has_slept = true;
   *fd = connection->fd;
   *events = POLLIN;
@@ -463,12 +461,10 @@ static bool take_role(struct connection *connection)
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
   bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) &&
-                  duplex->reader == DUPLEX_ARMED && !atomic_load(&duplex->is_wanted) &&
+                  (duplex->reader == DUPLEX_ARMED || duplex->reader == DUPLEX_ARMED_TO_SEND) &&
                   !connection_has_left(connection);
-  if (is_taken) {
-    duplex->reader = DUPLEX_MEMBER;
-    duplex->awaits_member = false;
-  }
+  if (is_taken)
+    duplex_set_reader(duplex, DUPLEX_MEMBER);
   pthread_mutex_unlock(&connection->lock);
   return is_taken;
 }
@@ -479,11 +475,12 @@ static void give_role_back(struct connection *connection, enum collected last)
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
   bool must_read = wants_input(duplex);
-  bool must_write =
-      !connection->is_broken && (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
+  bool must_write = !connection_is_broken(connection) &&
+                    (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
   bool is_blocked = last == COLLECTED_BLOCKED && connection_unsent(connection) > 0;
-  duplex->reader = DUPLEX_NOBODY;
-  if (!atomic_load(&duplex->is_wanted) && (must_read || must_write))
+  bool is_recalled = duplex->reader == DUPLEX_RECALLED;
+  duplex_set_reader(duplex, is_recalled ? DUPLEX_OWNER : DUPLEX_NOBODY);
+  if (!is_recalled && (must_read || must_write))
     arm_for_others(connection, must_read && !is_blocked);
   if (must_write)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
@@ -497,10 +494,11 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   struct crew_turn turn;
   enum collected collected;
   crew_turn_begin(&turn);
-  connection->is_drained = false;
+  connection_set_input(connection, CONNECTION_INPUT_OPEN);
   do
     collected = connection_collect(connection, member);
-  while (collected == COLLECTED && !atomic_load(&duplex->is_wanted) && !crew_turn_is_over(&turn));
+  while (collected == COLLECTED_SOME && atomic_load(&duplex->reader) != DUPLEX_RECALLED &&
+         !crew_turn_is_over(&turn));
   return collected;
 }
 
@@ -547,7 +545,7 @@ static void read_ahead(struct crew_source *source)
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
-        !connection->seized && !connection->is_broken && !connection_has_left(connection))
+        !connection->seized && !connection_is_broken(connection) && !connection_has_left(connection))
       begin_reading_ahead(connection);
     in_call_leave(&connection->in_call);
   }
@@ -557,8 +555,8 @@ static void read_ahead(struct crew_source *source)
 /* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex)
 {
-  return (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED) && duplex->upcalls == 0 &&
-         duplex->first_queued == NULL && duplex->collected.len == 0;
+  return duplex_is_unread(duplex) && duplex->upcalls == 0 && duplex->first_queued == NULL &&
+         duplex->collected.len == 0;
 }
 
 static void look_for_stall(struct connection *connection, bool has_moved)
@@ -584,7 +582,7 @@ int64_t connection_duplex_look(struct connection *connection)
     return INT64_MAX; /* what is left leaves with the next answer, or by an event */
   look_for_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
-  if (duplex->reader == DUPLEX_NOBODY && has_others && !duplex->has_ended)
+  if (duplex->reader == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
   return connection_unsent(connection) > 0 && !duplex->is_closed ? CONNECTION_FLUSH_SOON : INT64_MAX;
 }
@@ -662,7 +660,7 @@ static bool is_own(const struct connection *connection, const struct rpc_worker 
 /* `out` may be used: nobody owns the connection, or its owner is inside the service. */
 static bool may_write(const struct connection *connection)
 {
-  return in_call_is_inside(&connection->in_call) || connection->state == CONNECTION_ARMED;
+  return in_call_is_inside(&connection->in_call) || connection_is_unowned(connection);
 }
 
 static size_t count_unsent(const struct push *push)
@@ -690,21 +688,14 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Arms a connection in call, which then belongs to who gets the event. */
-static void arm(const struct push *push, bool for_input)
-{
-  push->duplex->reader = DUPLEX_ARMED;
-  watch_duplex(push->connection, for_input);
-}
-
 /* Its own thread is in Java, and may stay there: a member sends what it has held back. Once for all that is held. */
 static void leave_to_member(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
-  if (duplex->awaits_member || (duplex->reader != DUPLEX_NOBODY && duplex->reader != DUPLEX_ARMED))
+  if (duplex->reader != DUPLEX_NOBODY && duplex->reader != DUPLEX_ARMED)
     return;
-  duplex->awaits_member = true;
-  arm(push, atomic_load(&duplex->open_calls) > 0);
+  duplex_set_reader(duplex, DUPLEX_ARMED_TO_SEND);
+  watch_duplex(push->connection, atomic_load(&duplex->open_calls) > 0);
 }
 
 /* The thread that reads or sends next must know that there is something unsent. */
@@ -720,8 +711,8 @@ static void watch_output(const struct push *push)
   crew_rouse(connection->table->crew);
   if (push->is_own)
     return; /* it looks when it waits, or answers */
-  if (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED) {
-    arm(push, true);
+  if (duplex_is_unread(duplex)) {
+    arm_for_others(connection, true);
   } else if (duplex->reader == DUPLEX_WAITER) {
     crew_wake(duplex->waiter);
   }
@@ -773,7 +764,7 @@ static void write_out(const struct push *push)
     watch_output(push);
   if (is_held)
     leave_to_member(push);
-  if (connection->state == CONNECTION_ARMED && connection_unsent(connection) == 0)
+  if (connection_is_unowned(connection) && connection_unsent(connection) == 0)
     buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
 }
 
@@ -785,8 +776,8 @@ static void count_call(const struct push *push)
   if (push->is_own) {
     duplex->own_calls++;
   } else if (in_call_is_inside(&push->connection->in_call) && duplex->reader == DUPLEX_NOBODY) {
-    arm(push, true);
-  } else if (duplex->reader == DUPLEX_WAITER && atomic_load(&duplex->is_full)) {
+    arm_for_others(push->connection, true);
+  } else if (duplex->reader == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
     crew_wake(duplex->waiter); /* it has stopped reading ahead */
   }
 }

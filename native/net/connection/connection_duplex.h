@@ -7,20 +7,28 @@
  * has none (connection->duplex is NULL), and nothing here touches it.
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
- * protocol_state, at_end, is_drained, began_ms, counted. The output: out, out_sent, unshown, has_sent, stalled_ms. The
- * owner of the turn has both. While its thread is inside the service (in call: base/in_call.h)
- *   - the output and is_broken belong to the thread that holds the connection's lock,
+ * protocol_state, input, began_ms, counted. The output: out, out_sent, unshown, output, has_sent, stalled_ms. The owner
+ * of the turn has both. While its thread is inside the service (in call: base/in_call.h)
+ *   - the output belongs to the thread that holds the connection's lock,
  *   - the input belongs to the thread that has the reading role, `reader`, which changes under the lock.
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
  * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
  * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher sees
  * to that (crew_meanwhile.read_ahead).
- *   DUPLEX_NOBODY  no call is open, or only those of the owner's thread, which runs a nested request and looks when it waits
- *                  again; and nothing is read ahead
- *   DUPLEX_ARMED   the member (or the watcher) that gets the event takes the role
- *   DUPLEX_MEMBER  a thread reads, and gives the role back soon; an owner that comes back waits for that
- *   DUPLEX_WAITER  the owner's thread waits in a callback, of whatever connection, and reads (crew_wait)
+ *   | reader   | what holds                                       | who leaves it, on what                             |
+ *   | NOBODY   | the owner has its turn; in call: no call is      | a thread that sends, or the watcher, arms it; the  |
+ *   |          | open, or only those of its own thread, which     | owner takes the input back                         |
+ *   |          | runs a nested request and looks when it waits    |                                                    |
+ *   |          | again; and nothing is read ahead                 |                                                    |
+ *   | ARMED    | an event is asked for                            | the member (or the watcher) that gets it; the owner |
+ *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that has it read as well        |
+ *   | MEMBER   | a thread reads, and gives the role back soon     | that thread: give_role_back; the owner recalls it  |
+ *   | RECALLED | as MEMBER; the owner waits for its end           | that thread: give_role_back                        |
+ *   | OWNER    | the owner has taken the input back, and waits    | the owner: it waits in a callback, or the call ends |
+ *   |          | while `upcalls` is not 0                         |                                                    |
+ *   | WAITER   | the owner's thread waits in a callback, of       | the owner: end_waiting                             |
+ *   |          | whatever connection, and reads (crew_wait)       |                                                    |
  * Input that was read already brings no event: a thread that would arm a connection with such input submits it
  * instead. A send from another thread arms a connection that nobody reads, and so does the owner's thread when it stops
  * waiting while others have calls open.
@@ -42,7 +50,62 @@
 
 enum { DUPLEX_QUEUE_MAX = 1000 };
 
-enum duplex_reader { DUPLEX_NOBODY, DUPLEX_ARMED, DUPLEX_MEMBER, DUPLEX_WAITER };
+/* Who has the reading role. Under the connection's lock; the threads MEMBER and WAITER ask without it. */
+enum duplex_reader {
+  DUPLEX_NOBODY,        /* the owner has all, or nobody reads in call */
+  DUPLEX_ARMED,         /* who gets the event */
+  DUPLEX_ARMED_TO_SEND, /* who gets the event, which was asked for to send events that are held back */
+  DUPLEX_MEMBER,        /* a member, or the watcher, that has got the event */
+  DUPLEX_RECALLED,      /* the same, while the owner waits for it */
+  DUPLEX_OWNER,         /* the owner has taken it back in call */
+  DUPLEX_WAITER         /* the owner's thread, which waits in a callback */
+};
+
+static const uint16_t duplex_reader_transitions[] = {
+    [DUPLEX_NOBODY] = TO(DUPLEX_ARMED) | TO(DUPLEX_ARMED_TO_SEND) | TO(DUPLEX_OWNER),
+    [DUPLEX_ARMED] = TO(DUPLEX_ARMED) | TO(DUPLEX_ARMED_TO_SEND) | TO(DUPLEX_MEMBER) | TO(DUPLEX_OWNER),
+    [DUPLEX_ARMED_TO_SEND] = TO(DUPLEX_ARMED) | TO(DUPLEX_MEMBER) | TO(DUPLEX_OWNER),
+    [DUPLEX_MEMBER] = TO(DUPLEX_NOBODY) | TO(DUPLEX_RECALLED),
+    [DUPLEX_RECALLED] = TO(DUPLEX_OWNER),
+    [DUPLEX_OWNER] = TO(DUPLEX_NOBODY) | TO(DUPLEX_WAITER),
+    [DUPLEX_WAITER] = TO(DUPLEX_NOBODY),
+};
+
+/* What the last part of the input was. The thread that has the input writes it; others ask without a lock. */
+enum collected {
+  COLLECTED_SOME, /* something was taken: there may be more */
+  COLLECTED_ALL, /* nothing has come: what lies in its buffers is no whole message, and only an event brings more */
+  COLLECTED_BLOCKED, /* the client must read first */
+  COLLECTED_FULL,    /* as much was read ahead as may be */
+  COLLECTED_END,     /* nothing more is read: last_step is due when the queue is served */
+  COLLECTED_CUT      /* the same, because all input together has reached its bound */
+};
+
+static const uint16_t collected_transitions[] = {
+    [COLLECTED_SOME] = TO(COLLECTED_SOME) | TO(COLLECTED_ALL) | TO(COLLECTED_BLOCKED) | TO(COLLECTED_FULL) |
+                       TO(COLLECTED_END) | TO(COLLECTED_CUT),
+    [COLLECTED_ALL] = TO(COLLECTED_SOME) | TO(COLLECTED_ALL) | TO(COLLECTED_BLOCKED) | TO(COLLECTED_FULL) |
+                      TO(COLLECTED_END) | TO(COLLECTED_CUT),
+    [COLLECTED_BLOCKED] = TO(COLLECTED_SOME) | TO(COLLECTED_ALL) | TO(COLLECTED_BLOCKED) |
+                          TO(COLLECTED_FULL) | TO(COLLECTED_END) | TO(COLLECTED_CUT),
+    [COLLECTED_FULL] = TO(COLLECTED_SOME) | TO(COLLECTED_ALL) | TO(COLLECTED_BLOCKED) | TO(COLLECTED_FULL) |
+                       TO(COLLECTED_END) | TO(COLLECTED_CUT),
+    [COLLECTED_END] = 0,
+    [COLLECTED_CUT] = 0,
+};
+
+/* The message that the owner serves next, or serves. The owner's; in call it stays as it is. */
+enum duplex_message_state {
+  DUPLEX_MESSAGE_NEW,     /* there is none, or it was not shown to the service */
+  DUPLEX_MESSAGE_OFFERED, /* it was shown to the service, which has not taken it: it is to be served */
+  DUPLEX_MESSAGE_IN_HAND  /* it is being served, and lies in `in_hand` */
+};
+
+static const uint16_t duplex_message_transitions[] = {
+    [DUPLEX_MESSAGE_NEW] = TO(DUPLEX_MESSAGE_OFFERED) | TO(DUPLEX_MESSAGE_IN_HAND),
+    [DUPLEX_MESSAGE_OFFERED] = TO(DUPLEX_MESSAGE_NEW) | TO(DUPLEX_MESSAGE_IN_HAND),
+    [DUPLEX_MESSAGE_IN_HAND] = TO(DUPLEX_MESSAGE_NEW),
+};
 
 struct duplex_message {
   struct duplex_message *next;
@@ -56,26 +119,26 @@ struct connection_duplex {
   _Atomic unsigned holders;                /* the connection, and those that have opened it */
 
   /* Under the connection's lock: */
-  enum duplex_reader reader;
-  pthread_cond_t given_back;  /* a DUPLEX_MEMBER or an upcall has ended */
+  _Atomic enum duplex_reader reader;
+  pthread_cond_t given_back;  /* a DUPLEX_RECALLED or an upcall has ended */
   _Atomic size_t open_calls;  /* that were sent and are not settled; the owner reads it without the lock */
   size_t own_calls;           /* those of them that the owner's thread has sent in this call */
   int64_t flushed_ns;         /* when events of the own thread last left at once */
   size_t left;                /* bytes that the last attempt by a send left; 0 where they were sent since */
-  bool awaits_member;         /* armed for one that sends the events that are held back */
   int64_t reading_ms;         /* when the connection has to end, not counting output that the client leaves */
   struct crew_member *waiter; /* where the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed */
   unsigned upcalls;           /* of the watcher: the owner that comes back waits for their end */
   uint32_t armed_events;      /* those of the end of the last turn; 0: it was submitted */
-  _Atomic bool is_wanted;     /* the owner waits for given_back; read without the lock */
   _Atomic bool wants_room;    /* a send found none; read without the lock */
   _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */
-  bool is_closed;             /* nothing more is sent */
+  bool is_closed;             /* nothing more is sent; the input may still go on, or end later */
   _Atomic bool reads_ahead;   /* in this call; who reads asks without the lock */
 
   /* Of the input side: */
-  enum step last_step;
+  _Atomic enum collected input;
+  enum step last_step; /* once the input has ended */
+  enum duplex_message_state message;
   struct buffer in_hand;   /* the message that is served */
   struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */
   struct duplex_message *first_queued;
@@ -84,24 +147,51 @@ struct connection_duplex {
   size_t queued_bytes;
   struct buffer replies;    /* pongs and refusals, framed, on their way to `out` */
   struct buffer last_words; /* a close frame, which follows the answers */
-  bool is_in_hand;
-  bool is_offered;      /* the message that is to be served was shown to the service */
-  bool has_ended;       /* nothing more is read: last_step is due when the queue is served */
-  bool is_blocked;      /* the client must read first */
-  bool is_exhausted;    /* what lies in its buffers is no whole message: only an event brings more */
-  _Atomic bool is_full; /* as much was read ahead as may be; a thread that sends asks, too */
-  bool has_unsent;      /* output was left when it was last sent */
-  bool is_cut;          /* because all input together has reached its bound */
+  bool has_unsent;          /* output was left when it was last sent, as the input side has seen it */
 
   /* The thread's that has the role DUPLEX_WAITER alone: */
-  bool is_waiting; /* it has */
-  bool has_slept;  /* events may have been asked for since a thread of the owner has last looked */
+  bool has_slept; /* events may have been asked for since a thread of the owner has last looked */
 };
 
 /* rpc_push, of connections whose protocol can collect. */
 extern const struct rpc_push connection_push;
 /* For a member of the crew that waits inside the service of a connection (crew_wait). */
 extern const struct crew_meanwhile connection_meanwhile;
+
+/* --- its states --- */
+
+/* Under the connection's lock. */
+static inline void duplex_set_reader(struct connection_duplex *duplex, enum duplex_reader to)
+{
+  ASSERT_TRANSITION(duplex_reader_transitions, atomic_load_explicit(&duplex->reader, memory_order_relaxed),
+                    to);
+  atomic_store_explicit(&duplex->reader, to, memory_order_relaxed);
+}
+/* True where an event is asked for, or nobody reads: a thread that holds the lock may have the connection read. */
+static inline bool duplex_is_unread(const struct connection_duplex *duplex)
+{
+  return duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED ||
+         duplex->reader == DUPLEX_ARMED_TO_SEND;
+}
+/* Who has the input. */
+static inline void duplex_set_input(struct connection_duplex *duplex, enum collected to)
+{
+  ASSERT_TRANSITION(collected_transitions, atomic_load_explicit(&duplex->input, memory_order_relaxed), to);
+  atomic_store_explicit(&duplex->input, to, memory_order_relaxed);
+}
+static inline enum collected duplex_input(const struct connection_duplex *duplex)
+{
+  return atomic_load_explicit(&duplex->input, memory_order_relaxed);
+}
+static inline bool duplex_has_ended(const struct connection_duplex *duplex)
+{
+  return duplex_input(duplex) >= COLLECTED_END;
+}
+static inline void duplex_set_message(struct connection_duplex *duplex, enum duplex_message_state to)
+{
+  ASSERT_TRANSITION(duplex_message_transitions, duplex->message, to);
+  duplex->message = to;
+}
 
 /* --- the owner --- */
 

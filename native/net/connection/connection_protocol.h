@@ -39,7 +39,7 @@ enum step {
  */
 struct connection_carrier {
   /* Looks for input; true if something new has come. Until it is called, `step` takes nothing that has come since. What
-   * the socket brings, bells or the end, is heard by the protocol's `borrow`, which sets at_end. */
+   * the socket brings, bells or the end, is heard by the protocol's `borrow`, which ends the input. */
   bool (*receive)(struct connection *connection);
   /* True if some of the input that `receive` has found is not taken yet. Under the lock, while nobody reads. */
   bool (*has_untaken)(const struct connection *connection);

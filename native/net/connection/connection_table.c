@@ -131,13 +131,14 @@ void connection_table_release(struct connection_table *table, struct connection 
 static void reset_connection(struct connection *connection, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
-  connection->seized = connection->is_armed = false;
+  connection->seized = connection->awaits_event = false;
   connection->address = *address;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;
   connection->fd = fd;
-  connection->is_lingering = connection->at_end = connection->is_broken = connection->is_drained = false;
-  connection->has_said_all = connection->has_message = connection->has_sent = false;
+  connection->output = CONNECTION_OUTPUT_OPEN;
+  atomic_store_explicit(&connection->input, CONNECTION_INPUT_OPEN, memory_order_relaxed);
+  connection->has_message = connection->has_sent = false;
   connection->unshown = 0;
   connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
@@ -172,7 +173,7 @@ void connection_table_accept(struct connection_table *table, int fd,
   struct jp_error error;
   enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {
-    connection->state = CONNECTION_ARMED;
+    connection_set_state(connection, CONNECTION_ARMED);
     atomic_store(connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
   }
   pthread_mutex_unlock(&connection->lock);
@@ -191,7 +192,7 @@ static size_t bytes_left(const struct connection *connection, size_t held)
 {
   size_t max = connection->limits->message_max;
   size_t most = held < max ? max - held : 0;
-  if (connection->state != CONNECTION_ARMED)
+  if (!connection_is_unowned(connection))
     return most;
   size_t left = connection->protocol->bytes_left(connection);
   return left == SIZE_MAX ? most : left;
@@ -202,7 +203,8 @@ static bool is_collecting(const struct connection *connection)
 {
   if (connection->state == CONNECTION_FREE || in_call_is_inside(&connection->in_call))
     return false;
-  return connection->state == CONNECTION_OWNED || (!connection->has_message && !connection->is_lingering);
+  return connection->state == CONNECTION_OWNED ||
+         (!connection->has_message && !connection_lingers(connection));
 }
 
 /* True if it keeps the licence that it has. A slow connection counts as slow until it is quick again. Under
@@ -252,7 +254,7 @@ static void set_licence(struct connection *connection, bool is_licensed, size_t 
     licence->until_ms = now_ms + LICENCE_MS;
   }
   atomic_store_explicit(&licence->is_valid, is_licensed, memory_order_relaxed);
-  bool is_paused = connection->is_paused;
+  bool is_paused = connection->state == CONNECTION_PAUSED;
   pthread_mutex_unlock(&connection->lock);
   if (is_paused && (is_licensed || !input_budget_is_short(connection->table->input)))
     crew_submit(connection->table->crew, &connection->source);
@@ -262,7 +264,7 @@ static void set_licence(struct connection *connection, bool is_licensed, size_t 
 static bool take_unfinished(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
-  bool taken = connection->state == CONNECTION_ARMED && is_collecting(connection) &&
+  bool taken = connection_is_unowned(connection) && is_collecting(connection) &&
                atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0;
   if (taken)
     connection_own(connection);
@@ -365,7 +367,7 @@ static void look_at_connection(struct connection_table *table, struct connection
   if (in_call_visit(&connection->in_call)) {
     calls = look_in_call(table, connection, watcher, is_late, now_ms);
     in_call_leave(&connection->in_call);
-  } else if (connection->state == CONNECTION_ARMED &&
+  } else if (connection_is_unowned(connection) &&
              (is_late || (draining && !is_awaited(table, connection, now_ms)))) {
     connection_own(connection);
     taken = true;

@@ -32,8 +32,8 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
                      const struct http_request *request, const struct http_route_result *route)
 {
   struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
-  bool may_be_kept =
-      route->action == HTTP_SERVE && !route->continues && !request->is_chunked && request->length > 0;
+  bool may_be_kept = route->action == HTTP_SERVE && !route->continues &&
+                     request->framing != HTTP_FRAMING_CHUNKS && request->length > 0;
   if (!may_be_kept || head.len - digits.len > HEAD_SIZE)
     return;
   heads->replaced = (heads->replaced + 1) % HEADS;

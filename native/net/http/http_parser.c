@@ -275,18 +275,19 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
 {
   struct text coding = request->fields[HTTP_FIELD_TRANSFER_ENCODING];
   struct text length = request->fields[HTTP_FIELD_CONTENT_LENGTH];
-  request->is_chunked = coding.data != NULL;
-  request->has_length = length.data != NULL;
-  parser->is_chunked = request->is_chunked;
+  const bool is_chunked = coding.data != NULL;
+  const bool has_length = length.data != NULL;
+  request->framing = is_chunked ? HTTP_FRAMING_CHUNKS : has_length ? HTTP_FRAMING_LENGTH : HTTP_FRAMING_NONE;
+  parser->is_chunked = is_chunked;
   if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
     return fail_with(parser, 400, "no Host");
-  if (request->is_chunked && request->has_length)
+  if (is_chunked && has_length)
     return fail_with(parser, 400, "both a length and a transfer coding");
-  if (request->is_chunked && !request->is_1_1)
+  if (is_chunked && !request->is_1_1)
     return fail_with(parser, 400, "a transfer coding in HTTP/1.0");
-  if (request->is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
+  if (is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
     return fail_with(parser, 400, "a transfer coding other than chunked");
-  return length.data != NULL ? parse_length(parser, length, &request->length) : HTTP_DONE;
+  return has_length ? parse_length(parser, length, &request->length) : HTTP_DONE;
 }
 
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,

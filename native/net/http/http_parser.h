@@ -47,15 +47,21 @@ enum http_field {
   HTTP_FIELDS
 };
 
+/* How a head says where its body ends. */
+enum http_framing {
+  HTTP_FRAMING_NONE,   /* not at all */
+  HTTP_FRAMING_LENGTH, /* Content-Length */
+  HTTP_FRAMING_CHUNKS  /* Transfer-Encoding, which is chunked where the head is a valid one */
+};
+
 /* A request's head. The texts are borrowed from the input that http_read_head was given. */
 struct http_request {
   llhttp_method_t method;
   bool is_1_1;
   bool keep_alive;  /* RFC 9112, 9.3; false for HTTP/1.0 */
   bool has_upgrade; /* Upgrade, and Connection names it */
-  bool is_chunked;
-  bool has_length;
-  uint64_t length;
+  enum http_framing framing;
+  uint64_t length;                 /* 0 without HTTP_FRAMING_LENGTH */
   struct text target;              /* as written */
   struct text fields[HTTP_FIELDS]; /* without the white space around; data NULL: not given */
 };

@@ -351,7 +351,7 @@ static void route_post(const struct http_request *request, size_t message_max,
         "UTF-8");
   else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
     respond_with(route, 415, "no content encoding is taken");
-  else if (!request->is_chunked && !request->has_length)
+  else if (request->framing == HTTP_FRAMING_NONE)
     respond_with(route, 411, "the request needs a Content-Length");
   else if (request->length > message_max)
     respond_with(route, 413, "the message is longer than message-max");

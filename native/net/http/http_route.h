@@ -69,7 +69,7 @@ void http_route(const struct http_request *request, const struct http_site *site
 /* True if a body follows the head. */
 static inline bool http_has_body(const struct http_request *request)
 {
-  return request->is_chunked || request->length > 0;
+  return request->framing == HTTP_FRAMING_CHUNKS || request->length > 0;
 }
 
 #endif

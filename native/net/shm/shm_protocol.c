@@ -70,7 +70,7 @@ static bool receive_frames(struct connection *connection)
   uint64_t available = ring_reader_available(&state->in);
   bool has_some = (available > 0 && !state->is_stuck) || state->in.is_broken;
   state->limit = state->in.position + (available < CHUNK_SIZE ? available : CHUNK_SIZE);
-  connection->is_drained = !has_some;
+  connection_set_input(connection, has_some ? CONNECTION_INPUT_OPEN : CONNECTION_INPUT_DRAINED);
   connection->since_ms = 0;
   return has_some;
 }
@@ -103,8 +103,8 @@ static void flush_frames(struct connection *connection)
     show_written(connection);
   } while (count == RING_PIECE);
   /* A client that has gone takes no more. */
-  if (state->out.is_broken || (connection_unsent(connection) > 0 && connection->at_end))
-    connection->is_broken = true;
+  if (state->out.is_broken || (connection_unsent(connection) > 0 && connection_is_at_end(connection)))
+    connection_break(connection);
 }
 
 static bool go_to_sleep(struct connection *connection, bool for_input, bool for_room)
@@ -167,7 +167,7 @@ static bool wake_up(struct connection *connection, struct crew_member *member)
     ring_writer_wake(&state->out);
   }
   state->is_asleep = false;
-  if (member->has_found || connection->at_end)
+  if (member->has_found || connection_is_at_end(connection))
     return true;
   /* A client that floods the socket is heard a little at a time: the socket brings the connection back. A client
    * that closes without having heard all bells resets the connection, which is an end like others. */
@@ -177,7 +177,7 @@ static bool wake_up(struct connection *connection, struct crew_member *member)
     count = recv(connection->fd, bells, sizeof bells, MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
-    connection->at_end = true;
+    connection_set_input(connection, CONNECTION_INPUT_ENDED);
   return true;
 }
 
@@ -302,7 +302,8 @@ static enum step read_payload(struct connection *connection, size_t allowed)
     return STEP_NEEDS_INPUT;
   connection->is_midway = false;
   connection->has_message = true;
-  connection->is_drained = ring_reader_available(&state->in) == 0;
+  connection_set_input(connection, ring_reader_available(&state->in) == 0 ? CONNECTION_INPUT_DRAINED
+                                                                          : CONNECTION_INPUT_OPEN);
   return STEP_SERVED;
 }
 
@@ -478,7 +479,7 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
   ring_region_open_peer(&region, &state->out, &state->in);
   struct rpc_told_session told;
   if (!send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
-    connection->is_broken = true;
+    connection_break(connection);
   close(memory);
   connection->has_sent = true;
   return JP_OK;

@@ -106,14 +106,26 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   return JP_OK;
 }
 
+/* Its thread's own, or under the lock. */
+static void set_member_state(struct crew_member *member, enum crew_member_state to)
+{
+  ASSERT_TRANSITION(crew_member_transitions, atomic_load_explicit(&member->state, memory_order_relaxed), to);
+  atomic_store_explicit(&member->state, to, memory_order_relaxed);
+}
+
+static bool is_taken(const struct crew_member *member)
+{
+  return atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_FREE;
+}
+
 static bool has_taken_member(struct crew *crew)
 {
   for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
-    if (crew->reserved[lane].taken)
+    if (is_taken(&crew->reserved[lane]))
       return true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
-    if (crew->members[i]->taken)
+    if (is_taken(crew->members[i]))
       return true;
   }
   return false;
@@ -321,15 +333,14 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 static struct crew_source *take_event(struct crew_member *member)
 {
   struct crew_source *source = NULL;
-  member->asks_epoll = !member->asks_epoll;
-  if (member->asks_epoll)
+  if (member->choice == CREW_CHOICE_EPOLL_FIRST)
     source = crew_take_event(member->crew, 0);
   member->has_found = source == NULL && crew_find_awake(member);
   if (member->has_found) {
     source = member->found;
     member->found = NULL;
   }
-  if (source == NULL && !member->asks_epoll)
+  if (source == NULL && member->choice == CREW_CHOICE_AWAKE_FIRST)
     source = crew_take_event(member->crew, 0);
   return source;
 }
@@ -339,8 +350,8 @@ static struct crew_source *take_waiting(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
-  member->alternate = !member->alternate;
-  if (!member->alternate)
+  member->choice = (enum crew_choice)((member->choice + 1) % CREW_CHOICES);
+  if (member->choice == CREW_CHOICE_EPOLL_FIRST || member->choice == CREW_CHOICE_AWAKE_FIRST)
     source = take_event(member);
   /* This member was woken for ready work and takes an event instead: another one takes the work. */
   if (source != NULL && source != &crew->wake && !member->has_found && atomic_load(&crew->idle) > 0)
@@ -375,7 +386,7 @@ static void release_member(struct crew_member *member, bool left)
   if (!left)
     crew->size--;
   member->worker = NULL;
-  member->taken = false;
+  set_member_state(member, CREW_MEMBER_FREE);
   pthread_cond_broadcast(&crew->changed);
   pthread_mutex_unlock(&crew->lock);
 }
@@ -393,6 +404,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   struct crew *crew = member->crew;
   pthread_mutex_lock(&crew->lock);
   member->worker = worker;
+  set_member_state(member, CREW_MEMBER_SERVING);
   pthread_mutex_unlock(&crew->lock);
   atomic_fetch_sub(&crew->idle, 1);
   if (crew->service->set_waits != NULL)
@@ -422,7 +434,7 @@ static struct crew_member *find_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
   for (unsigned i = 0; i < count; i++) {
-    if (!crew->members[i]->taken)
+    if (!is_taken(crew->members[i]))
       return crew->members[i];
   }
   struct crew_member *made = count < places_max(crew) ? calloc(1, sizeof *made) : NULL;
@@ -440,7 +452,7 @@ static struct crew_member *take_place(struct crew *crew)
   pthread_mutex_lock(&crew->lock);
   struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
   if (place != NULL) {
-    place->taken = true;
+    set_member_state(place, CREW_MEMBER_STARTING);
     crew->size++;
   }
   pthread_mutex_unlock(&crew->lock);
@@ -519,6 +531,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
   struct crew *crew = member->crew;
   pthread_mutex_lock(&crew->lock);
   member->worker = worker;
+  set_member_state(member, CREW_MEMBER_SERVING);
   while (!is_stopping(crew)) {
     struct crew_source *source = take_ready_of(crew, member->lane);
     if (source == NULL) {
@@ -533,7 +546,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
     pthread_mutex_lock(&crew->lock);
   }
   member->worker = NULL;
-  member->taken = false;
+  set_member_state(member, CREW_MEMBER_FREE);
   pthread_cond_broadcast(&crew->changed);
   pthread_mutex_unlock(&crew->lock);
 }
@@ -545,10 +558,10 @@ static enum jp_status start_reserved(struct crew *crew, struct jp_error *error)
   enum jp_status status = JP_OK;
   for (int lane = RPC_LANE_ALL + 1; status == JP_OK && lane < RPC_LANES; lane++) {
     struct crew_member *member = &crew->reserved[lane];
-    member->taken = true; /* no other thread is there yet */
+    set_member_state(member, CREW_MEMBER_STARTING); /* no other thread is there yet */
     status = crew->service->spawn(crew->service->context, names[lane], run_reserved, member, error);
     if (status != JP_OK)
-      member->taken = false;
+      set_member_state(member, CREW_MEMBER_FREE);
   }
   return status;
 }
@@ -648,7 +661,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
     atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   crew_stop_looking(member);
   member->has_found = false; /* an event may bring it what comes from here on */
-  atomic_store_explicit(&member->is_waiting, true, memory_order_relaxed);
+  set_member_state(member, CREW_MEMBER_WAITING);
   atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
   if (wait.reads)
     source->meanwhile->begin(source, member);
@@ -656,7 +669,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   if (wait.reads)
     source->meanwhile->end(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
-  atomic_store_explicit(&member->is_waiting, false, memory_order_relaxed);
+  set_member_state(member, CREW_MEMBER_SERVING);
   rouse_watcher(crew);
 }
 
@@ -686,12 +699,13 @@ static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
   for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
-    if (crew->reserved[lane].taken)
+    if (is_taken(&crew->reserved[lane]))
       return true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (member->taken && !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
+    if (is_taken(member) &&
+        !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
       return true;
   }
   return false;
@@ -700,6 +714,7 @@ static bool has_returning_member(struct crew *crew)
 bool crew_stop(struct crew *crew, int64_t deadline_ms)
 {
   enum { LOOK_MS = 50 }; /* a thread may begin to exit while it is waited for */
+  ASSERT_TRANSITION(crew_phase_transitions, atomic_load(&crew->phase), CREW_STOPPING);
   atomic_store(&crew->phase, CREW_STOPPING);
   uint64_t one = 1;
   ssize_t written = write(crew->stop_fd, &one, sizeof one);

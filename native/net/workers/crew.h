@@ -47,6 +47,7 @@
  */
 #include "base/spin_policy.h"
 #include "base/status.h"
+#include "base/transitions.h"
 #include "net/workers/scratch.h"
 #include "net/workers/wake_word.h"
 #include "rpc/service.h"
@@ -98,6 +99,39 @@ struct crew_call {
   bool is_read_ahead;
 };
 
+/*
+ * Whether a place has a thread, and what that does. The lock guards all changes except those to and from WAITING, which
+ * are the thread's own; others read those without it. A reserved thread has the first three states alone, the watcher
+ * none.
+ *   | state    | what holds                                     | who leaves it, on what                               |
+ *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                      |
+ *   | STARTING | the thread was asked for; worker is NULL       | the thread, once it runs; who asked, if there is none |
+ *   | SERVING  | it has a worker, and is idle or has a turn     | the thread: crew_wait, or the end of its loop        |
+ *   | WAITING  | it is inside the service, in crew_wait         | the thread, when the wait is over                    |
+ */
+enum crew_member_state {
+  CREW_MEMBER_FREE,     /* no thread: the place may be taken */
+  CREW_MEMBER_STARTING, /* its thread does not run yet */
+  CREW_MEMBER_SERVING,  /* its thread is idle, or has a turn */
+  CREW_MEMBER_WAITING   /* its thread waits for its client, in crew_wait */
+};
+
+static const uint16_t crew_member_transitions[] = {
+    [CREW_MEMBER_FREE] = TO(CREW_MEMBER_STARTING),
+    [CREW_MEMBER_STARTING] = TO(CREW_MEMBER_SERVING) | TO(CREW_MEMBER_FREE),
+    [CREW_MEMBER_SERVING] = TO(CREW_MEMBER_WAITING) | TO(CREW_MEMBER_FREE),
+    [CREW_MEMBER_WAITING] = TO(CREW_MEMBER_SERVING),
+};
+
+/* What a member that has both ready work and events takes next: in this order, and from the beginning again. */
+enum crew_choice {
+  CREW_CHOICE_AWAKE_FIRST, /* an event of an awake source, else one of epoll, else ready work */
+  CREW_CHOICE_READY,       /* ready work */
+  CREW_CHOICE_EPOLL_FIRST, /* an event of epoll, else one of an awake source, else ready work */
+  CREW_CHOICE_READY_AGAIN, /* ready work */
+  CREW_CHOICES
+};
+
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
 struct crew_member {
   struct crew *crew;
@@ -120,15 +154,13 @@ struct crew_member {
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
-  _Atomic int wait_fd;     /* an eventfd, from the first wait to the thread's end; else -1 */
-  wake_word waking;        /* of crew_wait */
-  _Atomic uint64_t steps;  /* odd while a message is inside the service */
-  _Atomic bool is_waiting; /* in crew_wait */
+  _Atomic int wait_fd;    /* an eventfd, from the first wait to the thread's end; else -1 */
+  wake_word waking;       /* of crew_wait */
+  _Atomic uint64_t steps; /* odd while a message is inside the service */
+  _Atomic enum crew_member_state state;
   struct crew_call call;
-  bool wants_name; /* for the call that its thread is in; under the crew's lock */
-  bool alternate;  /* the next is to be an event, though work is ready */
-  bool asks_epoll; /* that event is to be one of epoll's, though awake sources have work */
-  bool taken;
+  bool wants_name;         /* for the call that its thread is in; under the crew's lock */
+  enum crew_choice choice; /* the last one */
 };
 
 /*
@@ -144,6 +176,13 @@ struct crew_lookout {
   /* Tells the client on which processor it is looked for; returns the one that the client has named, -1: none. In a
    * turn of the source. */
   int (*meet)(struct crew_source *source, int processor);
+};
+
+/* How soon the last message of a source with a lookout had come after the answer before. */
+enum crew_pace {
+  CREW_PACE_SLOW,   /* late: it is put to sleep at once */
+  CREW_PACE_STEADY, /* soon enough that it may be awake while the looker has other work */
+  CREW_PACE_BRISK   /* so soon that its client is looked for */
 };
 
 struct crew_source {
@@ -162,8 +201,7 @@ struct crew_source {
 
   /* The crew's own, of a source with a lookout. They belong to the owner. */
   int64_t answered_ns; /* when crew_stay was called last */
-  bool is_brisk;       /* its message had come soon after the answer before: its client is looked for */
-  bool may_be_awake;   /* it is brisk, or calls often enough while the looker has other work */
+  enum crew_pace pace; /* measured anew after each message */
 };
 
 static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)

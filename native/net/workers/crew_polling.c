@@ -68,7 +68,7 @@ static void remove_awake(struct crew *crew, size_t index)
   crew->awake[index] = crew->awake[count];
   crew->awake[index].source->awake_at = index;
   atomic_store_explicit(&crew->awake_count, count, memory_order_relaxed);
-  if (source->is_brisk)
+  if (source->pace == CREW_PACE_BRISK)
     atomic_fetch_sub_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
   atomic_store_explicit(&source->is_awake, false, memory_order_release);
 }
@@ -116,7 +116,7 @@ static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
 
 bool crew_keep_awake(struct crew *crew, struct crew_source *source)
 {
-  if (!source->may_be_awake || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+  if (source->pace == CREW_PACE_SLOW || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
     return false;
   pthread_mutex_lock(&crew->look_lock);
   size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
@@ -127,7 +127,7 @@ bool crew_keep_awake(struct crew *crew, struct crew_source *source)
     source->awake_at = count;
     atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
     atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
-    if (source->is_brisk) {
+    if (source->pace == CREW_PACE_BRISK) {
       atomic_fetch_add_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
       atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
     }
@@ -387,8 +387,7 @@ static void look_at_clock_after_work(struct crew_member *member, struct stay *st
   stay->is_quick = !is_slow || !member->was_slow;
   stay->pause_ns = began_ns - source->answered_ns;
   member->was_slow = is_slow;
-  source->is_brisk = stay->pause_ns < BRISK_NS;
-  source->may_be_awake = source->is_brisk;
+  source->pace = stay->pause_ns < BRISK_NS ? CREW_PACE_BRISK : CREW_PACE_SLOW;
   source->answered_ns = member->looked_ns;
 }
 
@@ -401,12 +400,13 @@ static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
     return false;
   look_at_clock_after_work(member, stay);
   /* Also for other clients that are awake and worth looking for. */
-  bool looks = stay->source->is_brisk ||
+  bool looks = stay->source->pace == CREW_PACE_BRISK ||
                (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member));
   if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;
   if (may_look_later(member, stay->is_quick)) {
-    stay->source->may_be_awake = stay->pause_ns < AWAKE_NS;
+    if (stay->source->pace == CREW_PACE_SLOW && stay->pause_ns < AWAKE_NS)
+      stay->source->pace = CREW_PACE_STEADY;
     return false;
   }
   if (!looks || !can_go_on(member) || !spin_policy_takes_chance(&member->look_spin) || !become_looker(member))

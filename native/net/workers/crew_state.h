@@ -8,7 +8,18 @@
 
 enum { CREW_AWAKE_MAX = 64 };
 
-enum crew_phase { CREW_SERVING, CREW_REFUSING, CREW_STOPPING };
+/* Any thread reads it; the thread that ends the crew changes it (crew_refuse_all, crew_stop). */
+enum crew_phase {
+  CREW_SERVING,  /* messages are served */
+  CREW_REFUSING, /* each message is refused */
+  CREW_STOPPING  /* members leave after their turn */
+};
+
+static const uint16_t crew_phase_transitions[] = {
+    [CREW_SERVING] = TO(CREW_REFUSING) | TO(CREW_STOPPING),
+    [CREW_REFUSING] = TO(CREW_STOPPING),
+    [CREW_STOPPING] = 0,
+};
 
 struct crew {
   struct crew_config config;

@@ -107,8 +107,8 @@ static void gather_calls(struct crew *crew, struct call_report *report)
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
-    if (!is_inside(member) || member->worker == NULL ||
-        atomic_load_explicit(&member->is_waiting, memory_order_relaxed))
+    if (!is_inside(member) ||
+        atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING)
       continue;
     if (service->tell_call == NULL ||
         !service->tell_call(service->context, member->worker, name, sizeof name))

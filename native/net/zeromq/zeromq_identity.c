@@ -80,7 +80,7 @@ static struct zeromq_identity *find_identity(const struct zeromq_router *zeromq,
                                              size_t length)
 {
   struct zeromq_identity *last = zeromq->last_filed;
-  if (last != NULL && last->is_filed && has_routing_id(last, routing_id, length))
+  if (last != NULL && last->state != ZEROMQ_IDENTITY_FREE && has_routing_id(last, routing_id, length))
     return last;
   struct zeromq_identity *identity = zeromq->buckets[bucket_of(routing_id, length)];
   while (identity != NULL && !has_routing_id(identity, routing_id, length))
@@ -98,7 +98,7 @@ static struct zeromq_identity *file_identity(struct zeromq_router *zeromq, const
   struct zeromq_identity **bucket = &zeromq->buckets[bucket_of(routing_id, length)];
   identity->routing_id_length = length;
   memcpy(identity->routing_id, routing_id, length);
-  identity->is_filed = true;
+  zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
   identity->next = *bucket;
   *bucket = identity;
   return identity;
@@ -116,7 +116,7 @@ struct zeromq_identity *zeromq_identity_get(struct zeromq_router *zeromq, const 
 
 void zeromq_identity_release(struct zeromq_identity *identity)
 {
-  if (!identity->is_filed || identity->owned || identity->first != NULL || identity->first_held != NULL)
+  if (identity->state != ZEROMQ_IDENTITY_FILED || identity->first != NULL || identity->first_held != NULL)
     return;
   if (atomic_load(&identity->lent_bytes) > 0) {
     push_full(identity);
@@ -128,7 +128,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
   while (*link != identity)
     link = &(*link)->next;
   *link = identity->next;
-  identity->is_filed = false;
+  zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FREE);
   identity->next = zeromq->free_identities;
   zeromq->free_identities = identity;
 }
@@ -375,7 +375,7 @@ void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answ
     log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
                     identity->held_bytes + answer->size);
     drop_held(identity);
-    if (identity->first != NULL && !identity->owned)
+    if (identity->first != NULL && !zeromq_identity_is_owned(identity))
       crew_submit(zeromq->crew, &identity->source); /* its requests waited for the answers that are dropped */
   }
   if (failure != 0)

@@ -133,7 +133,7 @@ static void file_request(struct zeromq_router *zeromq, struct text routing_id, s
     memcpy(batch->refused[i].routing_id, identity->routing_id, identity->routing_id_length);
     return;
   }
-  if (identity->first == NULL && identity->first_held == NULL && !identity->owned)
+  if (identity->first == NULL && identity->first_held == NULL && !zeromq_identity_is_owned(identity))
     batch->ready[batch->ready_count++] = identity;
   zeromq_identity_push(identity, pending);
 }
@@ -320,14 +320,16 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
 
   pthread_mutex_lock(&zeromq->lock);
   zeromq_identity_pop(identity);
-  if (!identity->abandoned && (crew_has_replied(served) || pending->delimiter)) {
+  bool is_refused = identity->state == ZEROMQ_IDENTITY_REFUSED;
+  if (!is_refused && (crew_has_replied(served) || pending->delimiter)) {
     zeromq_identity_push_answer(identity, pending);
   } else {
     zmq_msg_close(&pending->answer.message);
     zeromq_pending_give_back(zeromq, pending);
   }
-  *is_lost = identity->abandoned || bytes->failed;
-  identity->abandoned = false;
+  *is_lost = is_refused || bytes->failed;
+  if (is_refused)
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
   bool has_enough = identity->answer_count >= ANSWERS_MAX || identity->answer_bytes > ANSWERS_SIZE;
   bool sends = pause != PAUSE_NONE || identity->first == NULL || has_enough;
   if (sends) {
@@ -350,7 +352,12 @@ static void end_identity_turn(struct zeromq_identity *identity)
   pthread_mutex_lock(&zeromq->lock);
   bool used = identity->first_answer != NULL;
   zeromq_send_answers(identity);
-  identity->owned = false;
+  if (identity->state ==
+      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later one was answered */
+    zeromq_pending_give_back(zeromq, zeromq_identity_pop(identity));
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
+  }
+  zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
   bool more = identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
   if (!more)
     zeromq_identity_release(identity);
@@ -403,10 +410,10 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
   struct zeromq_identity *identity = (struct zeromq_identity *)source;
   struct zeromq_router *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  bool wanted =
-      !identity->owned && identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
+  bool wanted = identity->state == ZEROMQ_IDENTITY_FILED && identity->first != NULL &&
+                identity->first_held == NULL && zeromq->socket != NULL;
   if (wanted) {
-    identity->owned = true;
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
     identity->worker = member->worker;
   }
   struct zeromq_pending *pending = identity->first;
@@ -621,11 +628,12 @@ static void refuse_identity(struct zeromq_identity *identity, const char *reason
 {
   struct zeromq_pending *running = NULL;
   zeromq_send_answers(identity);
-  if (identity->owned && identity->first != NULL) {
+  if (zeromq_identity_is_owned(identity) && identity->first != NULL) {
     running = zeromq_identity_pop(identity);
-    if (!identity->abandoned)
+    if (identity->state == ZEROMQ_IDENTITY_OWNED) {
       refuse_pending(identity, running, reason);
-    identity->abandoned = true;
+      zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
+    }
   }
   while (identity->first != NULL) {
     struct zeromq_pending *pending = zeromq_identity_pop(identity);
@@ -639,10 +647,9 @@ static void refuse_identity(struct zeromq_identity *identity, const char *reason
 static bool may_still_answer(const struct zeromq_identity *identity)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
-  bool exits =
-      identity->owned && identity->worker != NULL && service->is_exiting(service->context, identity->worker);
-  bool is_answered = identity->owned && identity->abandoned;
-  return identity->first != NULL && !exits && !is_answered;
+  bool exits = zeromq_identity_is_owned(identity) && identity->worker != NULL &&
+               service->is_exiting(service->context, identity->worker);
+  return identity->first != NULL && !exits && identity->state != ZEROMQ_IDENTITY_REFUSED;
 }
 
 bool zeromq_is_idle(struct zeromq_router *zeromq)

@@ -4,6 +4,7 @@
  * What zeromq_router.c (the socket and the turns) and zeromq_identity.c (identities, their requests, and their
  * answers on their way out) share. Everything is used under zeromq->lock unless a comment says otherwise.
  */
+#include "base/transitions.h"
 #include "net/zeromq/zeromq_router.h"
 
 #include <pthread.h>
@@ -48,6 +49,30 @@ struct zeromq_held {
   struct zeromq_answer answer;
 };
 
+/*
+ * Where an identity is, under zeromq->lock.
+ *   | state    | what holds                                       | who leaves it, on what                            |
+ *   | FREE     | it is on the free list                           | zeromq_identity_get, for a routing id             |
+ *   | FILED    | it is in its bucket; nobody is in its turn       | a turn; zeromq_identity_release                   |
+ *   | OWNED    | a thread is in its turn: it reads the first      | that thread, at the end of its turn;              |
+ *   |          | request without the lock                         | zeromq_refuse_rest                                |
+ *   | REFUSED  | the same, but zeromq_refuse_rest has answered    | that thread, which drops the request and its      |
+ *   |          | that request                                     | answer                                            |
+ */
+enum zeromq_identity_state {
+  ZEROMQ_IDENTITY_FREE,   /* on the free list */
+  ZEROMQ_IDENTITY_FILED,  /* in its bucket, and nobody is in its turn */
+  ZEROMQ_IDENTITY_OWNED,  /* a thread is in its turn */
+  ZEROMQ_IDENTITY_REFUSED /* the same, and the request that it runs was answered in its place */
+};
+
+static const uint16_t zeromq_identity_transitions[] = {
+    [ZEROMQ_IDENTITY_FREE] = TO(ZEROMQ_IDENTITY_FILED),
+    [ZEROMQ_IDENTITY_FILED] = TO(ZEROMQ_IDENTITY_OWNED) | TO(ZEROMQ_IDENTITY_FREE),
+    [ZEROMQ_IDENTITY_OWNED] = TO(ZEROMQ_IDENTITY_FILED) | TO(ZEROMQ_IDENTITY_REFUSED),
+    [ZEROMQ_IDENTITY_REFUSED] = TO(ZEROMQ_IDENTITY_OWNED),
+};
+
 /* An identity with a request that waits or runs, or with answers that are held, or lent to libzmq. Its memory
  * stays a source for ever (net/workers/crew.h), so an identity that has none of these goes to a free list. */
 struct zeromq_identity {
@@ -58,16 +83,14 @@ struct zeromq_identity {
   size_t pending;
   struct zeromq_pending *first_answer, *last_answer; /* of the turn that runs, not yet sent */
   size_t answer_count, answer_bytes;
-  bool owned;                /* a thread is in its turn */
+  enum zeromq_identity_state state;
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
-  bool abandoned;            /* zeromq_refuse_rest has answered the request that the owner runs */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
   _Atomic size_t lent_bytes; /* of counted answers that libzmq has not sent yet; its threads subtract */
   _Atomic bool wants_bytes;  /* libzmq's threads submit the socket once half of what may be lent is back */
   struct zeromq_identity *next_full;
-  bool in_full;  /* in the queue of identities whose pipe was full */
-  bool is_filed; /* in its bucket, not on the free list */
+  bool in_full; /* in the queue of identities whose pipe was full, in whatever state */
   size_t routing_id_length;
   unsigned char routing_id[ROUTING_ID_MAX];
 };
@@ -93,6 +116,16 @@ struct zeromq_router {
   struct zeromq_identity *first_full, *last_full;
   size_t full_count;
 };
+
+static inline void zeromq_identity_set_state(struct zeromq_identity *identity, enum zeromq_identity_state to)
+{
+  ASSERT_TRANSITION(zeromq_identity_transitions, identity->state, to);
+  identity->state = to;
+}
+static inline bool zeromq_identity_is_owned(const struct zeromq_identity *identity)
+{
+  return identity->state == ZEROMQ_IDENTITY_OWNED || identity->state == ZEROMQ_IDENTITY_REFUSED;
+}
 
 /* The turn of an identity (zeromq_router.c). */
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);

@@ -261,7 +261,7 @@ struct ahead_wait {
 
 static bool has_read_ahead(const struct connection *connection)
 {
-  return connection->duplex->is_waiting && atomic_load(&connection->duplex->is_full);
+  return connection->duplex->reader == DUPLEX_WAITER && duplex_input(connection->duplex) == COLLECTED_FULL;
 }
 
 /* The call is sent between the look for input and the sleep. What it has to read may be in the connection's buffers. */

@@ -188,7 +188,7 @@ static void parse(const char *bytes, size_t length, size_t piece, struct outcome
       at += has_head ? used : 0;
       input = text_slice(input, has_head ? used : 0, input.len);
     }
-    if (has_head && !request.is_chunked && request.length == 0) {
+    if (has_head && request.framing != HTTP_FRAMING_CHUNKS && request.length == 0) {
       outcome->is_whole = true;
     } else if (has_head && input.len > 0 && progress == HTTP_DONE) {
       progress = http_read_body(&parser, input, BODY_MAX, &used, &outcome->body);
