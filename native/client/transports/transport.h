@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_TRANSPORT_H
 #define JPEER_CLIENT_TRANSPORTS_TRANSPORT_H
 /*
- * What the client's core asks of a transport. A kind of transport is a struct transport_kind, a line of
- * transports.h and a row of the table in url.c; the core knows nothing of frames.
+ * What the client's core asks of a transport. A kind of transport is a struct transport_kind, a line at
+ * the end of this header and a row of the table in client_url.c; the core knows nothing of frames.
  *
  * A transport has one owner: the core calls it with the client's lock held, and none of its functions
  * blocks but `open`, which is called without the lock. Messages go out in the order in which they were
