@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/primitives.h"
 #include "op/type.h"
-#include "policy/value_types.h"
+#include "op/value_classes.h"
 #include "rpc/channel.h"
 
 static const char *const operation_names[] = {
@@ -439,7 +439,7 @@ static enum jp_status authorize_type(const struct rpc_authorizer *authorizer, st
                                      bool *logged, struct arena *arena, struct outcome *denied)
 {
   return authorize_public(authorizer, POLICY_FIELD_GET, class_name, TEXT("class"),
-                          policy_is_value_type(class_name), logged, arena, denied);
+                          value_class_needs_no_rule(class_name), logged, arena, denied);
 }
 
 /* A walk over arguments and what is in them. */
@@ -506,7 +506,7 @@ static enum jp_status check_argument(void *context, enum jvm_member_kind kind, s
   bool is_new = kind == JVM_CONSTRUCTOR;
   bool logged = false;
   return authorize_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
-                          is_new && policy_is_value_container(class_name), &logged, arena, denied);
+                          is_new && value_class_is_container(class_name), &logged, arena, denied);
 }
 
 /* Asked where the member was found in the cache: its verdict does not cover the types of elements. */
@@ -522,8 +522,8 @@ static enum jp_status check_type(void *context, struct text class_name, struct a
 static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
                                     struct outcome *denied)
 {
-  return authorize_kept(context, OP_CALL, target, policy_is_value_container(target->named_class), false,
-                        arena, denied);
+  return authorize_kept(context, OP_CALL, target, value_class_is_container(target->named_class), false, arena,
+                        denied);
 }
 
 /* ---- callbacks ---- */
