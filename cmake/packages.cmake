@@ -10,6 +10,11 @@ pkg_check_modules(ZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
+# Makes the tables of value classes.
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+set(jpeer_value_classes ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/value-classes)
+set(jpeer_value_classes_from ${PROJECT_SOURCE_DIR}/tools/value-classes ${PROJECT_SOURCE_DIR}/native/op/value_classes.json)
+
 # jni.h and jvmti.h come from the JDK; libjvm itself is found when the program runs.
 find_package(Java 17 REQUIRED COMPONENTS Development)
 # They end before the JVM's second compiler pays off: without it they take half the processor time.

@@ -235,7 +235,7 @@ struct jvm_class *argument_declared_class(struct conversion *conversion, const s
                                           const struct op_value *value, struct class_finding *finding)
 {
   finding->held = NULL;
-  if (value != NULL && type->base == 'L' && class_maker_find(type->name) == NULL &&
+  if (value != NULL && type->base == 'L' && value_class_find_maker(type->name) == NULL &&
       !ask_before_loading(conversion, type, value))
     return NULL;
   struct text name = op_type_binary_name(type, conversion->request->arena);

@@ -12,8 +12,6 @@ enum {
   COST_COLLECTION = 4,
   COST_ARRAY = 5,
   COST_CONSTANT = 4,
-  COST_PARSE = 5,
-  COST_CLASS = 6,
   COST_STRING = 9
 };
 
@@ -70,15 +68,13 @@ static unsigned cost_constant(struct conversion *conversion, struct jvm_class *c
 
 static unsigned cost_parse(const struct jvm_class *class, const struct op_value *value)
 {
+  const struct value_class *row = class->row;
   if (value->kind == OP_TEXT)
-    return class->row->method == NULL ? COST_CLASS : COST_PARSE;
-  if (!op_value_is_number(value))
+    return row->costs[CLASS_COST_TEXT];
+  if (!op_value_is_number(value) || row->numbers == CLASS_NUMBERS_NONE ||
+      (row->numbers == CLASS_NUMBERS_WHOLE && op_scalar_infer(value) == 'D'))
     return ARGUMENT_COST_NEVER;
-  if (text_equal(class->name, TEXT("java.math.BigDecimal")))
-    return value->kind == OP_INTEGER ? COST_PARSE + 1 : COST_PARSE;
-  if (text_equal(class->name, TEXT("java.math.BigInteger")) && op_scalar_infer(value) != 'D')
-    return COST_PARSE;
-  return ARGUMENT_COST_NEVER;
+  return row->costs[value->kind == OP_INTEGER ? CLASS_COST_INTEGER : CLASS_COST_FRACTION];
 }
 
 static unsigned cost_element(struct conversion *conversion, const struct op_value *value,
@@ -178,6 +174,8 @@ static unsigned cost_object(struct conversion *conversion, struct jvm_class *cla
   case MAKER_ARRAY:
     return cost_array(conversion, class, value);
   case MAKER_PARSE:
+  case MAKER_CONSTRUCT:
+  case MAKER_CLASS:
     return cost_parse(class, value);
   case MAKER_NATURAL:
     return cost_natural(conversion, class, value);

@@ -7,7 +7,6 @@
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -351,24 +350,19 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   return true;
 }
 
-static bool takes_numbers(const struct jvm_class *class)
-{
-  return text_starts_with(class->name, TEXT("java.math."));
-}
-
 static bool parse_text(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                        struct text text, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
-  const struct class_maker_row *row = class->row;
+  const struct value_class *row = class->row;
   if (text.data == NULL)
     return argument_fail_memory(conversion);
-  if (takes_numbers(class) && !check_digits(conversion, value, text))
+  if (row->numbers != CLASS_NUMBERS_NONE && !check_digits(conversion, value, text))
     return false;
   jstring string = jvm_string_new(conversion->thread, text);
   if (string == NULL)
     return argument_take(conversion) ? false : argument_fail_memory(conversion);
-  bool is_constructor = row->method[0] == '<';
+  bool is_constructor = row->maker == MAKER_CONSTRUCT;
   jmethodID id = is_constructor ? (*env)->GetMethodID(env, class->ref, row->method, row->descriptor)
                                 : (*env)->GetStaticMethodID(env, class->ref, row->method, row->descriptor);
   if (id != NULL)
@@ -382,12 +376,13 @@ static bool parse_text(struct conversion *conversion, struct jvm_class *class, c
 static bool make_from_text(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out)
 {
-  assert(class->maker != MAKER_PARSE || class->row != NULL);
-  if (class->maker == MAKER_PARSE && takes_numbers(class) && op_value_is_number(value))
+  bool is_parsed = class->row != NULL && class->row->method != NULL;
+  if (is_parsed && class->row->numbers != CLASS_NUMBERS_NONE && op_value_is_number(value))
     return parse_text(conversion, class, value, op_value_digits(value, conversion->request->arena), out);
-  if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)
-    return class->row->method == NULL ? make_class(conversion, value, out)
-                                      : parse_text(conversion, class, value, value->text, out);
+  if (is_parsed && value->kind == OP_TEXT)
+    return parse_text(conversion, class, value, value->text, out);
+  if (value->kind == OP_TEXT && class->maker == MAKER_CLASS)
+    return make_class(conversion, value, out);
   if (value->kind == OP_TEXT && class->is_enum)
     return make_constant(conversion, class, value, out);
   return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));
@@ -468,6 +463,8 @@ static bool make_object(struct conversion *conversion, struct jvm_class *class, 
   case MAKER_MAP:
     return argument_make_collection(conversion, class, value, out);
   case MAKER_PARSE:
+  case MAKER_CONSTRUCT:
+  case MAKER_CLASS:
     return make_from_text(conversion, class, value, out);
   case MAKER_OTHER:
     break;

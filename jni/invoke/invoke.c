@@ -422,7 +422,7 @@ static void run_refusal(struct conversion *conversion)
 /* A class whose objects always travel by value, as far as the name tells. */
 static bool is_value_name(struct text name)
 {
-  const struct class_maker_row *row = class_maker_find(name);
+  const struct value_class *row = value_class_find_maker(name);
   return row != NULL && (row->maker == MAKER_STRING || row->maker == MAKER_WRAPPER);
 }
 
@@ -430,7 +430,7 @@ static enum result_place find_type_place(const struct jvm_type *type)
 {
   if (type->kind != 'L' || is_value_name(type->name))
     return RESULT_PLACE_NONE;
-  const struct class_maker_row *row = class_maker_find(type->name);
+  const struct value_class *row = value_class_find_maker(type->name);
   return row != NULL && row->maker == MAKER_NATURAL ? RESULT_PLACE_MAYBE : RESULT_PLACE_NEEDED;
 }
 

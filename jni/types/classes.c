@@ -173,7 +173,8 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->component = is_array ? name.data[1] : 0;
   entry->unboxed = primitive_unboxed(name);
   entry->is_hidden = !is_array && memchr(name.data, '/', name.len) != NULL;
-  entry->row = class_maker_find(name);
+  const struct value_class *row = value_class_find(name);
+  entry->row = value_class_find_maker(name);
   entry->maker = is_array ? MAKER_ARRAY : entry->row == NULL ? MAKER_OTHER : entry->row->maker;
   jint modifiers = 0;
   if ((*thread->jvmti)->GetClassModifiers(thread->jvmti, class, &modifiers) == JVMTI_ERROR_NONE)
@@ -184,7 +185,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->is_record = is_direct_subclass(thread, class, TEXT("java.lang.Record"));
   entry->is_enum = (*thread->env)->IsAssignableFrom(thread->env, class, thread->jvm->known.class_enum) &&
                    !text_equal(name, TEXT("java.lang.Enum"));
-  entry->text = entry->is_enum ? CLASS_TEXT_NAME : class_text_find(name);
+  entry->text = entry->is_enum ? CLASS_TEXT_NAME : row == NULL ? CLASS_TEXT_NONE : row->text;
 }
 
 /* The class of the elements, of arrays of any number of dimensions. A local reference; NULL: it failed. */

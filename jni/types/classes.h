@@ -13,43 +13,12 @@
 #include "jni/runtime/machine.h"
 #include "op/outcome.h"
 #include "op/type.h"
+#include "op/value_classes.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 struct member_table;
-
-/* How a value becomes an object of a class, as far as its name alone tells. */
-enum class_maker {
-  MAKER_OTHER,   /* the name does not tell: an enum, a collection, or a class that takes refs only */
-  MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
-  MAKER_STRING,
-  MAKER_WRAPPER,
-  MAKER_ARRAY,
-  MAKER_LIST, /* a new object of the class `made`, filled with add */
-  MAKER_MAP,  /* a new object of the class `made`, filled with put */
-  MAKER_PARSE /* from text, by a static method of the class or a constructor */
-};
-
-struct class_maker_row {
-  const char *name; /* Class.getName() */
-  enum class_maker maker;
-  const char *made;   /* MAKER_LIST, MAKER_MAP: the class to make, as JNI writes it; NULL: the class itself */
-  const char *method; /* MAKER_PARSE: a static method's name, or "<init>"; NULL: java.lang.Class */
-  const char *descriptor;
-};
-
-/* The text that an object of a class has: one that an argument of the class may be given as. */
-enum class_text {
-  CLASS_TEXT_NONE,
-  CLASS_TEXT_NAME,     /* an enum: the name of the constant */
-  CLASS_TEXT_STRING,   /* what toString of a final class of the JDK gives */
-  CLASS_TEXT_YEAR,     /* the same, made such that the class's own parse takes it */
-  CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
-  CLASS_TEXT_DECIMAL,  /* BigDecimal itself, likewise */
-  CLASS_TEXT_OPTIONAL, /* the text, or the value, of what is in it */
-  CLASS_TEXT_CLASS     /* the name of the class */
-};
 
 struct jvm_class {
   uint32_t id; /* from 1 */
@@ -70,8 +39,8 @@ struct jvm_class {
   unsigned modifiers;
   enum class_maker maker;
   enum class_text text;
-  const struct class_maker_row *row; /* NULL where no row of the table has the name */
-  _Atomic(int) function;             /* of an interface: what jni/proxies/kinds.c knows of its function */
+  const struct value_class *row; /* NULL where its name does not tell how an object is made */
+  _Atomic(int) function;         /* of an interface: what jni/proxies/kinds.c knows of its function */
 
   _Atomic(struct member_table *) members;      /* of jni/types/member_table.h */
   _Atomic(struct jvm_class *) component_class; /* of an array of references; made when asked for */
@@ -95,12 +64,6 @@ struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jo
 /* The same; *held is the class as a local reference, which keeps it loaded. */
 struct jvm_class *jvm_class_load_held(struct jvm_thread *thread, struct text name, jobject loader,
                                       jclass *held);
-
-/* The row for a class name; NULL: none. */
-const struct class_maker_row *class_maker_find(struct text name);
-
-/* By the class's name alone, which no class of an application can have; enums are not told. */
-enum class_text class_text_find(struct text name);
 
 static inline jclass jvm_class_ref(const struct jvm_class *class)
 {

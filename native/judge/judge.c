@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/primitives.h"
 #include "op/type.h"
-#include "policy/value_types.h"
+#include "op/value_classes.h"
 
 /* A channel is packed into four bits of a question about names, and into three of a stamp. */
 _Static_assert(OP_CHANNELS <= 8, "a channel no longer fits beside a policy's generation");
@@ -374,7 +374,7 @@ enum jp_status judge_filling(const struct judge *judge, const struct judged_memb
                              struct arena *arena, struct outcome *denied)
 {
   struct judged_member filled = *member;
-  filled.is_value = policy_is_value_container(member->named_class);
+  filled.is_value = value_class_is_container(member->named_class);
   return ask_kept(judge, OP_CALL, &filled, false, arena, denied);
 }
 
@@ -425,7 +425,7 @@ static enum jp_status ask_public(const struct judge *judge, enum policy_category
 static enum jp_status ask_type(const struct judge *judge, struct text class_name, bool *logged,
                                struct arena *arena, struct outcome *denied)
 {
-  return ask_public(judge, POLICY_FIELD_GET, class_name, TEXT("class"), policy_is_value_type(class_name),
+  return ask_public(judge, POLICY_FIELD_GET, class_name, TEXT("class"), value_class_needs_no_rule(class_name),
                     logged, arena, denied);
 }
 
@@ -491,7 +491,7 @@ enum jp_status judge_public(const struct judge *judge, enum op_member_kind kind,
 {
   bool logged = false;
   return ask_public(judge, category_of(OP_GET, kind), class_name, member,
-                    kind == OP_CONSTRUCTOR && policy_is_value_container(class_name), &logged, arena, denied);
+                    kind == OP_CONSTRUCTOR && value_class_is_container(class_name), &logged, arena, denied);
 }
 
 /* Asked where the member was found in the cache: its verdict does not cover the types of elements. */

@@ -3,7 +3,8 @@ have that form. The cases of one suite run over Unix sockets, too, which change 
 
 usage: run.py [--transport NAME] [--suite NAME] [--verbose]
 
-A suite is a folder; each of its *.json files is a case or a list of cases:
+A suite is a folder; each of its *.json files is a case or a list of cases, and each of its *.py files has a function
+`cases` that makes some:
 
     {"name": "...", "options": ["--compat", "pal"], "steps": [{"request": ..., "reply": ...}, ...]}
 
@@ -26,7 +27,7 @@ with call, get, put ("value"), new, control or meta; "args" and "value" may be r
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
 the last may be left out. A raw request with the id 1 may have "fails" as well. "only" names the transports that a case is
 for; what is for WebSocket is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead
-of) "reply" is text that has to stand in the reply byte for byte. "times" repeats a step.
+of) "reply" is text that has to stand in the reply byte for byte, "lacks" is text that must not. "times" repeats a step.
 
 JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and
 what either complains of fails the case.
@@ -40,6 +41,7 @@ What the binary form compares, and which steps it has not, is told in binary_for
 
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import sys
@@ -213,6 +215,8 @@ def run_step(step, client, kept):
         raise Mismatch(f"no answer to {text}")
     if "contains" in step and step["contains"] not in reply:
         raise Mismatch(f"{step['contains']!r} does not stand in {reply}")
+    if "lacks" in step and step["lacks"] in reply:
+        raise Mismatch(f"{step['lacks']!r} stands in {reply}")
     if "reply" in step:
         expected = client.expected(step["reply"]) if isinstance(client, BinaryForm) else step["reply"]
         try:
@@ -271,6 +275,11 @@ def read_suite(folder):
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         for case in content if isinstance(content, list) else [content]:
+            yield {**case, "suite": folder.name, "name": f"{folder.name}/{path.stem}: {case['name']}"}
+    for path in sorted(folder.glob("*.py")):
+        made = list(importlib.import_module(f"conformance.{folder.name}.{path.stem}").cases())
+        assert made, f"{path} makes no case"
+        for case in made:
             yield {**case, "suite": folder.name, "name": f"{folder.name}/{path.stem}: {case['name']}"}
 
 

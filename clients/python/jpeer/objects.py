@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from . import _value_classes
 from ._native import Object
 from .exceptions import BadArgument, JavaException, PeerError
 
@@ -183,12 +184,14 @@ def read_decimal(text: str) -> decimal.Decimal:
     return decimal.Decimal(text)
 
 
-NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys((f"java.lang.{each}" for each in ("Byte", "Short", "Integer", "Long")), int),
-    **dict.fromkeys(("java.lang.Float", "java.lang.Double"), float),
-    "java.math.BigInteger": read_integer,
-    "java.math.BigDecimal": read_decimal,
+# The converters that rows of native/op/value_classes.json name.
+NUMBER_READERS: dict[str, Callable[[str], Any]] = {
+    "decimal": read_decimal,
+    "float": float,
+    "int": int,
+    "integer": read_integer,
 }
+NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBERS.items()}
 
 
 def call(instance: Object, name: str, *args: Any) -> Any:

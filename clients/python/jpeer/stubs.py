@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ._value_classes import STUB_TYPES
 from .classes import MIXINS, OVERRIDES, THROWABLE, parameter_name, python_name
 from .connection import Java
 from .exceptions import JavaException
@@ -33,25 +34,14 @@ import jpeer.pages
 import jpeer.sequences
 """
 
-_INTEGERS = "byte short int long java.lang.Byte java.lang.Short java.lang.Integer java.lang.Long java.math.BigInteger"
-_MOMENTS = "Instant LocalDateTime OffsetDateTime ZonedDateTime"
-_FLOATS = "float double java.lang.Float java.lang.Double"
 # What results and fields of these types are in Python.
 VALUES = {
-    **dict.fromkeys(_INTEGERS.split(), "builtins.int"),
-    **dict.fromkeys(_FLOATS.split(), "builtins.float"),
-    **dict.fromkeys(["char", "java.lang.Character", "java.lang.String"], "builtins.str"),
-    **dict.fromkeys(["boolean", "java.lang.Boolean"], "builtins.bool"),
-    **dict.fromkeys(["java.util.OptionalInt", "java.util.OptionalLong"], "builtins.int | None"),
-    **dict.fromkeys(["java.time.LocalTime", "java.time.OffsetTime"], "datetime.time"),
-    **dict.fromkeys([f"java.time.{each}" for each in _MOMENTS.split()], "datetime.datetime"),
-    "java.math.BigDecimal": "decimal.Decimal",
-    "java.time.Duration": "datetime.timedelta",
-    "java.time.LocalDate": "datetime.date",
-    "java.util.Optional": "typing.Any",
-    "java.util.OptionalDouble": "builtins.float | None",
-    "java.util.UUID": "uuid.UUID",
+    **dict.fromkeys(["byte", "short", "int", "long"], "builtins.int"),
+    **dict.fromkeys(["float", "double"], "builtins.float"),
+    "boolean": "builtins.bool",
+    "char": "builtins.str",
     "void": "None",
+    **STUB_TYPES,
 }
 TAKEN = {"builtins.int", "builtins.float", "builtins.str", "builtins.bool"}
 

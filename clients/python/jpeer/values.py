@@ -15,6 +15,7 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
+from . import _value_classes
 from ._native import Connection, Forms, Object, Result, Typed
 from .answers import ProtocolError
 from .classes import JavaClass
@@ -140,23 +141,23 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_text
 
 
-_READ: dict[str, Callable[[str], Any]] = {
-    "java.math.BigDecimal": read_decimal,
-    "java.math.BigInteger": read_integer,
-    "java.time.Duration": _duration,
-    "java.time.Instant": _instant,
-    "java.time.LocalDate": _date,
-    "java.time.LocalDateTime": _local_date_time,
-    "java.time.LocalTime": _local_time,
-    "java.time.OffsetDateTime": _offset_date_time,
-    "java.time.OffsetTime": _offset_time,
-    "java.time.ZonedDateTime": _zoned_date_time,
-    "java.util.UUID": uuid.UUID,
+# The converters that rows of native/op/value_classes.json name; so are WRITERS and OBJECT_READERS below.
+READERS: dict[str, Callable[[str], Any]] = {
+    "date": _date,
+    "decimal": read_decimal,
+    "duration": _duration,
+    "instant": _instant,
+    "integer": read_integer,
+    "local-date-time": _local_date_time,
+    "local-time": _local_time,
+    "offset-date-time": _offset_date_time,
+    "offset-time": _offset_time,
+    "uuid": uuid.UUID,
+    "zoned-date-time": _zoned_date_time,
 }
-FROM_TEXT = {name: _lossless(read) for name, read in _READ.items()}
+FROM_TEXT = {name: _lossless(READERS[reader]) for name, reader in _value_classes.READERS.items()}
 
 
-OPTIONALS = frozenset(f"java.util.Optional{each}" for each in ("", "Double", "Int", "Long"))
 OPTIONALS_MAX = 100  # inside one another
 _keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
 _unwrapping = threading.local()  # its `depth` counts Optionals inside one another
@@ -212,15 +213,19 @@ class StringReader:
         return "".join(pieces)
 
 
+OBJECT_READERS: dict[str, Any] = {
+    "optional": OptionalReader,
+    "primitive-optional": PrimitiveOptionalReader,
+    "string": StringReader,
+}
+OPTIONALS = frozenset(
+    name for name, reader in _value_classes.OBJECT_READERS.items() if reader in ("optional", "primitive-optional")
+)
+
+
 def readers(java: "Java") -> dict[str, Any]:
     """The first entries of Hooks.classes: what does not become an object of its class."""
-    return {
-        "java.lang.String": StringReader,
-        "java.util.Optional": OptionalReader,
-        "java.util.OptionalDouble": PrimitiveOptionalReader,
-        "java.util.OptionalInt": PrimitiveOptionalReader,
-        "java.util.OptionalLong": PrimitiveOptionalReader,
-    }
+    return {name: OBJECT_READERS[reader] for name, reader in _value_classes.OBJECT_READERS.items()}
 
 
 # ---- to Java ----
@@ -229,51 +234,71 @@ def readers(java: "Java") -> dict[str, Any]:
 def text_of(value: Any) -> tuple[str, str] | None:
     """(Java class, text) of a Python value that goes to Java as a text; None for others."""
     for kind in type(value).__mro__:
-        if kind in _TEXTS:
-            return _TEXTS[kind](value)
+        if kind in _CLASSES:
+            return _text_of_kind(kind, value)
     return None
 
 
 def text_as(java_type: str, value: Any) -> str | None:
     """The text of a value that a cast makes that type; None where it goes as no text."""
     if java_type in MOMENTS and isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return MOMENTS[java_type](value)
+        return _write(java_type, value)
     found = text_of(value)
     return None if found is None else found[1]
 
 
-def _decimal_text(value: decimal.Decimal) -> tuple[str, str]:
-    if not value.is_finite():
-        raise ValueError(f"{value} is no number of java.math.BigDecimal")
-    return "java.math.BigDecimal", str(value)
+def _text_of_kind(kind: type, value: Any) -> tuple[str, str]:
+    names = _CLASSES[kind]
+    name = CHOOSERS[kind](value) if kind in CHOOSERS else names[0]
+    return name, _write(name, value)
 
 
-def _time_text(value: datetime.time) -> tuple[str, str]:
+def _write(name: str, value: Any) -> str:
+    return WRITERS[_value_classes.WRITERS[name][1]](value)
+
+
+# The class that a value becomes, of types that become several.
+
+
+def _time_class(value: datetime.time) -> str:
     if value.tzinfo is None:
-        return "java.time.LocalTime", value.isoformat()
+        return "java.time.LocalTime"
     if value.utcoffset() is None:
         raise ValueError(f"{value!r} has a time zone without a fixed offset, which java.time.OffsetTime needs")
-    return "java.time.OffsetTime", value.isoformat()
+    return "java.time.OffsetTime"
 
 
-def _datetime_text(value: datetime.datetime) -> tuple[str, str]:
+def _datetime_class(value: datetime.datetime) -> str:
     zone = value.tzinfo
     if zone is None:
-        return "java.time.LocalDateTime", value.isoformat()
-    name = "java.time.OffsetDateTime"
+        return "java.time.LocalDateTime"
     if zone is datetime.timezone.utc:
-        name = "java.time.Instant"
-    elif isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
-        name = "java.time.ZonedDateTime"
-    return name, MOMENTS[name](value)
+        return "java.time.Instant"
+    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
+        return "java.time.ZonedDateTime"
+    return "java.time.OffsetDateTime"
+
+
+CHOOSERS: dict[type, Callable[[Any], str]] = {datetime.datetime: _datetime_class, datetime.time: _time_class}
+
+MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Instant")
+"""What a datetime with a zone may go as, in the order in which it is tried after its own type."""
+
+# The texts.
+
+
+def _decimal_text(value: decimal.Decimal) -> str:
+    if not value.is_finite():
+        raise ValueError(f"{value} is no number of java.math.BigDecimal")
+    return str(value)
+
+
+def _iso_text(value: datetime.date | datetime.time) -> str:
+    return value.isoformat()
 
 
 def _instant_text(value: datetime.datetime) -> str:
     return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat() + "Z"
-
-
-def _offset_text(value: datetime.datetime) -> str:
-    return value.isoformat()
 
 
 def _zoned_text(value: datetime.datetime) -> str:
@@ -281,45 +306,41 @@ def _zoned_text(value: datetime.datetime) -> str:
     return value.isoformat() if key is None else f"{value.isoformat()}[{key}]"
 
 
-MOMENTS: dict[str, Callable[[datetime.datetime], str]] = {
-    "java.time.OffsetDateTime": _offset_text,
-    "java.time.ZonedDateTime": _zoned_text,
-    "java.time.Instant": _instant_text,
+def _timedelta_text(value: datetime.timedelta) -> str:
+    total = (value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds
+    seconds, fraction = divmod(abs(total), 1_000_000)
+    return f"PT{'-' if total < 0 else ''}{seconds}.{fraction:06}S"
+
+
+def _offset_text(value: datetime.timezone) -> str:
+    return datetime.time(tzinfo=value).isoformat()[8:]
+
+
+WRITERS: dict[str, Callable[[Any], Any]] = {
+    "decimal": _decimal_text,
+    "duration": _timedelta_text,
+    "instant": _instant_text,
+    "iso": _iso_text,
+    "offset": _offset_text,
+    "str": str,
+    "zone": operator.attrgetter("key"),
+    "zoned": _zoned_text,
 }
-"""What a datetime with a zone may go as, in the order in which it is tried after its own type."""
+
+_CLASSES: dict[type, list[str]] = {}  # of each type, the classes that its values become
+for _name, (_kind, _) in _value_classes.WRITERS.items():
+    _CLASSES.setdefault(_kind, []).append(_name)
 
 
 def _datetime(value: datetime.datetime) -> Any:
-    name, text = _datetime_text(value)
+    name, text = _text_of_kind(datetime.datetime, value)
     if value.tzinfo is None:
         return Typed(name, text)
 
     def moment(other: str) -> Callable[[], Typed]:
-        return lambda: Typed(other, MOMENTS[other](value))
+        return lambda: Typed(other, _write(other, value))
 
     return Forms(Typed(name, text), *(moment(other) for other in MOMENTS if other != name))
-
-
-def _timedelta_text(value: datetime.timedelta) -> tuple[str, str]:
-    total = (value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds
-    seconds, fraction = divmod(abs(total), 1_000_000)
-    return "java.time.Duration", f"PT{'-' if total < 0 else ''}{seconds}.{fraction:06}S"
-
-
-def _timezone_text(value: datetime.timezone) -> tuple[str, str]:
-    return "java.time.ZoneOffset", datetime.time(tzinfo=value).isoformat()[8:]
-
-
-_TEXTS: dict[type, Callable[[Any], tuple[str, str]]] = {
-    decimal.Decimal: _decimal_text,
-    datetime.date: lambda value: ("java.time.LocalDate", value.isoformat()),
-    datetime.datetime: _datetime_text,
-    datetime.time: _time_text,
-    datetime.timedelta: _timedelta_text,
-    datetime.timezone: _timezone_text,
-    uuid.UUID: lambda value: ("java.util.UUID", str(value)),
-    zoneinfo.ZoneInfo: lambda value: ("java.time.ZoneId", value.key),
-}
 
 
 class Cast:
@@ -350,15 +371,15 @@ def _optional(connection: Connection, name: str, value: Any) -> Any:
 
 def writers() -> dict[type, Callable[[Any], Any]]:
     """Hooks.to_java."""
-    made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(write) for kind, write in _TEXTS.items()}
+    made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(kind) for kind in _CLASSES}
     made[datetime.datetime] = _datetime
     made[JavaException] = _throwable
     made[enum.Enum] = _enum
     return made
 
 
-def _typed_by(write: Callable[[Any], tuple[str, str]]) -> Callable[[Any], Typed]:
-    return lambda value: Typed(*write(value))
+def _typed_by(kind: type) -> Callable[[Any], Typed]:
+    return lambda value: Typed(*_text_of_kind(kind, value))
 
 
 def _enum(member: enum.Enum) -> Any:

@@ -5,10 +5,12 @@ import collections
 import datetime
 import decimal
 import enum
+import json
 import types
 import unittest
 import uuid
 import zoneinfo
+from pathlib import Path
 
 import jpeer
 from support import FIXTURES, launch, module_peer
@@ -49,6 +51,28 @@ class Scalars(unittest.TestCase):
                 self.assertIs(type(back), type(value))
                 if isinstance(value, datetime.datetime):
                     self.assertEqual((back.fold, back.tzinfo), (value.fold, value.tzinfo))
+
+    def test_every_class_that_is_made_of_text(self):
+        rows = json.loads((Path(__file__).parents[3] / "native/op/value_classes.json").read_text(encoding="utf-8"))
+        rows = [row for row in rows if row.get("make") in ("parse", "construct")]
+        self.assertGreater(len(rows), 10)
+        for row in rows:
+            with self.subTest(row["name"]):
+                value, python = there_and_back(jpeer.cast(row["name"], row["example"])), row.get("python", {})
+                if "read" not in python:
+                    self.assertIsInstance(value, jpeer.JavaObject)
+                    self.assertEqual(str(value), row["example"])
+                    continue
+                self.assertEqual(f"{type(value).__module__}.{type(value).__qualname__}", python["type"])
+                self.assertEqual(there_and_back(value), value)
+
+    def test_zones_become_objects(self):
+        offset = datetime.timezone(datetime.timedelta(hours=5, minutes=45))
+        for value, name in ((offset, "java.time.ZoneOffset"), (zoneinfo.ZoneInfo("Europe/Berlin"), "java.time.ZoneId")):
+            with self.subTest(name):
+                made = there_and_back(value)
+                self.assertIsInstance(made, java.type(name))
+                self.assertEqual(str(made), "+05:45" if value is offset else "Europe/Berlin")
 
     def test_long_integers(self):
         for value in (10**4999, -(7**9000)):

@@ -3,6 +3,7 @@
 #include "base/primitives.h"
 #include "classfile/class_file.h"
 #include "classfile/signature.h"
+#include "op/value_classes.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
@@ -162,33 +163,21 @@ enum { DEPTH_MAX = 32, LINEAGE_MAX = 64 };
 #define INT_RANGE   ",\"minimum\":-2147483648,\"maximum\":2147483647"
 #define ONE_UNIT    ",\"minLength\":1,\"maxLength\":1"
 
-/* Classes whose values have a JSON form of their own. */
-static const struct class_row {
-  struct text name;
+/* The JSON forms of values. */
+static const struct schema_form {
   const char *type; /* NULL: any JSON */
   const char *bounds;
-} class_rows[] = {
-    {TEXT("java.lang.String"), "string", ""},
-    {TEXT("java.lang.CharSequence"), NULL, NULL},
-    {TEXT("java.lang.Boolean"), "boolean", ""},
-    {TEXT("java.lang.Byte"), "integer", BYTE_RANGE},
-    {TEXT("java.lang.Short"), "integer", SHORT_RANGE},
-    {TEXT("java.lang.Integer"), "integer", INT_RANGE},
-    {TEXT("java.lang.Long"), "integer", ""},
-    {TEXT("java.lang.Float"), "number", ""},
-    {TEXT("java.lang.Double"), "number", ""},
-    {TEXT("java.lang.Character"), "string", ONE_UNIT},
-    {TEXT("java.lang.Void"), "null", ""},
-    /* Their objects may be wrappers, Strings, arrays or collections: any JSON. */
-    {TEXT("java.lang.Object"), NULL, NULL},
-    {TEXT("java.lang.Number"), NULL, NULL},
-    {TEXT("java.lang.Comparable"), NULL, NULL},
-    {TEXT("java.lang.Cloneable"), NULL, NULL},
-    {TEXT("java.lang.Iterable"), NULL, NULL},
-    {TEXT("java.io.Serializable"), NULL, NULL},
-    {TEXT("java.util.RandomAccess"), NULL, NULL},
-    {TEXT("java.lang.constant.Constable"), NULL, NULL},
-    {TEXT("java.lang.constant.ConstantDesc"), NULL, NULL},
+} schema_forms[CLASS_SCHEMA_FORMS] = {
+    [CLASS_SCHEMA_ANY] = {NULL, NULL},
+    [CLASS_SCHEMA_NULL] = {"null", ""},
+    [CLASS_SCHEMA_STRING] = {"string", ""},
+    [CLASS_SCHEMA_CHARACTER] = {"string", ONE_UNIT},
+    [CLASS_SCHEMA_BOOLEAN] = {"boolean", ""},
+    [CLASS_SCHEMA_BYTE] = {"integer", BYTE_RANGE},
+    [CLASS_SCHEMA_SHORT] = {"integer", SHORT_RANGE},
+    [CLASS_SCHEMA_INT] = {"integer", INT_RANGE},
+    [CLASS_SCHEMA_INTEGER] = {"integer", ""},
+    [CLASS_SCHEMA_NUMBER] = {"number", ""},
 };
 
 static const struct {
@@ -201,28 +190,9 @@ static const struct {
     {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
-/* Classes whose arguments may be given as text, and whose results are one. */
-static const struct text_row {
-  struct text name;
-  bool may_be_ref; /* a result that has too many digits, or is of a subclass */
-} text_rows[] = {
-    {TEXT("java.math.BigDecimal"), true},      {TEXT("java.math.BigInteger"), true},
-    {TEXT("java.time.Duration"), false},       {TEXT("java.time.Instant"), false},
-    {TEXT("java.time.LocalDate"), false},      {TEXT("java.time.LocalDateTime"), false},
-    {TEXT("java.time.LocalTime"), false},      {TEXT("java.time.MonthDay"), false},
-    {TEXT("java.time.OffsetDateTime"), false}, {TEXT("java.time.OffsetTime"), false},
-    {TEXT("java.time.Period"), false},         {TEXT("java.time.Year"), false},
-    {TEXT("java.time.YearMonth"), false},      {TEXT("java.time.ZoneId"), false},
-    {TEXT("java.time.ZoneOffset"), false},     {TEXT("java.time.ZonedDateTime"), false},
-    {TEXT("java.util.UUID"), false},
-};
-
 /* A result as a whole that cannot travel by value. What is inside one travels with it. */
 #define LARGE_RESULT "{\"$ref\":\"#/components/schemas/LargeResult\"}"
 #define OBJECT_REF   "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
-
-#define CLASS_NAME    TEXT("java.lang.Class")
-#define OPTIONAL_NAME TEXT("java.util.Optional")
 
 enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables,
                                  bool for_generators)
@@ -259,15 +229,15 @@ static void end_nullable(const struct java_schemas *schemas, struct buffer *out)
   append_json(out, schemas->for_generators ? "},{\"type\":\"null\"}]}" : "}");
 }
 
-static void write_row(const struct java_schemas *schemas, const struct class_row *row, struct buffer *out)
+static void write_form(const struct java_schemas *schemas, const struct schema_form *form, struct buffer *out)
 {
-  if (row->type == NULL) {
+  if (form->type == NULL) {
     append_json(out, "{}");
-  } else if (strcmp(row->type, "null") == 0) {
+  } else if (strcmp(form->type, "null") == 0) {
     append_json(out, "{\"type\":\"null\"}");
   } else {
-    begin_nullable(schemas, row->type, out);
-    append_json(out, row->bounds);
+    begin_nullable(schemas, form->type, out);
+    append_json(out, form->bounds);
     end_nullable(schemas, out);
   }
 }
@@ -312,18 +282,21 @@ static enum container container_of(const struct catalog_tables *tables, struct c
   return found;
 }
 
-static const struct text_row *find_text_row(struct text name)
+static enum class_schema schema_of(struct text name)
 {
-  for (size_t i = 0; i < sizeof text_rows / sizeof text_rows[0]; i++) {
-    if (text_equal(text_rows[i].name, name))
-      return &text_rows[i];
-  }
-  return NULL;
+  const struct value_class *row = value_class_find(name);
+  return row == NULL ? CLASS_SCHEMA_NONE : row->schema;
+}
+
+static bool is_text(enum class_schema schema)
+{
+  return schema == CLASS_SCHEMA_TEXT || schema == CLASS_SCHEMA_TEXT_OR_REF;
 }
 
 static bool is_from_text(struct text name)
 {
-  return find_text_row(name) != NULL || text_equal(name, CLASS_NAME);
+  enum class_schema schema = schema_of(name);
+  return is_text(schema) || schema == CLASS_SCHEMA_CLASS;
 }
 
 static void write_enum(struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
@@ -368,12 +341,12 @@ static void write_ref_result(struct text name, struct buffer *out)
 
 static void write_class_result(const struct java_schemas *schemas, struct text name, struct buffer *out)
 {
-  const struct text_row *row = find_text_row(name);
-  bool is_class = text_equal(name, CLASS_NAME);
+  enum class_schema schema = schema_of(name);
   append_json(out, "{\"anyOf\":[");
-  if (row == NULL || row->may_be_ref)
-    append_json(out, is_class ? "{\"$ref\":\"#/components/schemas/ClassRef\"}," : OBJECT_REF ",");
-  if (row == NULL)
+  if (schema != CLASS_SCHEMA_TEXT)
+    append_json(out, schema == CLASS_SCHEMA_CLASS ? "{\"$ref\":\"#/components/schemas/ClassRef\"},"
+                                                  : OBJECT_REF ",");
+  if (!is_text(schema))
     append_json(out, "{\"type\":\"null\"}]");
   else
     append_json(out, schemas->for_generators ? "{\"type\":\"string\"},{\"type\":\"null\"}]"
@@ -478,13 +451,11 @@ static void write_optional_result(struct java_schemas *schemas, struct signature
   append_json(out, "]}");
 }
 
-static const struct class_row *find_row(struct text name)
+/* NULL: its values have no JSON form of their own. */
+static const struct schema_form *find_form(struct text name)
 {
-  for (size_t i = 0; i < sizeof class_rows / sizeof class_rows[0]; i++) {
-    if (text_equal(class_rows[i].name, name))
-      return &class_rows[i];
-  }
-  return NULL;
+  enum class_schema schema = schema_of(name);
+  return schema == CLASS_SCHEMA_NONE || schema >= CLASS_SCHEMA_FORMS ? NULL : &schema_forms[schema];
 }
 
 /* The binary name of a class type and the type arguments of its innermost class. */
@@ -518,7 +489,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
     append_json(out, "{}");
     return;
   }
-  const struct class_row *row = find_row(name);
+  const struct schema_form *form = find_form(name);
   uint32_t class_index = catalog_find(schemas->tables, name);
   enum container container = container_named(name);
   bool is_enum = false;
@@ -530,8 +501,8 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
   }
   if (memory.failed)
     out->failed = true;
-  else if (row != NULL)
-    write_row(schemas, row, out);
+  else if (form != NULL)
+    write_form(schemas, form, out);
   else if (container != CONTAINER_NONE)
     write_container(schemas, container, arguments, is_result, depth, out);
   else if (is_result && schemas->compat_pal)
@@ -540,7 +511,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
     write_enum_result(schemas, class_index, out);
   else if (is_enum)
     write_enum(schemas, class_index, out);
-  else if (is_result && text_equal(name, OPTIONAL_NAME))
+  else if (is_result && schema_of(name) == CLASS_SCHEMA_OPTIONAL)
     write_optional_result(schemas, arguments, depth, out);
   else if (is_result)
     write_class_result(schemas, name, out);
@@ -579,18 +550,18 @@ void java_schema_write(struct java_schemas *schemas, struct text type, bool is_r
 
 void java_schema_write_new(const struct java_schemas *schemas, struct text class_name, struct buffer *out)
 {
-  const struct class_row *row = find_row(class_name);
-  if (row != NULL && row->type != NULL)
-    write_row(schemas, row, out);
+  const struct schema_form *form = find_form(class_name);
+  if (form != NULL && form->type != NULL)
+    write_form(schemas, form, out);
   else
     append_json(out, OBJECT_REF);
 }
 
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name)
 {
-  const struct class_row *row = find_row(class_name);
-  if (row != NULL)
-    return row->type != NULL;
+  const struct schema_form *form = find_form(class_name);
+  if (form != NULL)
+    return form->type != NULL;
   uint32_t class_index = catalog_find(tables, class_name);
   return is_from_text(class_name) ||
          (class_index != CATALOG_NONE && (tables->classes[class_index].access & ACCESS_ENUM) != 0);

@@ -1,0 +1,101 @@
+#ifndef JPEER_OP_VALUE_CLASSES_H
+#define JPEER_OP_VALUE_CLASSES_H
+/*
+ * The Java classes whose objects travel as values: how an object is made of a value, which text it has, what a
+ * description says of it. The rows are native/op/value_classes.json, of which tools/value-classes makes the table at
+ * build time (docs/architecture.md, "A value class"). Constant data; any thread.
+ */
+#include "base/text.h"
+
+#include <stdbool.h>
+
+/* How a value becomes an object of a class, as far as its name alone tells. */
+enum class_maker {
+  MAKER_OTHER,   /* the name does not tell: an enum, a collection, or a class that takes refs only */
+  MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
+  MAKER_STRING,  /* java.lang.String */
+  MAKER_WRAPPER, /* Integer, Boolean, ... */
+  MAKER_ARRAY,   /* of no row */
+  MAKER_LIST,    /* a new object of the class `made`, filled with add */
+  MAKER_MAP,     /* a new object of the class `made`, filled with put */
+  MAKER_PARSE,   /* from text, by the static method `method` of the class */
+  MAKER_CONSTRUCT, /* from text, by the constructor that takes a String */
+  MAKER_CLASS      /* java.lang.Class, by its name */
+};
+
+/* The text that an object of a class has: one that an argument of the class may be given as. Its toString runs no code
+ * of an application: the class is final, or the text is taken for this very class. */
+enum class_text {
+  CLASS_TEXT_NONE,
+  CLASS_TEXT_NAME,     /* an enum: the name of the constant; of no row */
+  CLASS_TEXT_STRING,   /* what toString of a final class of the JDK gives */
+  CLASS_TEXT_YEAR,     /* the same, made such that the class's own parse takes it */
+  CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
+  CLASS_TEXT_DECIMAL,  /* BigDecimal itself, likewise */
+  CLASS_TEXT_OPTIONAL, /* the text, or the value, of what is in it */
+  CLASS_TEXT_CLASS     /* the name of the class */
+};
+
+/* The numbers that a class takes beside texts. */
+enum class_numbers {
+  CLASS_NUMBERS_NONE,
+  CLASS_NUMBERS_WHOLE, /* not those that a double is inferred for */
+  CLASS_NUMBERS_ALL
+};
+
+/* What a description says of the values of a class. */
+enum class_schema {
+  CLASS_SCHEMA_NONE, /* a ref, or what its supertypes tell: a collection, a map */
+  /* A JSON form of its own. */
+  CLASS_SCHEMA_ANY,
+  CLASS_SCHEMA_NULL,
+  CLASS_SCHEMA_STRING,
+  CLASS_SCHEMA_CHARACTER,
+  CLASS_SCHEMA_BOOLEAN,
+  CLASS_SCHEMA_BYTE,
+  CLASS_SCHEMA_SHORT,
+  CLASS_SCHEMA_INT,
+  CLASS_SCHEMA_INTEGER,
+  CLASS_SCHEMA_NUMBER,
+  CLASS_SCHEMA_FORMS, /* the number of those before */
+  /* Given as text. */
+  CLASS_SCHEMA_TEXT,        /* and its results are texts */
+  CLASS_SCHEMA_TEXT_OR_REF, /* a result may be a ref: it has too many digits, or is of a subclass */
+  CLASS_SCHEMA_CLASS,       /* a result is a ref */
+  CLASS_SCHEMA_OPTIONAL     /* given as a ref; a result is its content */
+};
+
+/* The forms of a value that have a cost among overloads. */
+enum class_cost { CLASS_COST_TEXT, CLASS_COST_INTEGER, CLASS_COST_FRACTION, CLASS_COSTS };
+
+struct value_class {
+  struct text name; /* Class.getName() */
+  enum class_maker maker;
+  const char *made;       /* MAKER_LIST, MAKER_MAP: the class to make, as JNI writes it; NULL: no other */
+  const char *method;     /* MAKER_PARSE: the static method's name; MAKER_CONSTRUCT: "<init>" */
+  const char *descriptor; /* of `method` */
+  enum class_numbers numbers;
+  unsigned costs[CLASS_COSTS]; /* MAKER_PARSE, MAKER_CONSTRUCT, MAKER_CLASS */
+  enum class_text text;
+  enum class_schema schema;
+  bool needs_no_rule; /* no default action of a policy is asked where an argument names the class */
+};
+
+/* The row of a class, by its name. NULL: there is none. */
+const struct value_class *value_class_find(struct text name);
+
+/* The row where the name tells how a value becomes an object of the class; NULL: it does not. */
+const struct value_class *value_class_find_maker(struct text name);
+
+/* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */
+bool value_class_needs_no_rule(struct text name);
+
+/* True for the classes of java.util and the packages below it, and for those that one of them is made for: an
+ * argument may become such a collection or map. */
+bool value_class_is_container(struct text name);
+
+/* Sorted by text_order. Made by tools/value-classes. */
+extern const struct value_class value_class_rows[];
+extern const size_t value_class_count;
+
+#endif
