@@ -21,6 +21,7 @@ suffixes are part of a value's text.
 import json
 import re
 import uuid
+from pathlib import Path
 
 from support.binary_client import (COMMANDS, DENIED, REQUESTS, SERVICES, STATUSES, BinaryClient, named, obj_null,
                                    obj_ref, obj_text)
@@ -39,6 +40,9 @@ NUMBERS = {("new", False): 1, ("call", True): 2, ("call", False): 3, ("get", Fal
 VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "double", "java.lang.String",
                *(f"java.lang.{name}" for name in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float",
                                                   "Double"))}
+# The control methods that only JSON-RPC has, by their table.
+CONTROL_TABLE = Path(__file__).resolve().parents[2] / "native/op/control_methods.h"
+ADDITIONS = set(re.findall(r'ROW\(\w+, "(\w+)".*\.is_addition = true', CONTROL_TABLE.read_text(encoding="utf-8")))
 UNKNOWN = 99  # a command and a service that are none
 MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args"},
            "get": {"type", "field", "instance"}, "put": {"type", "field", "instance", "value"},
@@ -130,7 +134,7 @@ class Request:
 
     def message(self, pal):
         if self.method == "control":
-            require(self.text("method").lower() not in ("stats", "share_session", "session"), "a control method without a command")
+            require(self.text("method").lower() not in ADDITIONS, "a control method without a command")
             command = COMMANDS.get(self.text("method").lower(), UNKNOWN)
             return {"messageType": 31, "controlMessage": {
                 "messageId": str(self.id), "command": command, "params": [argument(arg, pal) for arg in self.args()]}}
