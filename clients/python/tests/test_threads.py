@@ -83,7 +83,7 @@ class Links(unittest.TestCase):
 
     def test_what_one_thread_has_made_and_another_lets_go_of(self):
         def make():
-            kept.extend(java.java.lang.Object() for _ in range(20000))
+            kept.extend(java.java.lang.Object() for _ in range(2000))
 
         for stays in (False, True):
             with self.subTest(stays=stays), ThreadPoolExecutor(1) as pool:
