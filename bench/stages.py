@@ -15,7 +15,7 @@ NAME = "stages"
 WHAT = "one call in the process, bytes in and bytes out: nanoseconds and allocations of each stage"
 
 STAGES = BUILD / "bench/stages/jpeer-bench-stages"
-SHOWN = ("read", "decode", "frame", "policy", "resolve", "convert", "jni", "write", "general", "whole", "floor")
+SHOWN = ("read", "decode", "frame", "resolve", "convert", "jni", "write", "general", "whole", "floor")
 ROUNDS_A_RUN = 21
 
 

@@ -12,8 +12,7 @@ enum cut {
   CUT_READ,    /* the message validated, its envelope read, an answer's envelope written around null */
   CUT_DECODE,  /* params as an operation */
   CUT_FRAME,   /* local references framed, what an earlier call left taken back */
-  CUT_RESOLVE, /* the member, which was called before, with what the policy has said of it */
-  CUT_VERDICT, /* that verdict asked for once more; the later cuts do not */
+  CUT_RESOLVE, /* the member, which was called before, and the verdict that is kept with it */
   CUT_INVOKE,  /* arguments, the call, its outcome */
   CUT_WRITE,   /* the result in place of null */
   CUT_NONE,    /* rpc_service.serve: sessions and all */

@@ -7,10 +7,10 @@
 #include <time.h>
 
 const char *const stage_names[STAGES] = {
-    [STAGE_READ] = "read",     [STAGE_DECODE] = "decode",   [STAGE_FRAME] = "frame",
-    [STAGE_POLICY] = "policy", [STAGE_RESOLVE] = "resolve", [STAGE_CONVERT] = "convert",
-    [STAGE_JNI] = "jni",       [STAGE_WRITE] = "write",     [STAGE_GENERAL] = "general",
-    [STAGE_WHOLE] = "whole",   [STAGE_FLOOR] = "floor",
+    [STAGE_READ] = "read",       [STAGE_DECODE] = "decode",   [STAGE_FRAME] = "frame",
+    [STAGE_RESOLVE] = "resolve", [STAGE_CONVERT] = "convert", [STAGE_JNI] = "jni",
+    [STAGE_WRITE] = "write",     [STAGE_GENERAL] = "general", [STAGE_WHOLE] = "whole",
+    [STAGE_FLOOR] = "floor",
 };
 
 /* What is timed: the cuts of a call, then the floors. */
@@ -26,7 +26,6 @@ static const struct stage_row {
     [STAGE_READ] = {CUT_READ, -1, -1, false},
     [STAGE_DECODE] = {CUT_DECODE, CUT_READ, -1, false},
     [STAGE_FRAME] = {CUT_FRAME, CUT_DECODE, -1, false},
-    [STAGE_POLICY] = {CUT_VERDICT, CUT_RESOLVE, -1, true},
     [STAGE_RESOLVE] = {CUT_RESOLVE, CUT_FRAME, -1, true},
     [STAGE_CONVERT] = {CUT_INVOKE, CUT_RESOLVE, RUN_JNI, true},
     [STAGE_JNI] = {RUN_JNI, -1, -1, true},

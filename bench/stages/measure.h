@@ -8,7 +8,6 @@ enum stage {
   STAGE_READ,
   STAGE_DECODE,
   STAGE_FRAME,
-  STAGE_POLICY,
   STAGE_RESOLVE,
   STAGE_CONVERT, /* of arguments and of what comes back: invocation without the bare JNI call */
   STAGE_JNI,
