@@ -307,7 +307,7 @@ static bool take_elements(struct turn *turn)
 
 /* ---- turns ---- */
 
-static bool judge_source(struct fetch *fetch, jobject source)
+static bool ask_about_source(struct fetch *fetch, jobject source)
 {
   static const struct named_method members[][2] = {
       {{"hasNext", "()Z"}, {"next", "()Ljava/lang/Object;"}},
@@ -352,8 +352,8 @@ static bool run_turn(struct turn *turn, const struct opening *opening)
   jobject source = open_source(turn, opening);
   if (source == NULL)
     return false;
-  bool was_let_go = (*fetch->env)->IsSameObject(fetch->env, source, turn->cursor);
-  if (!was_let_go && !judge_source(fetch, source))
+  bool was_released = (*fetch->env)->IsSameObject(fetch->env, source, turn->cursor);
+  if (!was_released && !ask_about_source(fetch, source))
     return false;
   if (!take_elements(turn))
     return false;
@@ -405,21 +405,23 @@ static jobject open_object(struct fetch *fetch)
   return (*fetch->env)->NewLocalRef(fetch->env, fetch->object);
 }
 
-static void let_go(struct fetch *fetch)
+/* Fetches in a turn. An iterator that the peer itself has stored is deleted after its last element. */
+static bool fetch_and_delete(struct fetch *fetch, const struct opening *opening)
 {
-  enum jp_status status = jvm_objects_delete(fetch->request->thread, fetch->request->objects, fetch->ref);
-  (void)status; /* another request may have deleted it */
+  bool is_own;
+  if (!fetch_in_turn(fetch, opening, &is_own))
+    return false;
+  if (fetch->is_done && is_own) {
+    enum jp_status status = jvm_objects_delete(fetch->request->thread, fetch->request->objects, fetch->ref);
+    (void)status; /* another request may have deleted it */
+  }
+  return true;
 }
 
 static bool fetch_from_iterator(struct fetch *fetch)
 {
   static const struct opening opening = {.open = open_object};
-  bool is_own;
-  if (!fetch_in_turn(fetch, &opening, &is_own))
-    return false;
-  if (fetch->is_done && is_own)
-    let_go(fetch);
-  return true;
+  return fetch_and_delete(fetch, &opening);
 }
 
 /* Calls a getter of an object, as the judge allows. What it gives is a `promised`: the JVM's verifier does not hold it to
@@ -487,12 +489,7 @@ static bool fetch_from_its_iterator(struct fetch *fetch, jobject iterable, bool 
     return false;
   fetch->object = iterator;
   const struct opening opening = {.open = open_object, .is_own = is_new, .is_cheap = is_cheap};
-  bool is_own;
-  if (!fetch_in_turn(fetch, &opening, &is_own))
-    return false;
-  if (fetch->is_done && is_own)
-    let_go(fetch);
-  return true;
+  return fetch_and_delete(fetch, &opening);
 }
 
 static bool fetch_from_iterable(struct fetch *fetch)
