@@ -81,7 +81,7 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
 
 /* ---- what the policy says ---- */
 
-static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
+static bool allow_kind(struct giving *giving, const struct callback_kind *kind)
 {
   const struct conversion *conversion = giving->conversion;
   for (size_t i = 0; i < kind->method_count; i++) {
@@ -98,12 +98,12 @@ static bool judge_kind(struct giving *giving, const struct callback_kind *kind)
   return true;
 }
 
-static bool judge_proxy(struct giving *giving, struct callback_proxy *proxy)
+static bool allow_proxy(struct giving *giving, struct callback_proxy *proxy)
 {
   uint64_t stamp = judge_stamp(giving->conversion->request->judge);
   if (atomic_load_explicit(&proxy->allowed_stamp, memory_order_relaxed) == stamp)
     return true;
-  if (!judge_kind(giving, proxy->kind))
+  if (!allow_kind(giving, proxy->kind))
     return false;
   atomic_store_explicit(&proxy->allowed_stamp, stamp, memory_order_relaxed);
   return true;
@@ -148,7 +148,7 @@ static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
     return true;
   jobject object = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
   bool is_right =
-      check_interfaces(giving, proxy, object) && check_options(giving, proxy) && judge_proxy(giving, proxy);
+      check_interfaces(giving, proxy, object) && check_options(giving, proxy) && allow_proxy(giving, proxy);
   if (is_right)
     *out = object;
   (*giving->env)->DeleteLocalRef(giving->env, handler);
@@ -178,21 +178,17 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
                                            .is_oneway = callback->is_oneway,
                                            .borrows = callback->borrows,
                                            .tells_origin = callback->tells_origin};
-  struct jvm_thread *thread = giving->conversion->thread;
   struct callback_proxy *proxy = NULL;
   jobject handler = NULL;
   struct jp_error error;
-  enum jp_status status = callback_proxy_make(thread, giving->callbacks, &given, kind, kind_object,
-                                              giving->conversion->request->limits->callback_classes_max,
-                                              &proxy, &handler, &error);
+  enum jp_status status =
+      callback_proxy_make(giving->conversion->request, &given, kind, kind_object, &proxy, &handler, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
-  atomic_store_explicit(&proxy->allowed_stamp, judge_stamp(giving->conversion->request->judge),
-                        memory_order_relaxed);
   *number = giving->hooks->made(giving->callbacks, callback->id, proxy->number, before);
   if (*number == 0) {
     callback_proxy_settle(proxy);
-    *out = callback_proxy_object(giving->env, thread->jvm, handler);
+    *out = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
   } else {
     callback_proxy_forget(proxy);
   }
@@ -210,7 +206,7 @@ static bool make_first(struct giving *giving, uint64_t number, jobject *out)
                                              list_overrides(giving), &kind, &kind_object, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
-  bool is_right = judge_kind(giving, kind);
+  bool is_right = allow_kind(giving, kind);
   while (is_right && *out == NULL) {
     uint64_t before = number;
     is_right = make_proxy(giving, kind, kind_object, before, &number, out);

@@ -1,6 +1,7 @@
 #include "jni/proxies/proxies.h"
 
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -138,22 +139,24 @@ static enum jp_status make_handler(struct jvm_thread *thread, struct callback_pr
   return status;
 }
 
-enum jp_status callback_proxy_make(struct jvm_thread *thread, struct rpc_callbacks *callbacks,
-                                   const struct jvm_callback_given *given, struct callback_kind *kind,
-                                   jobject kind_object, size_t classes_max, struct callback_proxy **made,
-                                   jobject *handler, struct jp_error *error)
+enum jp_status callback_proxy_make(const struct jvm_request *request, const struct jvm_callback_given *given,
+                                   struct callback_kind *kind, jobject kind_object,
+                                   struct callback_proxy **made, jobject *handler, struct jp_error *error)
 {
+  struct jvm_thread *thread = request->thread;
   struct callback_proxy *proxy = calloc(1, sizeof *proxy);
   if (proxy == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  proxy->callbacks = callbacks;
+  proxy->callbacks = request->callbacks;
   proxy->given = *given;
   proxy->kind = callback_kind_hold(kind);
+  proxy->allowed_stamp = judge_stamp(request->judge);
   if (!list_proxy(thread->jvm, proxy)) {
     free_proxy(thread->env, proxy);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
-  enum jp_status status = make_handler(thread, proxy, kind_object, classes_max, handler, error);
+  enum jp_status status =
+      make_handler(thread, proxy, kind_object, request->limits->callback_classes_max, handler, error);
   if (status != JP_OK) {
     jthrowable pending = throwable_catch(thread->env);
     callback_proxy_forget(proxy);

@@ -14,7 +14,7 @@ struct callback_proxy {
   struct rpc_callbacks *callbacks;
   struct jvm_callback_given given;
   struct callback_kind *kind;     /* held */
-  _Atomic uint64_t allowed_stamp; /* of the judge that has allowed its methods; 0: none has */
+  _Atomic uint64_t allowed_stamp; /* of the judge that has last allowed its methods */
 
   /* Of proxies.c. */
   jweak handler;
@@ -24,14 +24,15 @@ struct callback_proxy {
 };
 
 /*
- * Makes a proxy of the kind, whose Java object is kind_object, and lists it. *made is held by the caller, *handler a
- * local reference to its handler. JP_INVALID: there can be no such proxy, and the text says why. JP_LIMIT: its class would
- * be one more than classes_max (0: any number). JP_JAVA: an exception is pending. JP_NO_MEMORY.
+ * Makes a proxy of the kind, whose Java object is kind_object, for a callback of the request's client, and lists it. Its
+ * methods are those that the request's judge has allowed. *made is held by the caller, *handler a local reference to its
+ * handler. JP_INVALID: there can be no such proxy, and the text says why. JP_LIMIT: its class would be one more than
+ * callback_classes_max of the request's limits. JP_JAVA: an exception is pending. JP_NO_MEMORY.
  */
-enum jp_status callback_proxy_make(struct jvm_thread *thread, struct rpc_callbacks *callbacks,
-                                   const struct jvm_callback_given *given, struct callback_kind *kind,
-                                   jobject kind_object, size_t classes_max, struct callback_proxy **made,
-                                   jobject *handler, struct jp_error *error) JP_MUST_CHECK;
+enum jp_status callback_proxy_make(const struct jvm_request *request, const struct jvm_callback_given *given,
+                                   struct callback_kind *kind, jobject kind_object,
+                                   struct callback_proxy **made, jobject *handler,
+                                   struct jp_error *error) JP_MUST_CHECK;
 /* The hook `made` has taken it. */
 void callback_proxy_settle(struct callback_proxy *proxy);
 /* It has not: the table forgets it; the caller still holds it. */
