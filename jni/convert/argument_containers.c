@@ -2,9 +2,9 @@
 #include "jni/convert/arguments.h"
 
 #include "base/primitives.h"
+#include "jni/convert/judgement.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Results by value: arrays, collections and maps with their contents, and what the policy lets the answer have of them. */
 #include "jni/convert/result_values.h"
 
+#include "jni/convert/judgement.h"
 #include "jni/convert/results.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 enum { LEVEL_REFERENCES = 16 };
 

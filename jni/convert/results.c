@@ -4,12 +4,12 @@
 #include "base/decimal.h"
 #include "base/number_format.h"
 #include "base/primitives.h"
+#include "jni/convert/judgement.h"
 #include "jni/convert/result_values.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 enum { YEAR_DIGITS = 4 };
 

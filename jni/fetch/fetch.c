@@ -2,13 +2,13 @@
 #include "jni/fetch.h"
 
 #include "base/primitives.h"
+#include "jni/convert/judgement.h"
 #include "jni/convert/result_values.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 enum {
   CHUNK = 1024, /* elements that a cursor gives in one call */

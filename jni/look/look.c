@@ -1,13 +1,13 @@
 /* What there is to see of an object, and of a class: its members as the JVM knows them, whatever they were loaded from. */
 #include "jni/look.h"
 
+#include "jni/convert/judgement.h"
 #include "jni/convert/results.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 enum { TEXT_UNITS_MAX = 1000, FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
 

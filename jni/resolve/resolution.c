@@ -5,10 +5,10 @@
 #include "jni/resolve/resolution.h"
 
 #include "base/primitives.h"
+#include "jni/convert/judgement.h"
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/overload.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/judgement.h"
 
 #include <stdlib.h>
 

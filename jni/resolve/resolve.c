@@ -2,10 +2,10 @@
 #include "jni/resolve/resolve.h"
 
 #include "jni/convert/arguments.h"
+#include "jni/convert/judgement.h"
 #include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolution.h"
-#include "jni/types/judgement.h"
 
 enum {
   FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */

@@ -1,4 +1,4 @@
-#include "jni/types/judgement.h"
+#include "jni/convert/judgement.h"
 
 #include "jni/runtime/throwables.h"
 #include "op/piece.h"

@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_TYPES_JUDGEMENT_H
-#define JPEER_JNI_TYPES_JUDGEMENT_H
+#ifndef JPEER_JNI_CONVERT_JUDGEMENT_H
+#define JPEER_JNI_CONVERT_JUDGEMENT_H
 /*
  * What the judge says about a member of an object, with the supertypes of the object's class (docs/policy.md, "A supertype
  * in place of the class"), and about the members that an operation runs without naming them, as jpeer.fetch runs `next`.
