@@ -124,18 +124,18 @@
   X(double_value, double, "value", "D")
 
 struct jvm_known {
-#define OP_FIELD(field, name) jclass class_##field;
-  JVM_KNOWN_CLASSES(OP_FIELD)
-#undef OP_FIELD
-#define OP_FIELD(field, class, name, descriptor) jmethodID method_##field;
-  JVM_KNOWN_METHODS(OP_FIELD)
-#undef OP_FIELD
-#define OP_FIELD(field, class, name, descriptor) jmethodID static_##field;
-  JVM_KNOWN_STATIC_METHODS(OP_FIELD)
-#undef OP_FIELD
-#define OP_FIELD(field, class, name, descriptor) jfieldID field_##field;
-  JVM_KNOWN_FIELDS(OP_FIELD)
-#undef OP_FIELD
+#define DECLARE(field, name) jclass class_##field;
+  JVM_KNOWN_CLASSES(DECLARE)
+#undef DECLARE
+#define DECLARE(field, class, name, descriptor) jmethodID method_##field;
+  JVM_KNOWN_METHODS(DECLARE)
+#undef DECLARE
+#define DECLARE(field, class, name, descriptor) jmethodID static_##field;
+  JVM_KNOWN_STATIC_METHODS(DECLARE)
+#undef DECLARE
+#define DECLARE(field, class, name, descriptor) jfieldID field_##field;
+  JVM_KNOWN_FIELDS(DECLARE)
+#undef DECLARE
 };
 
 /* The class of a primitive's wrapper, borrowed; NULL where no primitive has this letter. */
