@@ -101,38 +101,6 @@ static bool is_there(struct rpc_sessions *sessions, uint8_t number)
   return session != NULL;
 }
 
-UNIT_TEST_WITH(test_routing_ids_are_checked, set_up, tear_down)
-{
-  char bytes[OP_ROUTING_ID_MAX + 1] = {0};
-  struct op_session_key key;
-  assert_false(op_session_key_routing_id(&key, (struct text){bytes, 0}));
-  assert_false(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX + 1}));
-  assert_int_equal(key.length, 0);
-  assert_true(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX}));
-}
-
-UNIT_TEST_WITH(test_names_for_the_log, set_up, tear_down)
-{
-  char name[OP_SESSION_NAME_MAX];
-  struct op_session_key key = {0};
-  op_session_key_describe(&key, name);
-  assert_string_equal(name, "");
-  key.serial = 7;
-  op_session_key_describe(&key, name);
-  assert_string_equal(name, "#7");
-  key = key_of(0xAB);
-  op_session_key_describe(&key, name);
-  assert_string_equal(name, "ab000000-0000-0000-0000-000000000000");
-  assert_true(op_session_key_routing_id(&key, (struct text){"\0k\xFF", 3}));
-  op_session_key_describe(&key, name);
-  assert_string_equal(name, "zmq:006bff");
-  char longest[OP_ROUTING_ID_MAX];
-  memset(longest, 0x7F, sizeof longest);
-  assert_true(op_session_key_routing_id(&key, (struct text){longest, sizeof longest}));
-  op_session_key_describe(&key, name);
-  assert_int_equal(strlen(name), 4 + 2 * OP_ROUTING_ID_MAX);
-}
-
 /* Holding one is free: a connection that makes no object takes nobody's place. */
 UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, tear_down)
 {
