@@ -21,15 +21,15 @@ struct argument_path {
   bool is_key; /* the key of this entry of a map */
 };
 
-/* The run of an operation, whose values become Java's. */
+/* One operation on its way from resolution to its outcome, or the conversion of a value beside one: what becomes Java
+ * values is converted for it. */
 struct conversion {
   struct jvm_thread *thread;
   const struct jvm_request *request;
   struct outcome *outcome;
-  /* Of jvm_invoke; NULL where values are converted before a member is known, or beside one: */
-  struct call_frame *frame;
-  struct resolved_member *member;
-  jvalue *arguments;
+  struct call_frame *frame;       /* what the operation has opened; NULL beside an operation */
+  struct resolved_member *member; /* jvm_resolve fills it, jvm_invoke runs it; NULL beside an operation */
+  jvalue *arguments;              /* of jvm_invoke; NULL before */
 
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */

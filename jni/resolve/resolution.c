@@ -100,7 +100,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   if (is_primitive)
     return type_primitive(resolution, type.base, at);
   if (value->kind == OP_REF && conversion->loader == NULL) {
-    struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->frame->classes[at]);
+    struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->conversion.frame->classes[at]);
     struct text name = op_type_binary_name(&type, resolution->arena);
     struct jvm_class *found =
         given == NULL || name.data == NULL ? NULL : resolution_find_ancestor(resolution, given, name);
@@ -126,10 +126,12 @@ static bool type_callback(struct resolution *resolution, const struct op_value *
         (struct overload_type){.kind = OVERLOAD_FUNCTION, .handle = (void *)value};
     return true;
   }
-  if (!argument_make_callback(&resolution->conversion, NULL, value, &resolution->frame->objects[at]))
+  if (!argument_make_callback(&resolution->conversion, NULL, value,
+                              &resolution->conversion.frame->objects[at]))
     return false;
   resolution->is_passing = true;
-  return type_reference(resolution, jvm_class_of_object(thread, resolution->frame->objects[at]), at);
+  return type_reference(resolution, jvm_class_of_object(thread, resolution->conversion.frame->objects[at]),
+                        at);
 }
 
 static bool type_inferred(struct resolution *resolution, const struct op_value *value, size_t at)
@@ -164,7 +166,8 @@ bool resolution_type_arguments(struct resolution *resolution)
       typed = type_declared(resolution, value, path.index);
     else if (value->kind == OP_REF)
       typed = type_reference(
-          resolution, jvm_class_by_id(resolution->conversion.thread, resolution->frame->classes[path.index]),
+          resolution,
+          jvm_class_by_id(resolution->conversion.thread, resolution->conversion.frame->classes[path.index]),
           path.index);
     else
       typed = type_inferred(resolution, value, path.index);
@@ -414,8 +417,8 @@ bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
                          "%.*s does not become %.*s", TEXT_ARGS(describe_arguments(resolution)),
                          TEXT_ARGS(describe_type(resolution, type)));
   resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
-  resolution->member->plans = resolution->plans;
-  resolution->member->plan_count = 1;
+  resolution->conversion.member->plans = resolution->plans;
+  resolution->conversion.member->plan_count = 1;
   plan_argument(resolution, 0, type);
   return true;
 }
@@ -623,7 +626,7 @@ static bool fill_candidate(struct resolution *resolution, struct jvm_method *met
 
 static void set_choice(struct resolution *resolution, struct jvm_method *method, bool variable)
 {
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   member->method = method;
   member->declaring = method->owner;
   member->modifiers = method->modifiers;
@@ -710,7 +713,7 @@ static bool drop_denied(struct overloads *overloads)
   overloads->allowed = *all;
   if (all->count <= 1 && !all->has_hidden)
     return true;
-  resolution->member->stamp = judge_stamp(resolution->conversion.request->judge);
+  resolution->conversion.member->stamp = judge_stamp(resolution->conversion.request->judge);
   struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
   if (!walk_methods(&judged))
     return false;
@@ -806,9 +809,9 @@ static bool fail_no_match(struct resolution *resolution, const struct overloads 
 
 static bool set_refusal(struct resolution *resolution, const char *type, const char *why)
 {
-  resolution->member->action = MEMBER_REFUSE;
-  resolution->member->refusal_type = type;
-  resolution->member->refusal = why;
+  resolution->conversion.member->action = MEMBER_REFUSE;
+  resolution->conversion.member->refusal_type = type;
+  resolution->conversion.member->refusal = why;
   return true;
 }
 
@@ -849,7 +852,7 @@ static bool check_receiver(struct resolution *resolution)
   if (receiver == NULL ||
       !jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named))
     return fail_receiver(resolution);
-  resolution->member->runtime = receiver;
+  resolution->conversion.member->runtime = receiver;
   return true;
 }
 
@@ -857,7 +860,7 @@ static bool check_receiver(struct resolution *resolution)
  * learns only that. */
 static bool is_denied(struct resolution *resolution)
 {
-  const struct resolved_member *member = resolution->member;
+  const struct resolved_member *member = resolution->conversion.member;
   if (is_allowed(resolution, member->kind, member->modifiers, member->declaring, member->method))
     return false;
   resolution->cacheable = false;
@@ -866,7 +869,7 @@ static bool is_denied(struct resolution *resolution)
 
 static bool set_method(struct resolution *resolution)
 {
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   struct jvm_method *method = member->method;
   bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
   member->kind = is_static ? OP_STATIC_METHOD : OP_METHOD;
@@ -904,7 +907,7 @@ static bool fail_constructor(struct resolution *resolution, const char *what)
 
 static bool find_constructor(struct resolution *resolution)
 {
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   struct jvm_class *named = resolution->named;
   member->kind = OP_CONSTRUCTOR;
   member->action = MEMBER_NEW;
@@ -950,7 +953,7 @@ static bool find_declared_field(struct resolution *resolution, struct jvm_class 
 
 static bool set_length(struct resolution *resolution)
 {
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   member->kind = OP_FIELD;
   member->action = MEMBER_GET_LENGTH;
   member->declaring = resolution->named;
@@ -979,7 +982,7 @@ static bool set_element_type(struct resolution *resolution, struct jvm_type *typ
 
 static bool set_piece(struct resolution *resolution)
 {
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   bool is_put = resolution->operation->kind == OP_PUT;
   member->kind = OP_FIELD;
   member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
@@ -1012,7 +1015,7 @@ static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 static bool find_field(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
     return set_length(resolution);
   if (resolution->named->component != 0 && operation->piece != NULL)

@@ -1,15 +1,14 @@
 #ifndef JPEER_JNI_RESOLVE_RESOLUTION_H
 #define JPEER_JNI_RESOLVE_RESOLUTION_H
 /*
- * Resolves an operation that the cache does not know. The functions fill the resolution's member, or fail with the
- * conversion's outcome.
+ * Resolves an operation that the cache does not know. The functions fill the member of the resolution's conversion, or fail
+ * with the outcome of the conversion.
  */
 #include "jni/resolve/member_cache.h"
 #include "jni/resolve/overload.h"
 
 struct resolution {
   struct conversion conversion;
-  struct call_frame *frame;
   const struct operation *operation;
   struct arena *arena;
   struct jvm_class *receiver_class; /* NULL: no receiver */
@@ -17,7 +16,6 @@ struct resolution {
   jclass held; /* of named, until the request ends; NULL: the key keeps it loaded, or it always is */
   struct overload_argument *arguments; /* static types, one for each of the operation's args */
   struct argument_plan *plans;         /* `from` is set with the static types */
-  struct resolved_member *member;
   bool cacheable;
   bool only_ancestors; /* the name means a class or an interface of the receiver, or nothing */
   bool is_passing;     /* the type of an argument is a class that nothing of the key keeps loaded */

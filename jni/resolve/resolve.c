@@ -160,7 +160,7 @@ static bool find_class(struct resolution *resolution)
                  error.text);
     return false;
   }
-  if (resolution->receiver_class != NULL && resolution->frame->loader == NULL) {
+  if (resolution->receiver_class != NULL && resolution->conversion.frame->loader == NULL) {
     struct text name = op_type_binary_name(&type, resolution->arena);
     if (name.data == NULL)
       return argument_fail_memory(&resolution->conversion);
@@ -173,7 +173,7 @@ static bool find_class(struct resolution *resolution)
   if (resolution->named == NULL)
     return false;
   resolution->held = finding.held; /* until the request ends */
-  resolution->member->basis = finding.basis;
+  resolution->conversion.member->basis = finding.basis;
   return true;
 }
 
@@ -200,13 +200,13 @@ static struct resolution begin_resolution(const struct jvm_request *request, str
       .conversion = {.thread = request->thread,
                      .request = request,
                      .outcome = outcome,
+                     .frame = frame,
+                     .member = member,
                      .loader = frame->loader,
                      .is_put = request->operation->kind == OP_PUT},
-      .frame = frame,
       .operation = request->operation,
       .arena = request->arena,
       .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
-      .member = member,
       .cacheable = true,
   };
 }
@@ -272,7 +272,7 @@ bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
 static struct resolved_member *keep_member(struct resolution *resolution, struct member_cache *cache)
 {
   JNIEnv *env = resolution->conversion.thread->env;
-  struct resolved_member *member = resolution->member;
+  struct resolved_member *member = resolution->conversion.member;
   if (!resolution->cacheable || resolution->is_passing)
     return member;
   if (resolution->held != NULL) {
@@ -281,7 +281,8 @@ static struct resolved_member *keep_member(struct resolution *resolution, struct
     if (member->named_ref == NULL)
       return member;
   }
-  struct resolved_member *kept = member_cache_keep(cache, resolution->operation, resolution->frame, member);
+  struct resolved_member *kept =
+      member_cache_keep(cache, resolution->operation, resolution->conversion.frame, member);
   if (kept == member && member->named_ref != NULL) {
     (*env)->DeleteWeakGlobalRef(env, member->named_ref);
     member->named_ref = NULL;
@@ -315,8 +316,9 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
 }
 
 /* Asks about the member that was found. */
-static enum jp_status judge_found(const struct jvm_request *request, const struct resolved_member *member,
-                                  const struct jvm_target *target, struct outcome *outcome)
+static enum jp_status ask_about_member(const struct jvm_request *request,
+                                       const struct resolved_member *member, const struct jvm_target *target,
+                                       struct outcome *outcome)
 {
   const struct jvm_lineage lineage = {.thread = request->thread,
                                       .arena = request->arena,
@@ -376,7 +378,7 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
     return *by_object ? JP_DENIED : status_of(outcome);
   *by_object = false;
   resolved_member_fill_target(member, frame, target);
-  return judge_found(request, member, target, outcome);
+  return ask_about_member(request, member, target, outcome);
 }
 
 /* Who may not use these names gets the same denial whatever the object is, and whatever is wrong with the rest. */
