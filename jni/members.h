@@ -54,7 +54,7 @@ struct jvm_request {
   const struct operation *operation;
   struct arena *arena;
   const struct jvm_limits *limits;
-  struct judge *judge;       /* NULL: nothing may be asked, as on the fast paths */
+  struct judge *judge;       /* NULL only on the fast paths, whose members need no question */
   struct jvm_stored *stored; /* collects the refs that the result makes; may be NULL */
   bool drops_result; /* nobody will read the result: its object is not stored, and the outcome is void */
   bool

@@ -309,8 +309,8 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Runs the operation of a new object, which the judge judges before anything is loaded. NULL: it may not, or cannot,
- * be made. */
+/* Makes the throwable by an OP_NEW, about which the judge is asked before a class is loaded. NULL: the policy denies it, or
+ * it cannot be made. */
 static jobject make_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer)
 {
   struct op_value message = {.kind = OP_TEXT, .text = answer->message};

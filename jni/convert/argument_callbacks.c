@@ -2,6 +2,7 @@
 #include "jni/convert/arguments.h"
 #include "jni/proxies/proxies.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>

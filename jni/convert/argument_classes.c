@@ -7,6 +7,7 @@
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 /* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
  * makers names a constant of it; a list or map goes into a new object of it. */

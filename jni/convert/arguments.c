@@ -6,6 +6,7 @@
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -137,8 +138,8 @@ bool argument_check_text(struct conversion *conversion, const struct op_value *v
 bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member)
 {
-  return judge_public(conversion->request->judge, kind, class_name, member, conversion->request->arena,
-                      conversion->outcome) == JP_OK;
+  return judge_implied(conversion->request->judge, kind, class_name, member, conversion->request->arena,
+                       conversion->outcome) == JP_OK;
 }
 
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name)

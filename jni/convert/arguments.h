@@ -139,7 +139,7 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value, struct class_finding *finding);
-/* Asks the judge about a member that the operation does not name (judge_public). */
+/* Asks the judge about a member that the operation does not name (judge_implied). */
 bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member);
 /* Asks the judge about the type that the value declares, unless the codec has looked the type up. */

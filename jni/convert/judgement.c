@@ -3,12 +3,14 @@
 #include "jni/runtime/throwables.h"
 #include "op/piece.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * A method that only the default action, a rule for every class, or deny-jdk-internals denies by the named class. Naming
- * the supertype would run the same code. *by is the supertype, absent where the named class has decided.
+ * A supertype is asked for where only the default action, a rule for every class, or deny-jdk-internals denies the method by
+ * its named class, because a caller that named the supertype would run the same code. *by is the supertype; absent where the
+ * named class has decided.
  */
 static struct policy_verdict evaluate(const struct judge *judge, enum op_kind operation,
                                       const struct judged_member *member, const struct jvm_lineage *lineage,
@@ -30,6 +32,7 @@ enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind 
 {
   const struct judge *judge = request->judge;
   bool allowed;
+  assert(!member->is_value);
   if (judge_recall(judge, operation, member, &allowed))
     return allowed ? JP_OK : judge_deny(judge, member->named_class, member->member, request->arena, denied);
   struct text by;

@@ -8,13 +8,14 @@
 #include "jni/members.h"
 #include "jni/types/classes.h"
 #include "jni/types/selection.h"
+#include "judge/judge.h"
 
-/* judge_member. lineage: of an instance method that an object is asked to run; NULL: no supertype is asked for. */
+/* As judge_member. lineage: of an instance method that an object is asked to run; NULL: no supertype is asked for. */
 enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind operation,
                                 const struct judged_member *member, const struct jvm_lineage *lineage,
                                 struct outcome *denied) JP_MUST_CHECK;
 
-/* judge_allows, with the same lineage. */
+/* As judge_allows, with such a lineage. */
 bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                       const struct jvm_lineage *lineage);
 
@@ -30,12 +31,12 @@ struct named_method {
 bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
                     struct named_method named, struct outcome *denied);
 
-/* Asks it about a read of elements of an array of the class. */
+/* Asks the judge about a read of elements of an array of the class. */
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,
                         struct outcome *denied);
 
-/* Asks it about filling an object of the class `runtime`, a collection (is_list) or a map, whose add or put then runs.
- * named: the class that the caller has named. */
+/* Asks the judge about filling an object of the class `runtime`: a collection (is_list), which is filled by its add, or a
+ * map, by its put. named: the class that the caller has named. */
 bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *named, struct jvm_class *runtime,
                        bool is_list, struct outcome *denied);
 

@@ -10,6 +10,7 @@
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 enum { YEAR_DIGITS = 4 };
 

@@ -8,6 +8,7 @@
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 enum { TEXT_UNITS_MAX = 1000, FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
 

@@ -11,6 +11,7 @@
  */
 #include "jni/convert/arguments.h"
 #include "jni/resolve/resolve.h"
+#include "judge/judge.h"
 
 /* Bounds of a key, so that callers cannot make the cache large: an operation beyond them is resolved each
  * time. */

@@ -9,6 +9,7 @@
 #include "jni/proxies/kinds.h"
 #include "jni/resolve/overload.h"
 #include "jni/runtime/throwables.h"
+#include "judge/judge.h"
 
 #include <stdlib.h>
 

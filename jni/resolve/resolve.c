@@ -6,6 +6,7 @@
 #include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolution.h"
+#include "judge/judge.h"
 
 enum {
   FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */

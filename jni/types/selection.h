@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "jni/members.h"
 #include "jni/types/member_table.h"
+#include "judge/judge.h"
 
 /*
  * Fills *holders, in the arena, with the class whose method runs, the classes whose methods a bridge may

@@ -5,8 +5,16 @@
 #include "op/type.h"
 #include "op/value_classes.h"
 
+#include <assert.h>
+
 /* A channel is packed into four bits of a question about names, and into three of a stamp. */
 _Static_assert(OP_CHANNELS <= 8, "a channel no longer fits beside a policy's generation");
+
+_Static_assert(OP_CHANNELS == 3, "each channel needs its row below");
+
+const enum policy_channel judge_policy_channels[OP_CHANNELS] = {[OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
+                                                                [OP_CHANNEL_HTTP] = POLICY_HTTP,
+                                                                [OP_CHANNEL_ZMQ] = POLICY_ZMQ};
 
 static const char *const operation_names[] = {
     [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
@@ -159,6 +167,7 @@ static struct op_type read_class_name(struct text name)
 enum jp_status judge_names(const struct judge *judge, const struct operation *operation, bool *by_object,
                            struct arena *arena, struct outcome *denied)
 {
+  assert(operation->kind <= OP_PUT && possible_members[operation->kind] != 0);
   unsigned question = (operation->implies_type ? QUESTION_IMPLIED : 0) | (unsigned)operation->kind << 4 |
                       (unsigned)judge->channel;
   uint64_t hash = hash_names(operation->type, operation->member, question);
@@ -281,6 +290,7 @@ static struct policy_verdict check_holders(const struct judge *judge, struct pol
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
                                      const struct judged_member *member)
 {
+  assert(operation <= OP_PUT && possible_members[operation] != 0);
   struct policy_query query = query_of(judge, operation, member);
   struct policy_verdict verdict = {.allow = true};
   if (has_class(member->named_class))
@@ -307,9 +317,9 @@ bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
          check_holders(judge, query, member).allow;
 }
 
-bool judge_spares(const struct judge *judge, const struct judged_member *on)
+bool judge_spares(const struct judge *judge, const struct judged_member *member)
 {
-  return check_object(judge, query_of(judge, OP_CALL, on), on->named_class, on->modifiers).allow;
+  return check_object(judge, query_of(judge, OP_CALL, member), member->named_class, member->modifiers).allow;
 }
 
 /* ---- kept verdicts ---- */
@@ -334,6 +344,7 @@ static enum jp_status conclude(const struct judge *judge, enum op_kind operation
                                const struct judged_member *member, struct policy_verdict verdict,
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
 {
+  assert(operation <= OP_PUT && possible_members[operation] != 0);
   uint64_t *kept = &member->verdicts[judge->channel];
   uint64_t generation = policy_generation(judge->policy);
   bool log = verdict.log || wants_log;
@@ -367,6 +378,7 @@ static enum jp_status ask_kept(const struct judge *judge, enum op_kind operation
 enum jp_status judge_member(const struct judge *judge, enum op_kind operation,
                             const struct judged_member *member, struct arena *arena, struct outcome *denied)
 {
+  assert(!member->is_value);
   return ask_kept(judge, operation, member, judge->types_are_logged, arena, denied);
 }
 
@@ -486,8 +498,8 @@ enum jp_status judge_value(struct judge *judge, const struct op_value *value, st
   return status;
 }
 
-enum jp_status judge_public(const struct judge *judge, enum op_member_kind kind, struct text class_name,
-                            struct text member, struct arena *arena, struct outcome *denied)
+enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind, struct text class_name,
+                             struct text member, struct arena *arena, struct outcome *denied)
 {
   bool logged = false;
   return ask_public(judge, category_of(OP_GET, kind), class_name, member,

@@ -4,9 +4,9 @@
  * Where the policy is asked about an operation (docs/policy.md): by its names before any class is looked up, by the facts of
  * the member that was found, and about what its arguments name. Writes the lines of LOG_AND_*.
  *
- * A judge belongs to one request and is used on the thread that runs the request. It knows nothing of Java: whoever asks
- * says what the member is. A function that returns a status returns JP_OK, or anything else with an OUTCOME_ERROR in
- * *denied.
+ * A judge is made for one operation, or for a question beside one, and is used on the thread that runs the operation. It
+ * knows nothing of Java: the caller says what the member is. A function that returns a status returns JP_OK, or another
+ * status with an OUTCOME_ERROR in *denied.
  *
  * For a member that the thread has resolved before, jvm_resolve asks judge_has_allowed. If that is false, or the member is
  * new, it asks judge_operation, then the questions about arguments and overloads, and about the member last.
@@ -34,6 +34,7 @@ struct judge_names {
   } entries[JUDGE_NAMES_KEPT];
 };
 
+/* Made by judge_make. All that it points to is borrowed. */
 struct judge {
   const struct policy *policy;
   struct judge_names *names;
@@ -45,6 +46,20 @@ struct judge {
   bool types_are_allowed; /* those that its arguments name, all of them */
   bool types_are_logged;  /* the policy wants a line for one */
 };
+
+/* What the policy's rules call each channel. */
+extern const enum policy_channel judge_policy_channels[OP_CHANNELS];
+
+/* names: of the thread. session: of the client, for the log. All three must outlive the judge. */
+static inline struct judge judge_make(const struct policy *policy, struct judge_names *names,
+                                      enum op_channel channel, const struct op_session_key *session)
+{
+  return (struct judge){.policy = policy,
+                        .names = names,
+                        .channel = channel,
+                        .policy_channel = judge_policy_channels[channel],
+                        .session = session};
+}
 
 /* Another class that declares the judged member. */
 struct judged_holder {
@@ -65,15 +80,17 @@ struct judged_member {
   const struct judged_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
-  /* Objects of the named class are values: only a rule or preset that names a class of it denies. */
+  /* Objects of the named class are values: only a rule or preset that names the class denies. Set only for the members that
+   * a result by value is read with (judge_allows), and by judge_filling itself: no member that an operation names is
+   * allowed by it. */
   bool is_value;
-  /* OP_CHANNELS words that belong to the resolved member and start as 0: verdicts are kept there. They are dropped with
-   * the member, and no other combination of named class, member, kind and runtime class shares them. NULL where no verdict
-   * is kept (judge_allows, judge_evaluate). */
+  /* OP_CHANNELS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude and
+   * judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class, member,
+   * kind and runtime class shares them. NULL for all other functions. */
   uint64_t *verdicts;
 };
 
-/* Not 0; while the stamp is the same, so are the answers to all questions but those of the log. */
+/* Not 0. Judges of the same stamp allow and deny the same; they may differ in lines for the log. */
 static inline uint64_t judge_stamp(const struct judge *judge)
 {
   return policy_generation(judge->policy) << 3 | (uint64_t)judge->channel;
@@ -81,24 +98,27 @@ static inline uint64_t judge_stamp(const struct judge *judge)
 
 /* ---- an operation by its names ---- */
 
+/* operation->kind is OP_NEW, OP_CALL, OP_GET or OP_PUT for judge_operation and judge_names, and so is the kind of operation
+ * of all questions about a member that was found. */
+
 /*
  * Asks about the names in the operation and in its arguments, before a class is looked up by them. Where the names
- * of the member alone deny it, and a supertype of its object may allow it, *by_object becomes true and the answer is JP_OK:
- * the class is then looked for among the object's own, and unless the member that is found is allowed the question is asked
- * again, with by_object NULL, for the denial.
+ * of the member alone deny it, and a supertype of its object may allow it, *by_object becomes true and the answer is JP_OK.
+ * The class is then looked for among the object's own. If a member is found, the member is judged; if none is, the same
+ * question is asked again, with by_object NULL, for the denial.
  */
 enum jp_status judge_operation(struct judge *judge, const struct operation *operation, bool *by_object,
                                struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* The part of judge_operation about the names of the class and the member alone, whose type it checks as text. With
- * by_object given, the caller knows that the operation may be judged by its object (judge_may_ask_object). */
+/* The part of judge_operation about the names of the class and the member alone. The name of the class is checked as text
+ * first. by_object: as above; NULL unless the operation is, or will be, one for which judge_may_ask_object is true. */
 enum jp_status judge_names(const struct judge *judge, const struct operation *operation, bool *by_object,
                            struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 /* Whether a call may be judged by the class of its object: it has one, and names no loader of its own. */
 bool judge_may_ask_object(const struct operation *operation);
 
-/* Checks the type of an OP_DESCRIBE as text, and asks whether the caller may use any member of the class, whatever its
- * name. */
+/* For an OP_DESCRIBE: checks the name of the class as text, and asks if the policy may allow the caller any member of the
+ * class. */
 enum jp_status judge_class(const struct judge *judge, const struct operation *operation, struct arena *arena,
                            struct outcome *denied) JP_MUST_CHECK;
 
@@ -144,17 +164,20 @@ enum jp_status judge_conclude(const struct judge *judge, enum op_kind operation,
                               const struct judged_member *member, struct policy_verdict verdict,
                               struct text by, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* Whether a supertype of its object may allow what judge_evaluate has denied: a call that the declaring class, the
- * object's class and the other holders do not deny. */
+/* Whether a supertype of the object may allow what judge_evaluate has denied: true for a call that no rule or preset denies
+ * on the declaring class, the object's class or another holder. */
 bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
                              const struct judged_member *member);
-/* False: a rule or a preset denies the call on this class or interface, which is the object's class, the named one or
- * between them. */
-bool judge_spares(const struct judge *judge, const struct judged_member *on);
+/* False: a rule or a preset denies a call of the member on its named class, which is the object's class, the class that the
+ * operation names, or one between these. */
+bool judge_spares(const struct judge *judge, const struct judged_member *member);
 
-/* Asks about each of several overloads, of which only the allowed are candidates, about a member before the caller
- * learns that it cannot be used in this way, and about the members that a result by value is read with. By the member's
- * named and declaring class, with no line for the log; no supertype is asked for. */
+/*
+ * True where the policy allows the member. For questions that keep no verdict and write no line to the log: about each of
+ * several overloads, of which only the allowed are candidates; about a member before the caller learns that it cannot be
+ * used in this way; about the members that a result by value is read with. Judges all classes that the member tells, as
+ * judge_member does; no supertype is asked for.
+ */
 static inline bool judge_allows(const struct judge *judge, enum op_kind operation,
                                 const struct judged_member *member)
 {
@@ -168,15 +191,15 @@ void judge_note_overloads(const struct judge *judge, struct text class_name, str
 /* ---- what arguments name ---- */
 
 /*
- * Asks if an argument uses a member that the operation does not name: a text for a java.lang.Class (a read
- * of CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its
- * constructor "<init>"), a map for an EnumMap (a call of the enum's values). Asked before the class is loaded, if the
- * argument alone says which. kind is
- * OP_STATIC_FIELD, OP_STATIC_METHOD or OP_CONSTRUCTOR.
+ * Asks about a public member that an argument uses without naming the member: a text for a java.lang.Class (a read of
+ * CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its constructor
+ * "<init>"), a map for an EnumMap (a call of the enum's values). Asked before the class is loaded, if the argument alone
+ * says which class. kind is OP_STATIC_FIELD, OP_STATIC_METHOD or OP_CONSTRUCTOR.
  */
-enum jp_status judge_public(const struct judge *judge, enum op_member_kind kind, struct text class_name,
-                            struct text member, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Asks about each class that an argument or an element declares as its type, before the class is loaded. */
+enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind, struct text class_name,
+                             struct text member, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
+/* Asks about each class that an argument or an element declares as its type, before the class is loaded. JP_OK without a
+ * question where judge_operation or judge_value has allowed all types of the operation. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied) JP_MUST_CHECK;
 /* Asks about a list's or map's elements before they go into an object by its add or put. The verdicts are kept for the

@@ -23,10 +23,10 @@ struct op_session_key {
 void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_id);
 /* False where the id is empty, or longer than ZeroMQ allows. */
 bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id) JP_MUST_CHECK;
-/* The `peer-id` of such a key; false: it is a routing id. */
+/* Reads the `peer-id` in the bytes of a key; false: they are a routing id. */
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
-/* The name in the log: a UUID; "zmq:" and the routing id in hexadecimal; without a key "#" and the serial, or
- * "" without a serial. */
+/* Writes the name of the session in the log: the UUID of a peer-id; "zmq:" and a routing id in hexadecimal; "#" and the
+ * serial of a session without a key; "" where the serial is 0, too. */
 void op_session_key_describe(const struct op_session_key *key, char out[OP_SESSION_NAME_MAX]);
 
 #endif

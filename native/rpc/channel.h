@@ -6,7 +6,6 @@
  * thread.
  */
 #include "op/operation.h"
-#include "policy/policy.h"
 
 #include <stdbool.h>
 
@@ -18,7 +17,6 @@ enum rpc_client_span {
 };
 
 struct rpc_channel {
-  enum policy_channel policy; /* as the policy's rules name it */
   enum rpc_client_span span;
   bool names_session_in_message; /* a message may name the session of its request itself (`peer-id`) */
   bool may_stream;               /* an answer may be sent whose length is not known */

@@ -1,5 +1,6 @@
 #include "rpc/control.h"
 
+#include "judge/judge.h"
 #include "rpc/callbacks/callback_incoming.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"

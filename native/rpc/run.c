@@ -128,8 +128,8 @@ static void begin_operation(struct rpc_run *run, const struct rpc_session *sessi
   run->request.callbacks = run->client->callbacks;
 }
 
-/* What the names alone decide. by_object: of judge_names. */
-static enum jp_status judge_named(struct rpc_run *run, bool *by_object, struct outcome *outcome)
+/* Asks what the names alone decide. by_object: as in judge_names. */
+static enum jp_status ask_about_names(struct rpc_run *run, bool *by_object, struct outcome *outcome)
 {
   const struct operation *operation = run->request.operation;
   struct arena *arena = run->request.arena;
@@ -137,11 +137,11 @@ static enum jp_status judge_named(struct rpc_run *run, bool *by_object, struct o
                                         : judge_names(&run->judge, operation, by_object, arena, outcome);
 }
 
-/* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
-static enum jp_status judge_loader(struct rpc_run *run, struct outcome *outcome)
+/* Asking a loader for a name is a call of its loadClass, which the policy judges like other calls. */
+static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outcome)
 {
   const struct operation *operation = run->request.operation;
-  enum jp_status status = judge_named(run, NULL, outcome);
+  enum jp_status status = ask_about_names(run, NULL, outcome);
   if (status != JP_OK)
     return status; /* before an error tells what is wrong with the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
@@ -152,7 +152,7 @@ static enum jp_status judge_loader(struct rpc_run *run, struct outcome *outcome)
                                   .instance = operation->loader,
                                   .args = &name,
                                   .arg_count = 1};
-  /* One of its own, because a judge keeps what it has found out about the operation in flight. */
+  /* A judge of its own, because run->judge keeps the verdicts on the arguments of the operation in flight. */
   struct judge judge = run->judge;
   struct jvm_request judged = run->request;
   judged.operation = &asked;
@@ -165,13 +165,13 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
 {
   const struct operation *operation = run->request.operation;
   bool *by_object = judge_may_ask_object(operation) ? &look->only_ancestors : NULL;
-  if (judge_named(run, by_object, outcome) != JP_OK)
+  if (ask_about_names(run, by_object, outcome) != JP_OK)
     return false;
-  if (operation->loader != 0 && judge_loader(run, outcome) != JP_OK)
+  if (operation->loader != 0 && ask_about_loader(run, outcome) != JP_OK)
     return false;
   bool found = jvm_look_class(&run->request, look, outcome);
   if (!found && look->only_ancestors)
-    (void)judge_named(run, NULL, outcome);
+    (void)ask_about_names(run, NULL, outcome);
   return found;
 }
 
@@ -241,7 +241,7 @@ static void execute(struct rpc_run *run, struct outcome *outcome)
     request->operation = &run->named;
     reached->implied_type = run->named.type;
   }
-  if (request->operation->loader != 0 && judge_loader(run, outcome) != JP_OK)
+  if (request->operation->loader != 0 && ask_about_loader(run, outcome) != JP_OK)
     return;
   if (jvm_resolve(request, &target, outcome) != JP_OK)
     return;
@@ -331,8 +331,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   rpc_call_end(runner->watch, runner->thread);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
-  run->request.operation =
-      NULL; /* what becomes of the result needs none, and execute may have named another */
+  run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */
   if (tells_throwable)
     jvm_throwable_tell(&run->request, outcome);
 }
@@ -397,7 +396,7 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
     return; /* a query changes nothing, and nobody reads its answer */
   if (meta == NULL) {
     outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
-  } else if (rpc_meta_open(meta, runner->policy, rpc_channels[run->client->channel].policy, &loaders,
+  } else if (rpc_meta_open(meta, runner->policy, judge_policy_channels[run->client->channel], &loaders,
                            operation, &outcome->body, &error) == JP_OK) {
     outcome->kind = OUTCOME_BODY;
     return;
@@ -409,7 +408,8 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 
 /* ---- requests ---- */
 
-/* Field by field: what the next request and its operation set anyway stays as it is, because a ping should not pay for it. */
+/* Field by field: the fields that rpc_run_begin or the operation sets are left alone, because a ping should not pay for
+ * them. */
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
                   size_t answer_max)
 {

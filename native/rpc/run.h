@@ -16,7 +16,6 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "rpc/callbacks/given.h"
-#include "rpc/channel.h"
 #include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
@@ -51,23 +50,20 @@ struct rpc_runner {
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread);
 void rpc_runner_fini(struct rpc_runner *runner);
 
-/* Who asks the policy of the message that is served, for a client of the channel whose session has the key. Valid until
- * the next message. */
+/* Makes the judge of an operation: it asks the policy of the message that is served, for a client of the channel whose
+ * session has the key. Valid until the next message. */
 static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_channel channel,
                                             const struct op_session_key *session)
 {
-  return (struct judge){.policy = runner->policy,
-                        .names = &runner->names,
-                        .channel = channel,
-                        .policy_channel = rpc_channels[channel].policy,
-                        .session = session};
+  return judge_make(runner->policy, &runner->names, channel, session);
 }
 
 /* Before each message: takes the policy that is in force, under which all of the message is served, and
  * forgets what the message before has left. */
 void rpc_runner_begin_message(struct rpc_runner *runner);
 
-/* The requests of one message, one after the other; rpc_run_init fills it for the message, where it then stays. */
+/* The requests of one message, one after the other; rpc_run_init fills it for the message. It is not moved or copied then,
+ * because `request` points into it. */
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
@@ -92,15 +88,15 @@ void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_cli
                   size_t answer_max);
 
 /* Begins the next request. session: the one that the request itself names, in place of the client's; NULL:
- * none. drops_result: nobody will read what comes of it. */
+ * none. drops_result: nobody will read its result. */
 void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result);
 
 /* Runs an operation of any kind. The outcome is valid until rpc_run_end; a body is the caller's to close. */
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /*
- * Looks for the class that an operation names, as running it would, and for the members of it that look->only_member tells. What it
- * finds is valid until rpc_run_end, which is then due. False leaves an OUTCOME_ERROR.
+ * Looks for the class that an operation names, as running the operation would, and for the members of the class that
+ * look->only_member names. *look is valid until rpc_run_end, which is then due. False leaves an OUTCOME_ERROR.
  */
 bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
                      struct outcome *outcome) JP_MUST_CHECK;
@@ -127,12 +123,14 @@ void rpc_run_take_back(struct rpc_run *run);
 void rpc_run_end(struct rpc_run *run);
 
 /*
- * For questions about class loaders while the request is in hand, valid as long as the run; their context is the run. Opens
- * the request's frame of references, where no operation has, so that rpc_run_end is due. False: memory is short.
+ * For questions about class loaders while the request is in flight; *loaders is valid as long as the run, which is its
+ * context. Opens the request's frame of references unless an operation has, so that rpc_run_end is due. False: memory is
+ * short.
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
-/* Who asks the policy for the request in flight, before its operation runs. Valid as long as the run. */
+/* Makes a judge for a question about the request in flight, beside its operation: before it is made, or about an error of
+ * it. Valid as long as the run. */
 struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

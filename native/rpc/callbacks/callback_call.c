@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "judge/judge.h"
 #include "rpc/callbacks/callbacks_state.h"
 #include "rpc/values/value_read.h"
 

@@ -1,6 +1,7 @@
 /* The binary messages as a codec: a message from its bytes to its answer, and answers that need no worker. */
 #include "rpc/colfer/binary_codec.h"
 
+#include "judge/judge.h"
 #include "rpc/channel.h"
 #include "rpc/colfer/binary_answer.h"
 #include "rpc/colfer/known_messages.h"

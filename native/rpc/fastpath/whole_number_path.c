@@ -1,6 +1,7 @@
 #include "rpc/fastpath/whole_number_path.h"
 
 #include "base/number_format.h"
+#include "judge/judge.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
 

@@ -56,8 +56,10 @@ struct serving {
   struct rpc_client *client;
   struct buffer *out;
   size_t reply_max;
-  bool
-      has_begun; /* serving_begin has filled all below; a message that the fast path answers needs nothing of it */
+
+  /* False for a message that the fast path answers, which needs nothing below. serving_begin fills it all; run.client and
+   * run.runner are the client and the worker's runner from above. */
+  bool has_begun;
 
   size_t start;               /* of the message's answer in out */
   bool found_invalid;         /* the envelope, by jsonrpc */
@@ -83,8 +85,12 @@ struct serving {
   const struct outcome *failed;      /* its outcome, where it was run already and failed; else NULL */
   struct serving_places *places;     /* filled when its answer is written */
 
-  struct rpc_run run; /* the request that is run */
+  /* The request that is run. The last member, because serving_begin zeroes those before it from `start` on. */
+  struct rpc_run run;
 };
+_Static_assert(sizeof(struct serving) - offsetof(struct serving, run) <
+                   sizeof(struct rpc_run) + _Alignof(struct serving),
+               "run is not the last member");
 
 /* Where an answer has the parts that change from call to call, in bytes of the buffer. */
 struct serving_places {
@@ -106,7 +112,7 @@ static inline bool serving_is_unkept(const struct serving *serving)
 void serving_handle_request(void *context, const struct jsonrpc_request *request,
                             struct jsonrpc_response *response);
 
-/* Writes the result or the error of the request in hand. */
+/* Writes the result or the error of the request that is served. */
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 

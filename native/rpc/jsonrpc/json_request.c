@@ -1,4 +1,5 @@
 /* One request: reads what it asks for, runs it, and finds near names where something was not found. */
+#include "judge/judge.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/compat.h"
@@ -169,7 +170,8 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                                           .shared = serving->results == NULL ? NULL : &shared,
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
-                                          .run = config->compat_pal && loader == 0 ? NULL : &serving->run};
+                                          .jvm_run =
+                                              config->compat_pal && loader == 0 ? NULL : &serving->run};
   return java_method_decode(serving->request, config->catalog, rpc_jsonrpc_peer(serving->peer)->methods,
                             &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }

@@ -178,7 +178,7 @@ static enum jp_status find_in_catalog(struct java_call *call)
 static enum jp_status read_name(struct java_call *call)
 {
   struct operation *operation = call->operation;
-  bool has_classes = call->catalog != NULL || call->rules->run != NULL;
+  bool has_classes = call->catalog != NULL || call->rules->jvm_run != NULL;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};
   if (!has_classes || !java_method_name_parse(call->request->method, &call->name) ||
       call->name.class_name.len > OP_NAME_MAX || call->name.member.len > OP_NAME_MAX)
@@ -202,9 +202,9 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
   asked.instance = instance;
   asked.tells_loaders = is_final;
   *look = (struct op_look){.only_member = asked.member};
-  if (call->rules->run == NULL)
+  if (call->rules->jvm_run == NULL)
     return fail_name(call, " (no such class)");
-  if (rpc_run_look_up(call->rules->run, &asked, look, call->outcome))
+  if (rpc_run_look_up(call->rules->jvm_run, &asked, look, call->outcome))
     return JP_OK;
   /* A loader that was named answers for itself; else the name stands for nothing. */
   const struct outcome *outcome = call->outcome;
@@ -313,13 +313,13 @@ static bool has_field(const struct java_call *call, const struct judging *judgin
           !text_equal(catalog_text(tables, field->name), call->operation->member))
         continue;
       *is_static = (field->access & ACCESS_STATIC) != 0;
-      const struct judged_member target = {.kind = *is_static ? OP_STATIC_FIELD : OP_FIELD,
+      const struct judged_member judged = {.kind = *is_static ? OP_STATIC_FIELD : OP_FIELD,
                                            .modifiers = field->access,
                                            .named_class = judging->named_class,
                                            .declaring_class = catalog_text(tables, class->name),
                                            .runtime_class = TEXT_ABSENT,
                                            .member = call->operation->member};
-      return judge_allows(call->judge, OP_GET, &target);
+      return judge_allows(call->judge, OP_GET, &judged);
     }
     class_index = class->superclass.class_index;
   }

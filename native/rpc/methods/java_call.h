@@ -23,7 +23,7 @@ struct java_method_rules {
   const struct rpc_shared_texts *shared;      /* the same */
   uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */
   struct rpc_run
-      *run; /* looks for classes that the catalog does not have; NULL: the catalog alone is asked */
+      *jvm_run; /* asks the JVM for classes that the catalog lacks; NULL: the catalog alone is asked */
 };
 
 /*

@@ -1,4 +1,5 @@
 #include "tests/unit/jni/members_cases.h"
+#include "judge/judge.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include "base/buffer.h"
@@ -24,10 +25,7 @@ void members_session_init(struct members_session *session, struct jvm_thread *th
   struct jp_error error;
   if (policy_create(&everything, &session->policy, &error) != JP_OK)
     fail_msg("%s", error.text);
-  session->judge = (struct judge){.policy = session->policy,
-                                  .names = &session->names,
-                                  .channel = OP_CHANNEL_WEBSOCKET,
-                                  .policy_channel = POLICY_WEBSOCKET};
+  session->judge = judge_make(session->policy, &session->names, OP_CHANNEL_WEBSOCKET, NULL);
 }
 
 void members_session_fini(struct members_session *session)

@@ -14,6 +14,7 @@
  *
  * In params, $name stands for the ref that a case before kept under that name, and ' for ".
  */
+#include "judge/judge.h"
 #include "tests/unit/unit.h"
 
 #include "jni/members.h"

@@ -1,4 +1,5 @@
 #include "stub_jni.h"
+#include "judge/judge.h"
 
 #include "jni/loading.h"
 #include "stub_callbacks.h"

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "jni/objects/object_table.h"
 #include "jni/types/selection.h"
+#include "judge/judge.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
