@@ -87,7 +87,7 @@ static bool allow_kind(struct giving *giving, const struct callback_kind *kind)
   const struct conversion *conversion = giving->conversion;
   for (size_t i = 0; i < kind->method_count; i++) {
     const struct callback_method *row = &kind->methods[i];
-    const struct judged_member method = {.kind = OP_METHOD,
+    const struct judged_member method = {.kind = OP_MEMBER_METHOD,
                                          .modifiers = row->method->modifiers,
                                          .named_class = row->given->name,
                                          .declaring_class = row->method->owner->name,

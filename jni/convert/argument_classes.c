@@ -15,7 +15,7 @@ static bool ask_before_loading(struct conversion *conversion, const struct op_ty
                                const struct op_value *value)
 {
   if (value->kind == OP_TEXT)
-    return argument_ask(conversion, OP_STATIC_FIELD, type->name, value->text);
+    return argument_ask(conversion, OP_MEMBER_STATIC_FIELD, type->name, value->text);
   if (type->dimensions == 0)
     return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_make(conversion, type->name);
   if (value->kind != OP_LIST)
@@ -51,7 +51,7 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
 /* A loader that the caller may not ask for classes is not told of. */
 static bool may_use(const struct jvm_request *request, const struct jvm_class *loader_class)
 {
-  const struct judged_member member = {.kind = OP_METHOD,
+  const struct judged_member member = {.kind = OP_MEMBER_METHOD,
                                        .modifiers = OP_ACC_PUBLIC,
                                        .named_class = TEXT("java.lang.ClassLoader"),
                                        .declaring_class = TEXT("java.lang.ClassLoader"),

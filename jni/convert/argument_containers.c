@@ -495,7 +495,7 @@ static jobject make_enum_map(struct conversion *conversion, jclass made, struct 
                   TEXT_ARGS(name));
     return NULL;
   }
-  if (!argument_ask(conversion, OP_STATIC_METHOD, key->name, TEXT("values")))
+  if (!argument_ask(conversion, OP_MEMBER_STATIC_METHOD, key->name, TEXT("values")))
     return NULL;
   jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "(Ljava/lang/Class;)V");
   return constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor, key->ref);

@@ -144,7 +144,7 @@ bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struc
 
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
 {
-  return argument_ask(conversion, OP_CONSTRUCTOR, class_name, TEXT("<init>"));
+  return argument_ask(conversion, OP_MEMBER_CONSTRUCTOR, class_name, TEXT("<init>"));
 }
 
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
@@ -289,7 +289,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   struct jp_error error;
   if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
     return argument_fail(conversion, value, "%s", error.text);
-  if (type.base == 'L' && !argument_ask(conversion, OP_STATIC_FIELD, type.name, TEXT("class")))
+  if (type.base == 'L' && !argument_ask(conversion, OP_MEMBER_STATIC_FIELD, type.name, TEXT("class")))
     return false;
   bool is_primitive = type.base != 'L' && type.dimensions == 0;
   /* Class.forName finds no primitive; the component class of an array is one. */
@@ -311,7 +311,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
                           const struct op_value *value, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
-  if (!argument_ask(conversion, OP_STATIC_FIELD, class->name, value->text))
+  if (!argument_ask(conversion, OP_MEMBER_STATIC_FIELD, class->name, value->text))
     return false;
   const struct member_table *members = member_table_of(conversion->thread, class);
   if (members == NULL)

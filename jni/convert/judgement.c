@@ -78,7 +78,7 @@ static bool fill_call(const struct jvm_request *request, struct jvm_class *class
       !selection_find(request->thread, request->arena, method, class, &holders, &holder_count))
     return false;
   call->lineage = (struct jvm_lineage){request->thread, request->arena, method, class, class};
-  call->member = (struct judged_member){.kind = OP_METHOD,
+  call->member = (struct judged_member){.kind = OP_MEMBER_METHOD,
                                         .modifiers = method->modifiers,
                                         .named_class = class->element_name,
                                         .declaring_class = method->owner->name,
@@ -91,7 +91,7 @@ static bool fill_call(const struct jvm_request *request, struct jvm_class *class
 
 static struct judged_member describe_elements(const struct jvm_class *class)
 {
-  return (struct judged_member){.kind = OP_FIELD,
+  return (struct judged_member){.kind = OP_MEMBER_FIELD,
                                 .modifiers = OP_ACC_PUBLIC,
                                 .named_class = class->element_name,
                                 .declaring_class = class->element_name,
@@ -214,7 +214,7 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
   struct fill *fill = find_fill(request, named, runtime, is_list);
   if (fill == NULL)
     return fail_judging(request, denied);
-  const struct judged_member member = {.kind = OP_METHOD,
+  const struct judged_member member = {.kind = OP_MEMBER_METHOD,
                                        .modifiers = fill->method->modifiers,
                                        .named_class = named->element_name,
                                        .declaring_class = fill->method->owner->element_name,

@@ -223,7 +223,7 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
 /* Judged as an argument that names the class is: who may not use a class does not learn of it. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
-  const struct judged_member member = {.kind = OP_STATIC_FIELD,
+  const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
                                        .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC | OP_ACC_FINAL,
                                        .named_class = class->element_name,
                                        .declaring_class = class->element_name,

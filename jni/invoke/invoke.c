@@ -411,7 +411,7 @@ static void run_static_put(struct conversion *conversion)
 static void run_refusal(struct conversion *conversion)
 {
   const struct resolved_member *member = conversion->member;
-  bool of_class = member->kind == OP_CONSTRUCTOR;
+  bool of_class = member->kind == OP_MEMBER_CONSTRUCTOR;
   outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER, member->refusal_type,
                "%.*s%s%.*s: %s", TEXT_ARGS(member->declaring->name), of_class ? "" : ".",
                of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);

@@ -109,7 +109,7 @@ static bool is_open(const struct shapes *shapes, struct jvm_method *method)
                                       .method = method,
                                       .named = shapes->named,
                                       .runtime = shapes->runtime};
-  const struct judged_member member = {.kind = OP_METHOD,
+  const struct judged_member member = {.kind = OP_MEMBER_METHOD,
                                        .modifiers = method->modifiers,
                                        .named_class = shapes->named->element_name,
                                        .declaring_class = method->owner->element_name,

@@ -456,7 +456,7 @@ static void *grow_list(struct arena *arena, void *items, size_t count, size_t *c
 static bool is_allowed(const struct resolution *resolution, enum op_member_kind kind, unsigned modifiers,
                        const struct jvm_class *declaring, struct jvm_method *method)
 {
-  bool has_lineage = kind == OP_METHOD && resolution->receiver_class != NULL;
+  bool has_lineage = kind == OP_MEMBER_METHOD && resolution->receiver_class != NULL;
   const struct jvm_lineage lineage = {.thread = resolution->conversion.thread,
                                       .arena = resolution->arena,
                                       .method = method,
@@ -475,9 +475,9 @@ static bool is_allowed(const struct resolution *resolution, enum op_member_kind 
 static bool is_allowed_method(const struct resolution *resolution, struct jvm_method *method)
 {
   bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
-  enum op_member_kind kind = resolution->operation->kind == OP_NEW ? OP_CONSTRUCTOR
-                             : is_static                           ? OP_STATIC_METHOD
-                                                                   : OP_METHOD;
+  enum op_member_kind kind = resolution->operation->kind == OP_NEW ? OP_MEMBER_CONSTRUCTOR
+                             : is_static                           ? OP_MEMBER_STATIC_METHOD
+                                                                   : OP_MEMBER_METHOD;
   return is_allowed(resolution, kind, method->modifiers, method->owner, method);
 }
 
@@ -873,7 +873,7 @@ static bool set_method(struct resolution *resolution)
   struct resolved_member *member = resolution->conversion.member;
   struct jvm_method *method = member->method;
   bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
-  member->kind = is_static ? OP_STATIC_METHOD : OP_METHOD;
+  member->kind = is_static ? OP_MEMBER_STATIC_METHOD : OP_MEMBER_METHOD;
   member->action = is_static ? MEMBER_CALL_STATIC : MEMBER_CALL;
   if (!is_static) {
     member->method_id = method->id;
@@ -910,7 +910,7 @@ static bool find_constructor(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->conversion.member;
   struct jvm_class *named = resolution->named;
-  member->kind = OP_CONSTRUCTOR;
+  member->kind = OP_MEMBER_CONSTRUCTOR;
   member->action = MEMBER_NEW;
   member->declaring = named;
   if (named->component != 0) {
@@ -955,7 +955,7 @@ static bool find_declared_field(struct resolution *resolution, struct jvm_class 
 static bool set_length(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->conversion.member;
-  member->kind = OP_FIELD;
+  member->kind = OP_MEMBER_FIELD;
   member->action = MEMBER_GET_LENGTH;
   member->declaring = resolution->named;
   member->modifiers = OP_ACC_PUBLIC | OP_ACC_FINAL;
@@ -985,7 +985,7 @@ static bool set_piece(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->conversion.member;
   bool is_put = resolution->operation->kind == OP_PUT;
-  member->kind = OP_FIELD;
+  member->kind = OP_MEMBER_FIELD;
   member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
   member->declaring = resolution->named;
   member->modifiers = OP_ACC_PUBLIC;
@@ -1037,7 +1037,7 @@ static bool find_field(struct resolution *resolution)
   member->field = field;
   member->declaring = field->owner;
   member->modifiers = field->modifiers;
-  member->kind = is_static ? OP_STATIC_FIELD : OP_FIELD;
+  member->kind = is_static ? OP_MEMBER_STATIC_FIELD : OP_MEMBER_FIELD;
   member->action =
       is_put ? (is_static ? MEMBER_PUT_STATIC : MEMBER_PUT) : (is_static ? MEMBER_GET_STATIC : MEMBER_GET);
   member->field_id = is_static ? NULL : field->id;

@@ -424,7 +424,7 @@ static struct jvm_method *find_public(struct jvm_class *class, const struct jvm_
 static struct judged_member make_member(const struct judged_member *member, const struct jvm_class *class,
                                         const struct jvm_method *method)
 {
-  return (struct judged_member){.kind = OP_METHOD,
+  return (struct judged_member){.kind = OP_MEMBER_METHOD,
                                 .modifiers = method->modifiers,
                                 .named_class = class->element_name,
                                 .declaring_class = method->owner->element_name,
@@ -481,7 +481,7 @@ static bool is_allowed_by(const struct supertype_search *search, struct jvm_clas
 bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
                               const struct judged_member *member, struct judged_member *found)
 {
-  if (member->kind != OP_METHOD || (member->modifiers & OP_ACC_PUBLIC) == 0 ||
+  if (member->kind != OP_MEMBER_METHOD || (member->modifiers & OP_ACC_PUBLIC) == 0 ||
       !jvm_class_is_assignable(lineage->thread, lineage->runtime, lineage->named))
     return false;
   struct supertype_search search = {

@@ -225,14 +225,14 @@ enum jp_status judge_class(const struct judge *judge, const struct operation *op
 static enum policy_category category_of(enum op_kind operation, enum op_member_kind kind)
 {
   switch (kind) {
-  case OP_METHOD:
+  case OP_MEMBER_METHOD:
     return POLICY_METHOD;
-  case OP_STATIC_METHOD:
+  case OP_MEMBER_STATIC_METHOD:
     return POLICY_STATIC_METHOD;
-  case OP_CONSTRUCTOR:
+  case OP_MEMBER_CONSTRUCTOR:
     return POLICY_CONSTRUCTOR;
-  case OP_FIELD:
-  case OP_STATIC_FIELD:
+  case OP_MEMBER_FIELD:
+  case OP_MEMBER_STATIC_FIELD:
     break;
   }
   return operation == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
@@ -503,7 +503,8 @@ enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind
 {
   bool logged = false;
   return ask_public(judge, category_of(OP_GET, kind), class_name, member,
-                    kind == OP_CONSTRUCTOR && value_class_is_container(class_name), &logged, arena, denied);
+                    kind == OP_MEMBER_CONSTRUCTOR && value_class_is_container(class_name), &logged, arena,
+                    denied);
 }
 
 /* Asked where the member was found in the cache: its verdict does not cover the types of elements. */

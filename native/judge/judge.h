@@ -194,7 +194,7 @@ void judge_note_overloads(const struct judge *judge, struct text class_name, str
  * Asks about a public member that an argument uses without naming the member: a text for a java.lang.Class (a read of
  * CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its constructor
  * "<init>"), a map for an EnumMap (a call of the enum's values). Asked before the class is loaded, if the argument alone
- * says which class. kind is OP_STATIC_FIELD, OP_STATIC_METHOD or OP_CONSTRUCTOR.
+ * says which class. kind is OP_MEMBER_STATIC_FIELD, OP_MEMBER_STATIC_METHOD or OP_MEMBER_CONSTRUCTOR.
  */
 enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind, struct text class_name,
                              struct text member, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;

@@ -2,7 +2,13 @@
 #define JPEER_OP_MEMBER_H
 /* What kind of member of a class an operation reaches, and the flags that class files give to members. Constant data. */
 
-enum op_member_kind { OP_METHOD, OP_STATIC_METHOD, OP_CONSTRUCTOR, OP_FIELD, OP_STATIC_FIELD };
+enum op_member_kind {
+  OP_MEMBER_METHOD,
+  OP_MEMBER_STATIC_METHOD,
+  OP_MEMBER_CONSTRUCTOR,
+  OP_MEMBER_FIELD,
+  OP_MEMBER_STATIC_FIELD
+};
 
 enum { /* JVMS 4.5, 4.6 */
        OP_ACC_PUBLIC = 0x0001,

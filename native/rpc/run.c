@@ -248,7 +248,7 @@ static void execute(struct rpc_run *run, struct outcome *outcome)
   const struct op_piece *piece = request->operation->piece;
   reached->class_name = target.facts.declaring_class;
   reached->member = piece == NULL ? target.facts.member : piece->written;
-  reached->is_field = target.facts.kind == OP_FIELD || target.facts.kind == OP_STATIC_FIELD;
+  reached->is_field = target.facts.kind == OP_MEMBER_FIELD || target.facts.kind == OP_MEMBER_STATIC_FIELD;
   reached->modifiers = target.facts.modifiers;
   reached->resolved = target.resolved;
   rpc_call_reach(run->runner->watch);

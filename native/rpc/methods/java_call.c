@@ -237,9 +237,9 @@ static bool is_allowed(const struct java_call *call, const struct judging *judgi
   if (method->method->is_open)
     return true;
   const struct judged_member overload = {
-      .kind = is_constructor         ? OP_CONSTRUCTOR
-              : method->has_receiver ? OP_METHOD
-                                     : OP_STATIC_METHOD,
+      .kind = is_constructor         ? OP_MEMBER_CONSTRUCTOR
+              : method->has_receiver ? OP_MEMBER_METHOD
+                                     : OP_MEMBER_STATIC_METHOD,
       .modifiers = method->method->access,
       .named_class = judging->named_class,
       .declaring_class = catalog_text(judging->tables, judging->tables->classes[method->declaring].name),
@@ -313,7 +313,7 @@ static bool has_field(const struct java_call *call, const struct judging *judgin
           !text_equal(catalog_text(tables, field->name), call->operation->member))
         continue;
       *is_static = (field->access & ACCESS_STATIC) != 0;
-      const struct judged_member judged = {.kind = *is_static ? OP_STATIC_FIELD : OP_FIELD,
+      const struct judged_member judged = {.kind = *is_static ? OP_MEMBER_STATIC_FIELD : OP_MEMBER_FIELD,
                                            .modifiers = field->access,
                                            .named_class = judging->named_class,
                                            .declaring_class = catalog_text(tables, class->name),

@@ -73,7 +73,7 @@ UNIT_TEST_WITH(a_verdict_is_kept_until_another_policy, set_up, tear_down)
   bool allowed = false;
   use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n");
   struct judge judge = make_judge();
-  const struct judged_member member = make_member(OP_METHOD, "a.A");
+  const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
   assert_false(judge_recall(&judge, OP_CALL, &member, &allowed));
   assert_false(judge_has_allowed(&judge, OP_CALL, verdicts));
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
@@ -96,7 +96,7 @@ UNIT_TEST_WITH(reading_and_writing_a_field_have_verdicts_of_their_own, set_up, t
 {
   use_policy("version: 1\nrules:\n  - {class: a.A, members: FIELD_GET, action: ALLOW}\n");
   struct judge judge = make_judge();
-  const struct judged_member field = make_member(OP_FIELD, "a.A");
+  const struct judged_member field = make_member(OP_MEMBER_FIELD, "a.A");
   assert_int_equal(ask(&judge, OP_GET, &field), JP_OK);
   assert_false(judge_has_allowed(&judge, OP_PUT, verdicts));
   assert_int_equal(ask(&judge, OP_PUT, &field), JP_DENIED);
@@ -109,7 +109,7 @@ UNIT_TEST_WITH(a_channel_has_verdicts_of_its_own, set_up, tear_down)
   use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n");
   struct judge judge = make_judge();
   struct judge other = make_judge_of(OP_CHANNEL_HTTP);
-  const struct judged_member member = make_member(OP_METHOD, "a.A");
+  const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
   assert_false(judge_has_allowed(&other, OP_CALL, verdicts));
   assert_int_not_equal(judge_stamp(&judge), judge_stamp(&other));
@@ -121,13 +121,13 @@ UNIT_TEST_WITH(what_is_logged_is_asked_again, set_up, tear_down)
   use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n"
              "  - {class: a.Logged, action: LOG_AND_ALLOW}\n");
   struct judge judge = make_judge();
-  const struct judged_member logged = make_member(OP_METHOD, "a.Logged");
+  const struct judged_member logged = make_member(OP_MEMBER_METHOD, "a.Logged");
   assert_int_equal(ask(&judge, OP_CALL, &logged), JP_OK);
   assert_false(judge_recall(&judge, OP_CALL, &logged, &allowed));
   assert_false(judge_has_allowed(&judge, OP_CALL, verdicts));
   memset(verdicts, 0, sizeof verdicts);
   judge.types_are_logged = true; /* for an argument of the same operation */
-  const struct judged_member member = make_member(OP_METHOD, "a.A");
+  const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
   assert_false(judge_recall(&judge, OP_CALL, &member, &allowed));
 }
@@ -136,10 +136,10 @@ UNIT_TEST_WITH(filling_needs_a_rule_only_for_classes_that_are_no_values, set_up,
 {
   use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n");
   const struct judge judge = make_judge();
-  struct judged_member add = make_member(OP_METHOD, "java.util.ArrayList");
+  struct judged_member add = make_member(OP_MEMBER_METHOD, "java.util.ArrayList");
   assert_int_equal(judge_filling(&judge, &add, &arena, &denied), JP_OK);
   memset(verdicts, 0, sizeof verdicts);
-  add = make_member(OP_METHOD, "a.Bag");
+  add = make_member(OP_MEMBER_METHOD, "a.Bag");
   assert_int_equal(judge_filling(&judge, &add, &arena, &denied), JP_DENIED);
 }
 
@@ -147,12 +147,12 @@ UNIT_TEST_WITH(a_supertype_is_asked_for_only_where_no_rule_names_a_class_of_the_
 {
   use_policy("version: 1\nrules:\n  - {class: a.Shut, action: DENY}\n  - {class: a.Open, action: ALLOW}\n");
   const struct judge judge = make_judge();
-  struct judged_member member = make_member(OP_METHOD, "a.Unnamed");
+  struct judged_member member = make_member(OP_MEMBER_METHOD, "a.Unnamed");
   assert_false(judge_allows(&judge, OP_CALL, &member));
   assert_true(judge_may_ask_supertype(&judge, OP_CALL, &member));
   assert_false(judge_may_ask_supertype(&judge, OP_GET, &member));
   assert_true(judge_spares(&judge, &member));
-  const struct judged_member shut = make_member(OP_METHOD, "a.Shut");
+  const struct judged_member shut = make_member(OP_MEMBER_METHOD, "a.Shut");
   assert_false(judge_spares(&judge, &shut));
   member.runtime_class = TEXT("a.Shut");
   assert_false(judge_may_ask_supertype(&judge, OP_CALL, &member));
@@ -165,7 +165,7 @@ UNIT_TEST_WITH(a_supertype_is_asked_for_only_where_no_rule_names_a_class_of_the_
   member.holder_count = 1;
   assert_false(judge_may_ask_supertype(&judge, OP_CALL, &member));
   /* A supertype that was judged in its place is what is kept. */
-  const struct judged_member supertype = make_member(OP_METHOD, "a.Open");
+  const struct judged_member supertype = make_member(OP_MEMBER_METHOD, "a.Open");
   member.holder_count = 0;
   assert_int_equal(judge_conclude(&judge, OP_CALL, &member, judge_evaluate(&judge, OP_CALL, &supertype),
                                   supertype.named_class, &arena, &denied),
@@ -288,13 +288,15 @@ UNIT_TEST_WITH(a_member_that_an_argument_implies_is_judged_by_its_kind, set_up, 
       "version: 1\nrules:\n  - {class: a.Color, method: values, members: STATIC_METHOD, action: DENY}\n"
       "  - {class: a.Color, action: ALLOW}\n");
   const struct judge judge = make_judge();
-  assert_int_equal(judge_implied(&judge, OP_STATIC_METHOD, TEXT("a.Color"), TEXT("values"), &arena, &denied),
-                   JP_DENIED);
+  assert_int_equal(
+      judge_implied(&judge, OP_MEMBER_STATIC_METHOD, TEXT("a.Color"), TEXT("values"), &arena, &denied),
+      JP_DENIED);
   assert_text(denied.message, "RPC access denied: a.Color.values via WEBSOCKET_RPC");
-  assert_int_equal(judge_implied(&judge, OP_STATIC_FIELD, TEXT("a.Color"), TEXT("values"), &arena, &denied),
-                   JP_OK);
-  assert_int_equal(judge_implied(&judge, OP_CONSTRUCTOR, TEXT("a.Other"), TEXT("<init>"), &arena, &denied),
-                   JP_DENIED);
+  assert_int_equal(
+      judge_implied(&judge, OP_MEMBER_STATIC_FIELD, TEXT("a.Color"), TEXT("values"), &arena, &denied), JP_OK);
+  assert_int_equal(
+      judge_implied(&judge, OP_MEMBER_CONSTRUCTOR, TEXT("a.Other"), TEXT("<init>"), &arena, &denied),
+      JP_DENIED);
 }
 
 /* ---- results ---- */
@@ -303,13 +305,13 @@ UNIT_TEST_WITH(a_member_that_a_value_is_read_with_needs_no_rule_but_heeds_one, s
 {
   use_policy("version: 1\nrules:\n  - {class: a.Shut, action: DENY}\n");
   const struct judge judge = make_judge();
-  struct judged_member member = make_member(OP_METHOD, "a.Unnamed");
+  struct judged_member member = make_member(OP_MEMBER_METHOD, "a.Unnamed");
   assert_false(judge_allows(&judge, OP_CALL, &member));
   member.is_value = true;
   assert_true(judge_allows(&judge, OP_CALL, &member));
   member.runtime_class = TEXT("a.Shut");
   assert_false(judge_allows(&judge, OP_CALL, &member));
-  member = make_member(OP_METHOD, "a.Shut");
+  member = make_member(OP_MEMBER_METHOD, "a.Shut");
   member.is_value = true;
   assert_false(judge_allows(&judge, OP_CALL, &member));
 }
@@ -319,7 +321,7 @@ UNIT_TEST_WITH(a_member_that_a_value_is_read_with_needs_no_rule_but_heeds_one, s
 static enum jp_status ask_method(const struct judge *judge, const char *named, const char *declaring,
                                  const char *member)
 {
-  const struct judged_member method = {.kind = OP_METHOD,
+  const struct judged_member method = {.kind = OP_MEMBER_METHOD,
                                        .modifiers = OP_ACC_PUBLIC,
                                        .named_class = text_of(named),
                                        .declaring_class = text_of(declaring),

@@ -233,7 +233,10 @@ struct rpc_duplex *duplex;
 uint64_t proxy_of_7;
 
 static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = OP_STATIC_METHOD, .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC},
+    {.type = "C",
+     .member = "keep",
+     .kind = OP_MEMBER_STATIC_METHOD,
+     .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC},
     STUB_MEMBER_CONSTRUCTOR,
 };
 

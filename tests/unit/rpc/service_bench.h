@@ -28,8 +28,8 @@
 /* Members for the table of stub_jni: a sum that is always 8, and a constructor. */
 #define STUB_MEMBER_ADD                                                                                      \
   {                                                                                                          \
-    .type = "C", .member = "add", .kind = OP_STATIC_METHOD, .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC,      \
-    .outcome = {                                                                                             \
+    .type = "C", .member = "add", .kind = OP_MEMBER_STATIC_METHOD,                                           \
+    .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC, .outcome = {                                                 \
       .kind = OUTCOME_VALUE,                                                                                 \
       .type = TEXT("int"),                                                                                   \
       .has_value = true,                                                                                     \
@@ -38,7 +38,7 @@
   }
 #define STUB_MEMBER_CONSTRUCTOR                                                                              \
   {                                                                                                          \
-    .type = "C", .member = "<init>", .kind = OP_CONSTRUCTOR, .modifiers = OP_ACC_PUBLIC, .outcome = {        \
+    .type = "C", .member = "<init>", .kind = OP_MEMBER_CONSTRUCTOR, .modifiers = OP_ACC_PUBLIC, .outcome = { \
       .kind = OUTCOME_VALUE,                                                                                 \
       .type = TEXT("C"),                                                                                     \
       .ref = 1                                                                                               \

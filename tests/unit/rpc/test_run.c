@@ -26,13 +26,21 @@ struct bench {
   }
 
 static struct stub_member members[] = {
-    {.type = "a.Calc", .member = "add", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc",
+     .member = "add",
+     .kind = OP_MEMBER_STATIC_METHOD,
+     .modifiers = PUBLIC,
+     .outcome = INT(8)},
     {.type = "a.Calc",
      .member = "hidden",
-     .kind = OP_STATIC_METHOD,
+     .kind = OP_MEMBER_STATIC_METHOD,
      .modifiers = OP_ACC_PRIVATE,
      .outcome = INT(1)},
-    {.type = "a.Calc", .member = "note", .kind = OP_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc",
+     .member = "note",
+     .kind = OP_MEMBER_STATIC_METHOD,
+     .modifiers = PUBLIC,
+     .outcome = INT(8)},
 };
 
 static struct bench *bench;

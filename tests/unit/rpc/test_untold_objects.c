@@ -16,7 +16,7 @@ static struct stub_member members[] = {
     STUB_MEMBER_CONSTRUCTOR,
     {.type = "C",
      .member = "makeAndFail",
-     .kind = OP_STATIC_METHOD,
+     .kind = OP_MEMBER_STATIC_METHOD,
      .modifiers = OP_ACC_PUBLIC,
      .outcome = {.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("half done"), .ref = 1}},
 };

@@ -12,7 +12,10 @@
 enum { CALLERS = 100, ROUNDS = 20, IDS = 4, CHURNERS = 8 };
 
 static struct stub_member members[] = {
-    {.type = "C", .member = "keep", .kind = OP_STATIC_METHOD, .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC},
+    {.type = "C",
+     .member = "keep",
+     .kind = OP_MEMBER_STATIC_METHOD,
+     .modifiers = OP_ACC_PUBLIC | OP_ACC_STATIC},
 };
 
 struct fixture {

@@ -12,7 +12,7 @@ static struct stub_member members[] = {
     STUB_MEMBER_CONSTRUCTOR,
     {.type = "C",
      .member = "long",
-     .kind = OP_STATIC_METHOD,
+     .kind = OP_MEMBER_STATIC_METHOD,
      .modifiers = OP_ACC_PUBLIC,
      .outcome = {.kind = OUTCOME_VALUE,
                  .type = TEXT("java.lang.String"),
