@@ -79,7 +79,7 @@ struct rpc_callback_call; /* rpc defines it, too */
 
 /* Why a call ended without an answer, or could not begin: jpeer.peer.CallbackException. */
 struct jvm_callback_failure {
-  int code;       /* of JSON-RPC; -32000 where the peer itself ends it */
+  int code;       /* of JSON-RPC; -32000 where the peer itself ends it, -32603 where it is out of memory */
   char text[512]; /* UTF-8, NUL-terminated */
 };
 

@@ -6,11 +6,6 @@
 
 #define OPTION "--rpc-allow"
 
-static enum jp_status fail_memory(struct jp_error *error)
-{
-  return jp_fail(error, JP_NO_MEMORY, "out of memory");
-}
-
 static size_t count_patterns(struct text patterns)
 {
   size_t count = 1;
@@ -70,7 +65,7 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
     return status;
   struct text reason = arena_printf(arena, OPTION " '%.*s'", TEXT_ARGS(shown));
   if (reason.data == NULL)
-    return fail_memory(error);
+    return jp_fail_memory(error, NULL);
   rule->reason = reason.data;
   rule->allow = true;
   rule->channels = POLICY_ALL_CHANNELS;
@@ -87,7 +82,7 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
     return jp_fail(error, JP_LIMIT, OPTION ": more than %d patterns", POLICY_RULES_MAX);
   struct policy_rule *rules = arena_calloc(arena, count, sizeof *rules);
   if (rules == NULL)
-    return fail_memory(error);
+    return jp_fail_memory(error, NULL);
   enum jp_status status = JP_OK;
   struct text pattern;
   for (size_t i = 0; status == JP_OK && take_pattern(&patterns, &pattern); i++)
@@ -107,7 +102,7 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
                                        .sources = arena_calloc(arena, count, sizeof *check->sources),
                                        .arena = arena};
   if (check->wildcards == NULL || check->sources == NULL)
-    return fail_memory(error);
+    return jp_fail_memory(error, NULL);
   enum jp_status status = JP_OK;
   struct text pattern;
   while (status == JP_OK && take_pattern(&patterns, &pattern)) {

@@ -43,7 +43,7 @@ enum jp_status policy_dangers_read(struct arena *arena, struct policy_danger **d
   *count = collect_dangers(kinds, NULL, NULL);
   *dangers = arena_calloc(arena, *count, sizeof **dangers);
   if (*dangers == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   collect_dangers(kinds, find_value(root, TEXT("kinds")), *dangers);
   return JP_OK;
 }

@@ -346,5 +346,5 @@ enum jp_status policy_lint(const struct policy_document *document, const char *p
     check_member(&lint, &source);
   }
   arena_fini(&arena);
-  return status == JP_OK && out->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : status;
+  return status == JP_OK && out->failed ? jp_fail_memory(error, NULL) : status;
 }

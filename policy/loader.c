@@ -49,12 +49,6 @@ static enum jp_status fail_at(struct loader *loader, int line, const char *forma
   return JP_INVALID;
 }
 
-static enum jp_status fail_memory(struct loader *loader)
-{
-  jp_fail(loader->error, JP_NO_MEMORY, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 static enum jp_status fail_unknown_word(struct loader *loader, int line, const char *what, struct text word,
                                         const char *known)
 {
@@ -232,8 +226,9 @@ static enum jp_status compile_draft(struct loader *loader, const struct rule_dra
   *source = (struct policy_rule_source){.class_pattern = arena_text(loader->arena, class_source),
                                         .member_pattern = arena_text(loader->arena, member_source),
                                         .is_split = draft->pattern != NULL};
-  return source->class_pattern.data == NULL || source->member_pattern.data == NULL ? fail_memory(loader)
-                                                                                   : JP_OK;
+  return source->class_pattern.data == NULL || source->member_pattern.data == NULL
+             ? jp_fail_memory(loader->error, NULL)
+             : JP_OK;
 }
 
 static enum jp_status read_rule(struct loader *loader, const struct policy_node *node,
@@ -348,7 +343,7 @@ static enum jp_status begin_list(struct loader *loader, const struct policy_node
   if (value->count > POLICY_RULES_MAX)
     return fail_at(loader, value->line, "%s has more than %d entries", what, POLICY_RULES_MAX);
   *elements = arena_calloc(loader->arena, value->count, element_size);
-  return *elements == NULL ? fail_memory(loader) : JP_OK;
+  return *elements == NULL ? jp_fail_memory(loader->error, NULL) : JP_OK;
 }
 
 static enum jp_status read_rules(struct loader *loader, const struct policy_node *value, void *target)
@@ -361,7 +356,7 @@ static enum jp_status read_rules(struct loader *loader, const struct policy_node
   document->rules = elements;
   document->sources = arena_calloc(loader->arena, value->count, sizeof *document->sources);
   if (document->sources == NULL)
-    return fail_memory(loader);
+    return jp_fail_memory(loader->error, NULL);
   for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next) {
     size_t rule = document->rule_count++;
     status = read_rule(loader, item->value, &document->rules[rule], &document->sources[rule]);
@@ -386,7 +381,7 @@ static enum jp_status read_member_pattern(struct loader *loader, const struct po
     return status;
   pattern->line = node->line;
   pattern->source = arena_text(loader->arena, node->text);
-  return pattern->source.data == NULL ? fail_memory(loader) : JP_OK;
+  return pattern->source.data == NULL ? jp_fail_memory(loader->error, NULL) : JP_OK;
 }
 
 static enum jp_status read_idempotent(struct loader *loader, const struct policy_node *value, void *target)
@@ -432,7 +427,7 @@ static enum jp_status read_whole(const char *path, struct buffer *bytes, struct 
   enum jp_status status = JP_OK;
   char *room = buffer_reserve(bytes, POLICY_TREE_BYTES + 1);
   if (room == NULL) {
-    status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+    status = jp_fail_memory(error, NULL);
   } else {
     errno = 0;
     bytes->len += fread(room, 1, POLICY_TREE_BYTES + 1, file);

@@ -304,7 +304,7 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
   size_t count = count_segments(source);
   struct policy_segment *segments = arena_calloc(arena, count, sizeof *segments);
   if (lower.data == NULL || segments == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   if (!split_segments(lower, segments))
     return jp_fail(error, JP_INVALID, "has an empty segment");
 

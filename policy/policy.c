@@ -209,7 +209,7 @@ bool policy_is_idempotent(const struct policy *policy, struct text class_name, s
 
 static enum jp_status out_of_memory(struct jp_error *error)
 {
-  return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return jp_fail_memory(error, NULL);
 }
 
 /* Adds "A,B" from the command line to *presets. */

@@ -31,7 +31,7 @@ enum jp_status policy_source_create(const struct policy_config *config, struct p
   *source = NULL;
   struct policy_source *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   struct policy *policy;
   enum jp_status status = policy_create(config, &policy, error);
   if (status != JP_OK) {
@@ -241,7 +241,7 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
 {
   struct policy_watch *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   made->source = source;
   made->interval_ms = interval_ms;
   made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

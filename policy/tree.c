@@ -29,12 +29,6 @@ static struct text take_yaml_text(const yaml_char_t *string)
   return text_of((const char *)string);
 }
 
-static enum jp_status fail_memory(struct builder *builder)
-{
-  jp_fail(builder->error, JP_NO_MEMORY, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 struct text policy_shortened(struct text word)
 {
   if (word.len > QUOTED_MAX)
@@ -69,7 +63,7 @@ static enum jp_status fail_parse(struct builder *builder)
 {
   const yaml_parser_t *parser = &builder->parser;
   if (parser->error == YAML_MEMORY_ERROR)
-    return fail_memory(builder);
+    return jp_fail_memory(builder->error, NULL);
   const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
   /* libyaml's reader knows the offset alone, not the line. */
   if (parser->error == YAML_READER_ERROR)
@@ -125,7 +119,7 @@ static enum jp_status add_anchor(struct builder *builder, const yaml_event_t *ev
   struct anchor *anchor = arena_alloc(builder->arena, sizeof *anchor);
   struct text copy = arena_text(builder->arena, take_yaml_text(name));
   if (anchor == NULL || copy.data == NULL)
-    return fail_memory(builder);
+    return jp_fail_memory(builder->error, NULL);
   *anchor = (struct anchor){copy, node, builder->anchors};
   builder->anchors = anchor;
   return JP_OK;
@@ -154,7 +148,7 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
   struct text raw = {(const char *)event->data.scalar.value, event->data.scalar.length};
   struct text copy = arena_text(builder->arena, raw);
   if (scalar == NULL || copy.data == NULL)
-    return fail_memory(builder);
+    return jp_fail_memory(builder->error, NULL);
   if (event->data.scalar.tag != NULL)
     return fail_at_event(builder, event, "tags are not used here:", take_yaml_text(event->data.scalar.tag));
   *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = find_event_line(event), .text = copy};
@@ -184,7 +178,7 @@ static enum jp_status read_item(struct builder *builder, yaml_event_t *event, in
   enum jp_status status = JP_OK;
   *item = arena_calloc(builder->arena, 1, sizeof **item);
   if (*item == NULL)
-    status = fail_memory(builder);
+    status = jp_fail_memory(builder->error, NULL);
   if (status == JP_OK && keyed) {
     status = read_key(builder, event, *item);
     yaml_event_delete(event);
@@ -230,7 +224,7 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
     return fail_at_event(builder, event, "nested too deeply:", is_map ? TEXT("a map") : TEXT("a list"));
   struct policy_node *collection = arena_calloc(builder->arena, 1, sizeof *collection);
   if (collection == NULL)
-    return fail_memory(builder);
+    return jp_fail_memory(builder->error, NULL);
   collection->kind = is_map ? POLICY_MAP : POLICY_LIST;
   collection->line = find_event_line(event);
   enum jp_status status =
@@ -327,7 +321,7 @@ enum jp_status policy_tree_parse(struct text yaml, const char *name, struct aren
   if (status != JP_OK)
     return status;
   if (!yaml_parser_initialize(&builder.parser))
-    return fail_memory(&builder);
+    return jp_fail_memory(builder.error, NULL);
   yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);
   const char *input = yaml.len == 0 ? "" : yaml.data;
   yaml_parser_set_input_string(&builder.parser, (const unsigned char *)input, yaml.len);

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CODE_FAILED = -32000, CODE_MISFIT = -32602 };
+enum { CODE_FAILED = -32000, CODE_MISFIT = -32602, CODE_INTERNAL = -32603 };
 enum { BUCKETS = 1024 };
 enum { ARGUMENTS_MAX = 255 }; /* JVMS 4.3.3 */
 
@@ -208,7 +208,7 @@ static const struct outcome *make_arguments(const struct jvm_request *request,
   size_t count = method->method->param_count;
   struct outcome *made = arena_calloc(request->arena, count, sizeof *made);
   if (made == NULL) {
-    (void)fail_passing(&passing, "out of memory");
+    outcome_fail_memory(failed);
     return NULL;
   }
   jsize length = arguments == NULL ? 0 : (*passing.env)->GetArrayLength(passing.env, arguments);
@@ -384,12 +384,20 @@ static jobject end_call(struct running *running)
 
 /* ---- its message ---- */
 
+/* code: of a failure that is not the peer's own. */
 static void set_failure(struct running *running, int code, const struct outcome *failed)
 {
   struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;
   struct text shown = text_cut(why, sizeof running->failure.text - 1);
-  running->failure.code = code;
+  running->failure.code = failed->failure == FAILURE_INTERNAL ? CODE_INTERNAL : code;
   snprintf(running->failure.text, sizeof running->failure.text, "%.*s", TEXT_ARGS(shown));
+}
+
+static void fail_memory(struct running *running)
+{
+  struct outcome failed;
+  outcome_fail_memory(&failed);
+  set_failure(running, CODE_INTERNAL, &failed);
 }
 
 /* Borrows a worker's thread for this one. The request's operation is the caller's. */
@@ -397,7 +405,7 @@ static bool begin_stretch(struct running *running, struct jvm_request *request,
                           struct jvm_thread_place *place, const struct operation *operation)
 {
   if (running->hooks->enter(running->call->hooked, request) != JP_OK) {
-    set_failure(running, CODE_FAILED, &(struct outcome){.message = TEXT("out of memory")});
+    fail_memory(running);
     return false;
   }
   request->operation = operation;
@@ -405,7 +413,7 @@ static bool begin_stretch(struct running *running, struct jvm_request *request,
   *place = jvm_thread_lend(request->thread, running->env);
   if (jvm_request_begin(request->thread) == JP_OK)
     return true;
-  set_failure(running, CODE_FAILED, &(struct outcome){.message = TEXT("out of memory")});
+  fail_memory(running);
   jvm_thread_take_back(request->thread, place);
   running->hooks->leave(running->call->hooked);
   return false;
@@ -615,7 +623,7 @@ static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callbac
   struct open_call *call = calloc(1, sizeof *call);
   if (call == NULL) {
     callback_proxy_release(env, proxy);
-    (void)throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("out of memory")));
+    (void)throw_result(env, make_exception(jvm, env, CODE_INTERNAL, TEXT("out of memory")));
     return NULL;
   }
   call->jvm = jvm;
@@ -633,7 +641,7 @@ static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callbac
     return call;
   unlist_call(call);
   release_call(env, call);
-  (void)throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("out of memory")));
+  (void)throw_result(env, make_exception(jvm, env, CODE_INTERNAL, TEXT("out of memory")));
   return NULL;
 }
 

@@ -21,12 +21,6 @@ static bool make_object(struct conversion *conversion, struct jvm_class *class, 
 
 /* ---- failures ---- */
 
-bool argument_fail_memory(struct conversion *conversion)
-{
-  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER, NULL, "out of memory");
-  return false;
-}
-
 bool argument_take(struct conversion *conversion)
 {
   const struct jvm_request *request = conversion->request;

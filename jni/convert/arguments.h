@@ -156,7 +156,11 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
                        enum op_scalar_fit fit);
 /* Compares the digits of a text that becomes a primitive with their limit; other values pass. */
 bool argument_check_text(struct conversion *conversion, const struct op_value *value);
-bool argument_fail_memory(struct conversion *conversion);
+static inline bool argument_fail_memory(struct conversion *conversion)
+{
+  return outcome_fail_memory(conversion->outcome) == JP_OK;
+}
+
 /* True where an exception was pending; the outcome describes it. */
 bool argument_take(struct conversion *conversion);
 

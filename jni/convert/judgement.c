@@ -103,7 +103,7 @@ static struct judged_member describe_elements(const struct jvm_class *class)
 static bool fail_judging(const struct jvm_request *request, struct outcome *outcome)
 {
   if (!throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max, outcome))
-    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
+    outcome_fail_memory(outcome);
   return false;
 }
 

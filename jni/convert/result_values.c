@@ -107,7 +107,7 @@ static bool fill_list(struct walk *walk, const struct level *level, jobjectArray
     return false;
   struct op_value *items = arena_calloc(walk->request->arena, count, sizeof *items);
   if (items == NULL)
-    return fail_result(walk, "out of memory");
+    return outcome_fail_memory(walk->outcome) == JP_OK;
   for (size_t i = 0; i < count; i++) {
     jobject element = (*walk->env)->GetObjectArrayElement(walk->env, elements, (jsize)i);
     bool filled = fill_element(walk, level, element, &items[i]);
@@ -224,6 +224,12 @@ static enum key fail_key(struct walk *walk, const char *what)
   return KEY_FAILED;
 }
 
+static enum key fail_key_memory(struct walk *walk)
+{
+  outcome_fail_memory(walk->outcome);
+  return KEY_FAILED;
+}
+
 static enum key read_key(struct walk *walk, jobject entry, struct text *text)
 {
   jobject key =
@@ -236,7 +242,7 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
   if (key != NULL) {
     const struct jvm_class *class = jvm_class_of_object(walk->request->thread, key);
     if (class == NULL)
-      kind = fail_key(walk, "out of memory");
+      kind = fail_key_memory(walk);
     else if (!result_is_value_class(class))
       kind = KEY_UNFIT;
     else if (!fill_scalar(walk, class, key, &value))
@@ -246,7 +252,7 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     /* As String.valueOf would write it. */
     *text = value.kind == OP_NULL ? TEXT("null") : result_write_scalar(walk->request, &value);
     if (text->data == NULL)
-      kind = fail_key(walk, "out of memory");
+      kind = fail_key_memory(walk);
     else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
       /* By value a map that has this key would look like the ref of an object, which clients count. Where the map travels
        * beside its own ref no ref is told inside it, and clients of --compat pal know such maps. */
@@ -279,7 +285,7 @@ static enum key check_entry(struct walk *walk, jobject entry)
     return fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
   struct jvm_class *class = jvm_class_of_object(walk->request->thread, entry);
   if (class == NULL)
-    return fail_key(walk, "out of memory");
+    return fail_key_memory(walk);
   if (!jvm_judge_reading(walk->request, class, READING_ENTRY))
     return KEY_UNFIT;
   walk->entry_class = class->permanent ? class : NULL;
@@ -299,7 +305,7 @@ static enum key copy_set(struct walk *walk, jobject set, jobjectArray *pairs)
       return fail_key(walk, "a map's entrySet gave what is no collection");
     class = jvm_class_of_object(walk->request->thread, set);
     if (class == NULL)
-      return fail_key(walk, "out of memory");
+      return fail_key_memory(walk);
     if (!jvm_judge_reading(walk->request, class, READING_COLLECTION))
       return KEY_UNFIT;
     walk->set_class = class->is_of_jdk && class->permanent ? class : NULL;
@@ -326,7 +332,7 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
     return false;
   struct op_entry *entries = arena_calloc(walk->request->arena, count, sizeof *entries);
   if (entries == NULL)
-    return fail_result(walk, "out of memory");
+    return outcome_fail_memory(walk->outcome) == JP_OK;
   /* All keys first: if one is unfit or may not be read, the whole map becomes a ref, and no value is read. */
   enum key keys = KEY_TEXT;
   for (size_t i = 0; i < count && keys == KEY_TEXT; i++) {
@@ -413,7 +419,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
   }
   struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
-    return fail_result(walk, "out of memory");
+    return outcome_fail_memory(walk->outcome) == JP_OK;
   if (result_is_value_class(class))
     return fill_scalar(walk, class, object, out);
   if (result_has_text(walk->request, class))
@@ -430,7 +436,7 @@ static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
-    return fail_result(walk, "out of memory");
+    return outcome_fail_memory(walk->outcome) == JP_OK;
   return result_is_value_class(class) ? fill_scalar(walk, class, object, out)
                                       : fill_ref(walk, class, object, out);
 }

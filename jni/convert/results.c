@@ -14,12 +14,6 @@
 
 enum { YEAR_DIGITS = 4 };
 
-static bool fail_memory(const struct jvm_request *request, struct outcome *failed)
-{
-  outcome_fail(failed, request->arena, FAILURE_SERVER, NULL, "out of memory");
-  return false;
-}
-
 size_t result_elements_max(const struct jvm_request *request)
 {
   const struct operation *operation = request->operation;
@@ -323,7 +317,7 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
                  "the session was deleted during the call; its result was dropped");
     return false;
   default:
-    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    outcome_fail_error(outcome, request->arena, &error);
     return false;
   }
 }
@@ -376,7 +370,7 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
     jvm_objects_renew(request->thread, request->objects, request->stored, kept);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE};
   if (class == NULL) {
-    (void)fail_memory(request, outcome);
+    outcome_fail_memory(outcome);
     return;
   }
   outcome->type = class->name;
@@ -418,14 +412,14 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
     return true;
   const struct jvm_class *class = jvm_class_of_object(request->thread, object);
   if (class == NULL)
-    return fail_memory(request, failed);
+    return outcome_fail_memory(failed) == JP_OK;
   if (result_is_value_class(class) && result_read_value_object(request, class, object, out)) {
     if (!needs_type(out, class->unboxed))
       return true;
     text.text = result_write_scalar(request, out);
     *out = make_typed_text(primitive_keyword(class->unboxed),
                            text.text); /* a wrapper is told as its primitive */
-    return text.text.data != NULL || fail_memory(request, failed);
+    return text.text.data != NULL || outcome_fail_memory(failed) == JP_OK;
   }
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
   /* An enum's name does not tell what the constant can do, a Class's not its loader, an Optional's not what is in it. */
@@ -591,7 +585,7 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
 {
   struct jvm_class *class = find_class(request, declared, object);
   if (class == NULL) {
-    (void)fail_memory(request, outcome);
+    outcome_fail_memory(outcome);
     return;
   }
   outcome->type = class->name;

@@ -35,10 +35,11 @@ struct lookup {
 
 /* ---- errors ---- */
 
-static void fail_with(const struct jvm_executor_call *call, struct outcome *outcome, struct text what)
+static void fail_with(const struct jvm_executor_call *call, struct outcome *outcome,
+                      enum outcome_failure failure, struct text what)
 {
   const struct jvm_executor *executor = call->executor;
-  outcome_fail(outcome, call->arena, FAILURE_SERVER, NULL, "thread affinity %.*s (%.*s.%.*s): %.*s",
+  outcome_fail(outcome, call->arena, failure, NULL, "thread affinity %.*s (%.*s.%.*s): %.*s",
                TEXT_ARGS(executor->name), TEXT_ARGS(executor->class_name), TEXT_ARGS(executor->member),
                TEXT_ARGS(what));
 }
@@ -52,7 +53,7 @@ fail_executor(const struct jvm_executor_call *call, struct outcome *outcome, con
   va_start(arguments, format);
   vsnprintf(what, sizeof what, format, arguments);
   va_end(arguments);
-  fail_with(call, outcome, text_of(what));
+  fail_with(call, outcome, FAILURE_SERVER, text_of(what));
   return JP_INVALID;
 }
 
@@ -67,10 +68,16 @@ static enum jp_status fail_thrown(struct jvm_thread *thread, const struct jvm_ex
                             ? arena_printf(call->arena, "%s: %.*s", what, TEXT_ARGS(told.throwable_type))
                             : arena_printf(call->arena, "%s: %.*s: %.*s", what,
                                            TEXT_ARGS(told.throwable_type), TEXT_ARGS(told.message));
-  fail_with(call, outcome, message.data == NULL ? text_of(what) : message);
+  fail_with(call, outcome, FAILURE_SERVER, message.data == NULL ? text_of(what) : message);
   outcome->throwable = told.throwable;
   outcome->throwable_type = told.throwable_type;
   return JP_JAVA;
+}
+
+static enum jp_status fail_memory(struct lookup *lookup)
+{
+  fail_with(lookup->call, lookup->outcome, FAILURE_INTERNAL, TEXT("out of memory"));
+  return JP_NO_MEMORY;
 }
 
 /* After something of Java's has failed: what it threw, or that memory is short. */
@@ -79,7 +86,7 @@ static enum jp_status fail_pending(struct lookup *lookup, const char *what)
   jthrowable thrown = throwable_catch(lookup->thread->env);
   if (thrown != NULL)
     return fail_thrown(lookup->thread, lookup->call, thrown, what, lookup->outcome);
-  return fail_executor(lookup->call, lookup->outcome, "out of memory");
+  return fail_memory(lookup);
 }
 
 /* ---- the members of the name ---- */
@@ -166,7 +173,7 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
   const struct jvm_class *class = jvm_class_of_object(thread, given);
   (*env)->DeleteLocalRef(env, given);
   if (class == NULL)
-    return fail_executor(lookup->call, lookup->outcome, "out of memory");
+    return fail_memory(lookup);
   return fail_executor(lookup->call, lookup->outcome,
                        "the member gave a %.*s, which is no java.util.concurrent.Executor",
                        TEXT_ARGS(arena_shorten(lookup->call->arena, class->name, OUTCOME_NAME_SHOWN)));
@@ -248,7 +255,9 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
   if (status != JP_OK)
     return status;
   if (jvm_task_create(thread, call->run, call->argument, &task, &object, &error) != JP_OK) {
-    status = fail_executor(call, outcome, "%s", error.text);
+    fail_with(call, outcome, error.status == JP_NO_MEMORY ? FAILURE_INTERNAL : FAILURE_SERVER,
+              text_of(error.text));
+    status = error.status;
     goto out;
   }
   jthrowable thrown = submit_task(env, &thread->jvm->known, &entry, object);

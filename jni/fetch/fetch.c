@@ -71,7 +71,7 @@ static bool take_exception(struct fetch *fetch)
 
 static bool fail_memory(struct fetch *fetch)
 {
-  return fail_fetch(fetch, FAILURE_SERVER, "out of memory");
+  return outcome_fail_memory(fetch->outcome) == JP_OK;
 }
 
 /* ---- the list ---- */

@@ -467,7 +467,7 @@ static bool reserve_place(const struct jvm_request *request, struct resolved_mem
   struct jp_error error = {0};
   if (jvm_objects_reserve(request->thread, request->objects, enters, request->stored, &error) == JP_OK)
     return true;
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  outcome_fail_error(outcome, request->arena, &error);
   return false;
 }
 

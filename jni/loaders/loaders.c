@@ -350,7 +350,7 @@ enum jp_status main_loader_open(struct jvm_thread *thread, struct jp_error *erro
   of_main.thread = (*env)->NewWeakGlobalRef(env, self);
   (*env)->DeleteLocalRef(env, self);
   if (throwable_take(thread, error) || of_main.thread == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   return JP_OK;
 }
 
@@ -387,7 +387,7 @@ static enum jp_status number_permanent(struct jvm *jvm, struct jvm_thread *threa
   bool numbered = loader_number(jvm, env, jvm->class_loader) == LOADER_APPLICATION &&
                   loader_number(jvm, env, platform) == LOADER_PLATFORM;
   (*env)->DeleteLocalRef(env, platform);
-  return numbered ? JP_OK : jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return numbered ? JP_OK : jp_fail_memory(error, NULL);
 }
 
 /* An agent may have loaded classes by a loader of its own. */
@@ -398,7 +398,7 @@ static enum jp_status note_loaded_classes(struct jvm *jvm, JNIEnv *env, struct j
   jclass *classes = NULL;
   if ((*env)->PushLocalFrame(env, CLASSES_MAX) != 0) {
     (*env)->ExceptionClear(env);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   jvmtiError fault = (*jvm->jvmti)->GetLoadedClasses(jvm->jvmti, &count, &classes);
   for (jint i = 0; i < count; i++)

@@ -22,12 +22,6 @@ struct looking {
   struct jvm_class *object_class; /* of the object that has the class; NULL: there is none */
 };
 
-static bool fail_memory(struct looking *looking)
-{
-  outcome_fail(looking->outcome, looking->request->arena, FAILURE_SERVER, NULL, "out of memory");
-  return false;
-}
-
 /* ---- the shapes of classes, from their tables of members ---- */
 
 struct shapes {
@@ -262,7 +256,7 @@ static bool open_object(struct looking *looking)
     }
     looking->class = jvm_class_by_id(request->thread, class_id);
   }
-  return looking->class != NULL || fail_memory(looking);
+  return looking->class != NULL || outcome_fail_memory(looking->outcome) == JP_OK;
 }
 
 /* ---- what it says of itself ---- */
@@ -285,7 +279,7 @@ static bool read_text(struct looking *looking, jstring string)
   }
   (*env)->GetStringRegion(env, string, 0, length, units);
   looking->look->text = jvm_text_of_units(units, (size_t)length, looking->request->arena);
-  return looking->look->text.data != NULL || fail_memory(looking);
+  return looking->look->text.data != NULL || outcome_fail_memory(looking->outcome) == JP_OK;
 }
 
 static bool find_text(struct looking *looking)
@@ -329,7 +323,7 @@ static bool find_class_shapes(struct looking *looking)
   return throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max,
                                 looking->outcome)
              ? false
-             : fail_memory(looking);
+             : outcome_fail_memory(looking->outcome) == JP_OK;
 }
 
 /* Reflection tells it, which loads the classes that the methods name and initialises none. */

@@ -414,7 +414,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   if (*need != NEED_NOTHING)
     return JP_NOT_FOUND;
   if (store_object(env, objects, putting->object, putting->filled, ref) != JP_OK)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   if (count_objects(objects) == 1)
     putting->has_entered = false; /* the leave belongs to the object now */
   drop_slot(objects, putting->stored);
@@ -458,7 +458,7 @@ static enum jp_status put_object(struct putting *putting, uint32_t *ref, struct 
     if (need == NEED_ENTRY)
       status = enter_owner(putting, error);
     else if (had_chunk || (putting->chunk = create_chunk(putting->thread, slot_count)) == NULL)
-      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+      status = jp_fail_memory(error, NULL);
   }
   return status;
 }
@@ -476,7 +476,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
     return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
   if (!make_note_room(stored))
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   if (stored != NULL && stored->has_entered) { /* the owner was asked when the slot was reserved */
     stored->has_entered = false;
     putting.has_entered = true;

@@ -325,7 +325,7 @@ static enum jp_status explain_failure(struct jvm_thread *thread, struct jp_error
   JNIEnv *env = thread->env;
   jthrowable thrown = throwable_catch(env);
   if (thrown == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   enum jp_status status = JP_JAVA;
   if ((*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_illegal_argument_exception))
     status = callback_explain_refusal(thread, thrown, error);
@@ -355,7 +355,7 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
   *object = NULL;
   if ((*env)->PushLocalFrame(env, KIND_REFERENCES) != 0) {
     (*env)->ExceptionClear(env);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   bool is_made = make_object(&making) && fill_methods(&making);
   if (is_made) {
@@ -385,7 +385,7 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *c
   }
   *kind = new_kind(interfaces, interface_count, overrides);
   if (*kind == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   enum jp_status status = make_kind(thread, *kind, object, error);
   if (status == JP_OK) {
     keep_kind(env, *kind);

@@ -128,7 +128,7 @@ static enum jp_status make_handler(struct jvm_thread *thread, struct callback_pr
   if (thrown == NULL) {
     proxy->handler = (*env)->NewWeakGlobalRef(env, *handler);
     (*env)->ExceptionClear(env);
-    return proxy->handler == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+    return proxy->handler == NULL ? jp_fail_memory(error, NULL) : JP_OK;
   }
   enum jp_status status = JP_JAVA;
   if ((*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_illegal_argument_exception))
@@ -146,14 +146,14 @@ enum jp_status callback_proxy_make(const struct jvm_request *request, const stru
   struct jvm_thread *thread = request->thread;
   struct callback_proxy *proxy = calloc(1, sizeof *proxy);
   if (proxy == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   proxy->callbacks = request->callbacks;
   proxy->given = *given;
   proxy->kind = callback_kind_hold(kind);
   proxy->allowed_stamp = judge_stamp(request->judge);
   if (!list_proxy(thread->jvm, proxy)) {
     free_proxy(thread->env, proxy);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   enum jp_status status =
       make_handler(thread, proxy, kind_object, request->limits->callback_classes_max, handler, error);

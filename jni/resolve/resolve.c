@@ -139,12 +139,6 @@ bool call_frame_make_receiver(const struct jvm_request *request, struct call_fra
 
 /* ---- the class ---- */
 
-static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
-{
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 static bool find_class(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
@@ -187,7 +181,7 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
     return status;
   }
   if (status != JP_NOT_FOUND)
-    return fail_memory(request, outcome);
+    return outcome_fail_memory(outcome);
   outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
                "No object found with objRef: %u", frame->unknown_ref);
   return JP_NOT_FOUND;
@@ -298,7 +292,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   frame->has_references = true;
   struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
   if (member == NULL) {
-    (void)fail_memory(request, outcome);
+    outcome_fail_memory(outcome);
     return NULL;
   }
   struct resolution resolution = begin_resolution(request, frame, member, outcome);

@@ -76,7 +76,7 @@ static enum jp_status find_application_group(struct jvm *jvm, struct jvm_thread 
   jvm->application_group = (*env)->NewGlobalRef(env, group);
   (*env)->DeleteLocalRef(env, group);
   (*env)->DeleteLocalRef(env, current);
-  return jvm->application_group == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return jvm->application_group == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 /* True where a thread keeps its group in a field that can be written (JDK 17 and 18). */
@@ -114,7 +114,7 @@ enum jp_status jvm_thread_groups_open(struct jvm *jvm, struct jvm_thread *thread
     return JP_JAVA;
   jvm->attach_group = (*env)->NewGlobalRef(env, group);
   (*env)->DeleteLocalRef(env, group);
-  return jvm->attach_group == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return jvm->attach_group == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 /* What getThreadGroup returns on this thread of the peer. */
@@ -230,7 +230,7 @@ static enum jp_status set_thread(struct jvm_thread *thread, struct jvm_work *wor
   work->java_thread = (*thread->env)->NewGlobalRef(thread->env, java_thread);
   if (work->java_thread == NULL ||
       (*thread->jvmti)->GetObjectHashCode(thread->jvmti, java_thread, &work->thread_hash) != JVMTI_ERROR_NONE)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   return JP_OK;
 }
 
@@ -240,7 +240,7 @@ jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
 {
   struct jvm_work *made = malloc(sizeof *made);
   if (made == NULL) {
-    jp_fail(error, JP_NO_MEMORY, "out of memory");
+    jp_fail_memory(error, NULL);
     return NULL;
   }
   *made = (struct jvm_work){.jvm = thread->jvm, .run = run, .argument = argument};

@@ -131,7 +131,7 @@ static enum jp_status set_object(struct jvm_thread *thread, struct jvm_task *tas
     return JP_NO_MEMORY;
   if (task->object == NULL ||
       (*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &task->object_hash) != JVMTI_ERROR_NONE)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   return JP_OK;
 }
 
@@ -141,7 +141,7 @@ enum jp_status jvm_task_create(struct jvm_thread *thread,
 {
   struct jvm_task *made = malloc(sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   *made =
       (struct jvm_task){.thread = thread, .env = thread->env, .run = run, .argument = argument, .holders = 1};
   sem_init(&made->ended, 0, 0);

@@ -151,7 +151,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
     options->owned[2] = NULL;
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   /* First, because the JVM reads options in order, and reports a bad one through the hooks before it. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)exits);

@@ -158,7 +158,7 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
     return JP_JAVA;
   jvm->class_loader = (*env)->NewGlobalRef(env, loader);
   (*env)->DeleteLocalRef(env, loader);
-  return jvm->class_loader == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return jvm->class_loader == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 /* The class loader opens a jar when it first needs it, and never tries again if that fails. So it opens all

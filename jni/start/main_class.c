@@ -72,7 +72,7 @@ static enum jp_status add_packages(struct jvm_thread *thread, jobjectArray packa
     struct text text = jvm_string_get(thread, name, &arena);
     struct text package = text.data == NULL ? text : arena_printf(&arena, "%.*s", TEXT_ARGS(text));
     if (package.data == NULL)
-      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+      status = jp_fail_memory(error, NULL);
     else if (add(thread->jvmti, module, package.data, unnamed) != JVMTI_ERROR_NONE)
       status = jp_fail(error, JP_INTERNAL, "this JVM does not open the package %s", package.data);
     (*env)->DeleteLocalRef(env, name);

@@ -8,6 +8,7 @@
  * not overwritten. No globals, any thread.
  */
 #include <stdarg.h>
+#include <stddef.h>
 
 #define JP_MUST_CHECK        __attribute__((warn_unused_result))
 #define JP_PRINTF(at, first) __attribute__((format(printf, at, first)))
@@ -34,6 +35,14 @@ struct jp_error {
 enum jp_status jp_fail(struct jp_error *error, enum jp_status status, const char *format, ...)
     JP_PRINTF(3, 4);
 enum jp_status jp_fail_va(struct jp_error *error, enum jp_status status, const char *format, va_list args);
+
+/* The same for JP_NO_MEMORY: "out of memory while reading READ", or without the reading where read is NULL. */
+static inline enum jp_status jp_fail_memory(struct jp_error *error, const char *read)
+{
+  jp_fail(error, JP_NO_MEMORY, "out of memory%s%s", read == NULL ? "" : " while reading ",
+          read == NULL ? "" : read);
+  return JP_NO_MEMORY;
+}
 
 /* Puts "prefix: " before the text, to add a place to a lower error. */
 void jp_error_prefix(struct jp_error *error, const char *format, ...) JP_PRINTF(2, 3);

@@ -133,12 +133,6 @@ enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes, stru
   return jp_fail(error, JP_LIMIT, "the class path unpacks to more than 4 GiB");
 }
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  (void)!jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
-  return JP_NO_MEMORY;
-}
-
 static enum jp_status intern_text(struct builder *builder, struct text t, uint32_t *id,
                                   struct jp_error *error)
 {
@@ -148,7 +142,7 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
   enum jp_status status = string_pool_intern(builder->strings, t, id);
   if (status == JP_LIMIT)
     return jp_fail(error, status, "the names on the class path are longer than 4 GiB");
-  return status == JP_OK ? JP_OK : no_memory(error);
+  return status == JP_OK ? JP_OK : jp_fail_memory(error, "class files");
 }
 
 /* The entry of a name in class_of_name, which grows with the strings. */
@@ -180,7 +174,7 @@ static enum jp_status add_parameters(struct builder *builder, const struct class
   *first = (uint32_t)builder->parameters.count;
   struct catalog_parameter *added = array_add(&builder->parameters, method->parameter_count);
   if (added == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   for (unsigned i = 0; i < method->parameter_count; i++) {
     added[i].access = method->parameters[i].access;
     enum jp_status status = intern_text(builder, method->parameters[i].name, &added[i].name, error);
@@ -210,7 +204,7 @@ static enum jp_status add_method(struct builder *builder, const struct class_mem
     return status;
   struct catalog_method *added = array_add(&builder->methods, 1);
   if (added == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   *added = method;
   return JP_OK;
 }
@@ -228,7 +222,7 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
     return status;
   struct catalog_field *added = array_add(&builder->fields, 1);
   if (added == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   *added = field;
   return JP_OK;
 }
@@ -284,7 +278,7 @@ static enum jp_status add_links(struct builder *builder, const struct class_file
   class->interface_count = (uint16_t)file->interface_count;
   struct catalog_link *links = array_add(&builder->links, file->interface_count);
   if (links == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   for (size_t i = 0; status == JP_OK && i < file->interface_count; i++) {
     links[i].class_index = CATALOG_NONE;
     status = intern_text(builder, file->interfaces[i], &links[i].name, error);
@@ -311,7 +305,7 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   uint32_t *slot = class_slot(builder, name);
   *place = CATALOG_NONE;
   if (slot == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   /* The first on the class path wins, except that a class that the application's loader finds takes the place of one in a
    * part that it does not look into. */
   const struct catalog_class *classes = builder->classes.items;
@@ -323,7 +317,7 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   if (*slot == CATALOG_NONE) {
     *slot = (uint32_t)builder->classes.count;
     if (array_add(&builder->classes, 1) == NULL)
-      return no_memory(error);
+      return jp_fail_memory(error, "class files");
   }
   *place = *slot;
   return JP_OK;
@@ -427,7 +421,7 @@ static enum jp_status merge_methods(struct merging *merging, const struct catalo
   class->first_method = (uint32_t)into->methods.count;
   struct catalog_method *added = array_add(&into->methods, from->method_count);
   if (added == NULL)
-    return no_memory(merging->error);
+    return jp_fail_memory(merging->error, "class files");
   for (size_t i = 0; i < from->method_count; i++) {
     added[i] = methods[i];
     added[i].name = merging->strings[methods[i].name];
@@ -440,7 +434,7 @@ static enum jp_status merge_methods(struct merging *merging, const struct catalo
     added[i].first_parameter = (uint32_t)into->parameters.count;
     struct catalog_parameter *named = array_add(&into->parameters, methods[i].parameter_count);
     if (named == NULL)
-      return no_memory(merging->error);
+      return jp_fail_memory(merging->error, "class files");
     for (unsigned at = 0; at < methods[i].parameter_count; at++) {
       const struct catalog_parameter *parameter = &parameters[methods[i].first_parameter + at];
       named[at] = (struct catalog_parameter){merging->strings[parameter->name], parameter->access};
@@ -461,7 +455,7 @@ static enum jp_status merge_members(struct merging *merging, const struct catalo
   struct catalog_link *added_links = array_add(&into->links, from->interface_count);
   struct catalog_field *added_fields = array_add(&into->fields, from->field_count);
   if (added_links == NULL || added_fields == NULL)
-    return no_memory(merging->error);
+    return jp_fail_memory(merging->error, "class files");
   for (size_t i = 0; i < from->interface_count; i++)
     added_links[i] = (struct catalog_link){merging->strings[links[i].name], CATALOG_NONE};
   for (size_t i = 0; i < from->field_count; i++) {
@@ -500,7 +494,7 @@ enum jp_status builder_merge(struct builder *builder, struct builder *part, stru
   merging.strings = calloc(string_pool_count(part->strings), sizeof *merging.strings);
   merging.parts = calloc((size_t)part->part_count + 1, sizeof *merging.parts);
   if (status == JP_OK && (merging.strings == NULL || merging.parts == NULL))
-    status = no_memory(error);
+    status = jp_fail_memory(error, "class files");
   for (size_t i = 0; i < part->kept_warnings.count; i++)
     warn_of_text(builder, warnings[i]);
   for (size_t i = 1; status == JP_OK && i <= part->part_count; i++)
@@ -601,7 +595,7 @@ enum jp_status builder_finish(struct builder *builder, struct catalog_tables *ta
             builder);
   link_classes(builder);
   if (!list_subclasses(builder) || !fill_parts(builder))
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   arena_fini(&builder->arena);
   array_fini(&builder->class_of_name);
   string_pool_seal(builder->strings);

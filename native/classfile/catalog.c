@@ -69,20 +69,20 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
 {
   struct catalog *created = calloc(1, sizeof *created);
   if (created == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   pthread_mutex_init(&created->lock, NULL);
   pthread_mutex_init(&created->names_lock, NULL);
   created->class_path = strdup(config->class_path == NULL ? "" : config->class_path);
   created->java_home = config->java_home == NULL ? NULL : strdup(config->java_home);
   if (created->class_path == NULL || (config->java_home != NULL && created->java_home == NULL)) {
     catalog_destroy(created);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   created->excerpts =
       excerpts_create(&(struct catalog_config){created->class_path, created->java_home, config->threads});
   if (created->excerpts == NULL) {
     catalog_destroy(created);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   created->threads = config->threads;
   *catalog = created;
@@ -119,7 +119,7 @@ static enum jp_status load_tables(struct catalog *catalog, struct jp_error *erro
 {
   struct builder *builder = builder_create();
   if (builder == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+    return jp_fail_memory(error, "class files");
   const struct scan_config config = {.catalog = {catalog->class_path, catalog->java_home, catalog->threads},
                                      .threads = catalog->threads,
                                      .is_stopped = &catalog->is_stopped};
@@ -159,7 +159,7 @@ enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalo
   if (status != JP_OK)
     return status;
   *excerpt = excerpt_of_whole(tables);
-  return *excerpt == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return *excerpt == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
@@ -250,7 +250,7 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
 {
   struct class_names *made = calloc(1, sizeof *made);
   if (made == NULL) {
-    (void)!jp_fail(error, JP_NO_MEMORY, "out of memory");
+    (void)!jp_fail_memory(error, NULL);
     return JP_NO_MEMORY;
   }
   atomic_init(&made->users, 1);
@@ -258,7 +258,7 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
   buffer_init(&made->bytes);
   enum jp_status status = catalog_each_name(catalog, add_name, made, error);
   if (status == JP_OK && made->is_short)
-    status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+    status = jp_fail_memory(error, NULL);
   if (status == JP_OK)
     *names = made;
   else

@@ -33,12 +33,6 @@ struct class_reader {
   struct jp_error *error;
 };
 
-static enum jp_status no_memory(const struct class_reader *reader)
-{
-  (void)!jp_fail(reader->error, JP_NO_MEMORY, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* ---- numbers, big-endian ---- */
 
 static size_t bytes_left(const struct cursor *cursor)
@@ -170,7 +164,7 @@ static enum jp_status read_constant_pool(struct class_reader *reader)
   reader->checked_descriptors = arena_calloc(reader->arena, count, sizeof *reader->checked_descriptors);
   if (reader->offsets == NULL || reader->decoded == NULL || reader->dotted == NULL ||
       reader->checked_descriptors == NULL)
-    return no_memory(reader);
+    return jp_fail_memory(reader->error, NULL);
   for (unsigned i = 1; i < count; i++) {
     size_t offset = (size_t)(cursor->at - reader->bytes);
     uint8_t tag = read_u1(cursor);
@@ -209,7 +203,7 @@ static enum jp_status read_utf8(const struct class_reader *reader, unsigned inde
   if (decoded->data == NULL) {
     enum jp_status status = decode_modified_utf8(entry + 2, u2_at(entry), reader->arena, decoded);
     if (status == JP_NO_MEMORY)
-      return no_memory(reader);
+      return jp_fail_memory(reader->error, NULL);
     if (status != JP_OK)
       return jp_fail(reader->error, status, "constant %u, %s, is not modified UTF-8 (byte %u)", index, wanted,
                      (unsigned)reader->offsets[index]);
@@ -235,7 +229,7 @@ static enum jp_status read_name(const struct class_reader *reader, unsigned inde
   if (dotted->data == NULL) {
     char *copy = arena_alloc(reader->arena, internal.len);
     if (copy == NULL)
-      return no_memory(reader);
+      return jp_fail_memory(reader->error, NULL);
     for (size_t i = 0; i < internal.len; i++)
       copy[i] = internal.data[i] == '/' ? '.' : internal.data[i];
     *dotted = (struct text){copy, internal.len};
@@ -321,7 +315,7 @@ static enum jp_status allocate_parameters(struct class_reader *reader, struct cl
   }
   *reader->names_left -= method->parameter_count;
   method->parameters = arena_calloc(reader->arena, method->parameter_count, sizeof *method->parameters);
-  return method->parameters == NULL ? no_memory(reader) : JP_OK;
+  return method->parameters == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
 }
 
 /* JVMS 4.7.24. Where the count is not the descriptor's, the entries cannot be assigned to parameters. */
@@ -405,7 +399,7 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
   file->member_class_count = 0;
   file->member_classes = arena_calloc(reader->arena, count, sizeof *file->member_classes);
   if (file->member_classes == NULL)
-    return no_memory(reader);
+    return jp_fail_memory(reader->error, NULL);
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = read_u2(&reader->cursor);
     unsigned outer = read_u2(&reader->cursor);
@@ -465,7 +459,7 @@ static enum jp_status read_module(struct class_reader *reader, void *target)
     return status;
   file->exports = arena_calloc(reader->arena, count, sizeof *file->exports);
   if (file->exports == NULL)
-    return no_memory(reader);
+    return jp_fail_memory(reader->error, NULL);
   for (size_t i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned package = read_u2(&reader->cursor);
     (void)read_u2(&reader->cursor); /* flags */
@@ -511,7 +505,7 @@ static enum jp_status read_interfaces(struct class_reader *reader, struct class_
     return status;
   file->interfaces = arena_calloc(reader->arena, file->interface_count, sizeof *file->interfaces);
   if (file->interfaces == NULL)
-    return no_memory(reader);
+    return jp_fail_memory(reader->error, NULL);
   for (size_t i = 0; i < file->interface_count; i++) {
     status = read_name(reader, read_u2(&reader->cursor), TAG_CLASS, "an interface", &file->interfaces[i]);
     if (status != JP_OK)
@@ -570,7 +564,7 @@ static enum jp_status read_members(struct class_reader *reader, bool is_method, 
     return status;
   *members = arena_calloc(reader->arena, wanted, sizeof **members);
   if (*members == NULL)
-    return no_memory(reader);
+    return jp_fail_memory(reader->error, NULL);
   for (*count = 0; *count < wanted; ++*count) {
     status = read_member(reader, &(*members)[*count], is_method);
     if (status != JP_OK)

@@ -137,11 +137,6 @@ struct file_id {
   ino_t inode;
 };
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading the class path");
-}
-
 /* Inserts an element after the one at this index, or as the first; *index is then the new one's. */
 static bool insert_after(struct elements *elements, size_t *index, const char *path, unsigned depth)
 {
@@ -172,7 +167,7 @@ enum jp_status elements_init(struct elements *elements, const char *class_path, 
   for (struct text path; done && class_path_next(&rest, &path);)
     done = insert_after(elements, &last, arena_printf(&elements->arena, "%.*s", TEXT_ARGS(path)).data, 0);
   buffer_fini(&expanded);
-  return done ? JP_OK : no_memory(error);
+  return done ? JP_OK : jp_fail_memory(error, "the class path");
 }
 
 void elements_fini(struct elements *elements)
@@ -198,7 +193,7 @@ enum jp_status elements_look_at(struct elements *elements, size_t index, enum el
     return jp_fail(error, JP_LIMIT, "more than %d elements on the class path", ELEMENTS_MAX);
   struct file_id *added = array_add(&elements->seen, 1);
   if (added == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "the class path");
   *added = (struct file_id){facts.st_dev, facts.st_ino};
   if (S_ISDIR(facts.st_mode))
     *kind = ELEMENT_FOLDER;
@@ -218,5 +213,5 @@ enum jp_status elements_insert(struct elements *elements, size_t index, struct t
     if (path.data != NULL)
       done = insert_after(elements, &index, path.data, depth);
   }
-  return done ? JP_OK : no_memory(error);
+  return done ? JP_OK : jp_fail_memory(error, "the class path");
 }

@@ -101,11 +101,6 @@ void class_source_destroy(struct class_source *source)
   free(source);
 }
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
-}
-
 /* ---- the class path ---- */
 
 static bool add_jar_classes(struct class_source *source, const struct jar *jar)
@@ -130,7 +125,7 @@ static enum jp_status list_jar(struct class_source *source, size_t index, struct
     return status;
   source->has_parts = source->has_parts || jar_has_parts(jar);
   if (!add_jar_classes(source, jar))
-    status = no_memory(error);
+    status = jp_fail_memory(error, "class files");
   else
     status = elements_insert(&source->elements, index, jar_manifest_class_path(jar), error);
   jar_close(jar);
@@ -145,7 +140,7 @@ static enum jp_status list_element(struct class_source *source, size_t index, st
     return status;
   struct place *place = array_add(&source->order, 1);
   if (place == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "class files");
   *place = (struct place){elements_at(&source->elements, index)->path, kind == ELEMENT_FOLDER};
   return kind == ELEMENT_JAR ? list_jar(source, index, error) : JP_OK;
 }

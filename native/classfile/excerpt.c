@@ -113,7 +113,7 @@ static enum jp_status make_source(struct excerpts *excerpts, struct jp_error *er
 {
   if (excerpts->source == NULL)
     excerpts->source = class_source_create(&excerpts->config);
-  return excerpts->source == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return excerpts->source == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 /* ---- reading ---- */
@@ -136,19 +136,13 @@ struct reading {
   struct jp_error *error;
 };
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  (void)!jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
-  return JP_NO_MEMORY;
-}
-
 static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
 {
   if (reading->wanted.count == CLASSES_IN_ONE_MAX)
     return jp_fail(reading->error, JP_LIMIT, "more classes than an excerpt takes");
   struct wanted *added = array_add(&reading->wanted, 1);
   if (added == NULL)
-    return no_memory(reading->error);
+    return jp_fail_memory(reading->error, "class files");
   *added = wanted;
   return JP_OK;
 }
@@ -169,11 +163,11 @@ static enum jp_status want(struct reading *reading, struct wanted wanted)
   }
   wanted.name = arena_text(&reading->arena, wanted.name);
   if (wanted.name.data == NULL)
-    return no_memory(reading->error);
+    return jp_fail_memory(reading->error, "class files");
   enum jp_status status = add_wanted(reading, wanted);
   if (status == JP_OK &&
       hash_index_add(&reading->indexes, hash, (uint32_t)reading->wanted.count - 1) != JP_OK)
-    status = no_memory(reading->error);
+    status = jp_fail_memory(reading->error, "class files");
   return status;
 }
 
@@ -353,7 +347,7 @@ enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names
     made->key = key;
   }
   enum jp_status status = made == NULL || made->builder == NULL
-                              ? no_memory(error)
+                              ? jp_fail_memory(error, "class files")
                               : read_excerpt(excerpts, names, count, extent, made, error);
   if (status == JP_OK && may_be_kept && made->tables.class_count <= KEPT_CLASSES_MAX)
     keep(excerpts, made);

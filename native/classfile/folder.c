@@ -75,7 +75,7 @@ static enum jp_status add_class(struct folder *folder, int fd, size_t size)
   }
   enum jp_status status = read_whole(fd, size, &folder->bytes);
   if (status == JP_NO_MEMORY)
-    return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
+    return jp_fail_memory(folder->error, folder->root);
   if (status != JP_OK) {
     warn_of_entry(folder, "it cannot be read");
     return JP_OK;
@@ -171,7 +171,7 @@ static enum jp_status read_folder(struct folder *folder, int fd)
   DIR *stream = fdopendir(fd);
   if (stream == NULL) {
     close(fd);
-    return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
+    return jp_fail_memory(folder->error, folder->root);
   }
   enum jp_status status = JP_OK;
   for (struct dirent *entry; status == JP_OK && (entry = readdir(stream)) != NULL;) {
@@ -189,7 +189,7 @@ enum jp_status folder_read(struct builder *builder, const char *path, struct jp_
 {
   struct folder *folder = calloc(1, sizeof *folder);
   if (folder == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+    return jp_fail_memory(error, path);
   folder->builder = builder;
   folder->root = path;
   folder->error = error;
@@ -203,7 +203,7 @@ enum jp_status folder_list(const char *path, folder_visitor *visit, void *contex
 {
   struct folder *folder = calloc(1, sizeof *folder);
   if (folder == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+    return jp_fail_memory(error, path);
   folder->visit = visit;
   folder->context = context;
   folder->root = path;
@@ -226,7 +226,7 @@ enum jp_status folder_read_class(const char *path, const char *name, struct buff
       facts.st_size <= CLASS_BYTES_MAX) {
     status = read_whole(fd, (size_t)facts.st_size, bytes);
     if (status == JP_NO_MEMORY)
-      status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+      status = jp_fail_memory(error, path);
   }
   if (fd >= 0)
     close(fd);

@@ -47,11 +47,6 @@ static void warn_of_entry(struct jar *jar, const char *entry, const char *why)
   builder_warn(jar->builder, &(struct class_place){jar->name, entry}, &reason);
 }
 
-static enum jp_status no_memory(struct jar *jar)
-{
-  return jp_fail(jar->error, JP_NO_MEMORY, "out of memory while reading %s", jar->name);
-}
-
 static bool is_deflated(const zip_stat_t *facts)
 {
   zip_uint64_t needed = ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC | ZIP_STAT_ENCRYPTION_METHOD;
@@ -118,7 +113,7 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
   bool deflated = is_deflated(&facts);
   buffer_clear(&jar->bytes);
   if (buffer_reserve(&jar->bytes, *size + 1) == NULL || (deflated && !prepare_inflation(jar, &facts)))
-    return no_memory(jar);
+    return jp_fail_memory(jar->error, jar->name);
   zip_file_t *file = zip_fopen_index(jar->archive, index, deflated ? ZIP_FL_COMPRESSED : 0);
   if (file == NULL) {
     warn_of_entry(jar, name, zip_strerror(jar->archive));
@@ -142,7 +137,9 @@ static enum jp_status read_manifest(struct jar *jar)
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;
   struct text copy = arena_text(&jar->arena, (struct text){jar->bytes.data, size});
-  return copy.data != NULL && manifest_parse(copy, &jar->arena, &jar->manifest) ? JP_OK : no_memory(jar);
+  return copy.data != NULL && manifest_parse(copy, &jar->arena, &jar->manifest)
+             ? JP_OK
+             : jp_fail_memory(jar->error, jar->name);
 }
 
 /* "META-INF/versions/11/com/example/A" -> 11 and "com/example/A". */
@@ -193,7 +190,7 @@ static enum jp_status list_entries(struct jar *jar)
       continue;
     struct jar_entry *added = array_add(&jar->entries, 1);
     if (added == NULL)
-      return no_memory(jar);
+      return jp_fail_memory(jar->error, jar->name);
     *added = entry;
   }
   return JP_OK;
@@ -278,7 +275,7 @@ static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
   struct text name =
       arena_printf(&jar->arena, "%s!%s", jar->name, zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW));
   if (name.data == NULL)
-    return no_memory(jar);
+    return jp_fail_memory(jar->error, jar->name);
   zip_error_t why;
   zip_error_init(&why);
   zip_source_t *source = zip_source_buffer_create(jar->bytes.data, size, 0, &why);
@@ -327,7 +324,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
     status = read_nested_jars(&jar);
   if (status == JP_OK && class_path != NULL) {
     *class_path = arena_text(arena, jar.manifest.class_path);
-    status = class_path->data == NULL ? no_memory(&jar) : JP_OK;
+    status = class_path->data == NULL ? jp_fail_memory(jar.error, jar.name) : JP_OK;
   }
   builder_enter_part(builder, 0);
   array_fini(&jar.entries);
@@ -369,7 +366,7 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
   struct jar *opened = calloc(1, sizeof *opened);
   *jar = NULL;
   if (opened == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+    return jp_fail_memory(error, path);
   *opened = (struct jar){.builder = warnings, .feature_version = feature_version, .error = error};
   arena_init(&opened->arena);
   array_init(&opened->entries, sizeof(struct jar_entry));
@@ -377,7 +374,7 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
   opened->archive = opened->name == NULL ? NULL : zip_open(path, ZIP_RDONLY, &code);
   enum jp_status status = JP_OK;
   if (opened->name == NULL)
-    status = jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+    status = jp_fail_memory(error, path);
   else if (opened->archive == NULL)
     status = warn_of_archive(warnings, path, code, error);
   else

@@ -135,11 +135,6 @@ static int compare_places(const void *left, const void *right)
   return order != 0 ? order : strcmp(a->path.data, b->path.data);
 }
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
-}
-
 enum jp_status jimage_list(struct jimage *jimage, size_t *count, struct jp_error *error)
 {
   if (jimage->classes.count == 0) {
@@ -147,7 +142,7 @@ enum jp_status jimage_list(struct jimage *jimage, size_t *count, struct jp_error
     jimage->library.visit(jimage->file, note_class, jimage);
     if (jimage->no_memory) {
       jimage->classes.count = 0;
-      return no_memory(error);
+      return jp_fail_memory(error, "the JDK's classes");
     }
     if (jimage->classes.count == 0)
       return jp_fail(error, JP_IO, "cannot read the JDK's classes: %s has none", jimage->path);
@@ -174,7 +169,7 @@ static enum jp_status read_bytes(const struct jimage *jimage, const char *module
     return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
   buffer_clear(bytes);
   if (buffer_reserve(bytes, (size_t)wanted) == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "the JDK's classes");
   bytes->len = (size_t)wanted;
   if (jimage->library.get(jimage->file, location, bytes->data, wanted) != wanted)
     return jp_fail(error, JP_IO, "cannot read %s of module %s in %s", path, module, jimage->path);
@@ -194,7 +189,7 @@ static enum jp_status add_exports(struct jimage *jimage, struct array *exports, 
     if (added != NULL)
       *added = arena_text(&jimage->arena, file.exports[i]);
     if (added == NULL || added->data == NULL)
-      status = no_memory(error);
+      status = jp_fail_memory(error, "the JDK's classes");
   }
   arena_fini(&arena);
   return status;
@@ -341,7 +336,7 @@ enum jp_status jimage_open(const char *java_home, struct jimage **jimage, struct
 {
   struct jimage *opened = calloc(1, sizeof *opened);
   if (opened == NULL)
-    return no_memory(error);
+    return jp_fail_memory(error, "the JDK's classes");
   arena_init(&opened->arena);
   array_init(&opened->classes, sizeof(struct jimage_class));
   array_init(&opened->exports, sizeof(struct text));

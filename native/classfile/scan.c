@@ -70,11 +70,6 @@ static void destroy_item(struct item *item)
   free(item);
 }
 
-static enum jp_status no_memory(struct jp_error *error)
-{
-  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
-}
-
 /* ---- the items ---- */
 
 /* Adds items for the elements from `element` up to `end` behind *link. */
@@ -84,7 +79,7 @@ static enum jp_status add_elements(struct scan *scan, struct item **link, size_t
   for (; element != end; element = elements_at(&scan->elements, element)->next) {
     struct item *item = create_item();
     if (item == NULL)
-      return no_memory(error);
+      return jp_fail_memory(error, "class files");
     item->path = elements_at(&scan->elements, element)->path;
     item->element = element;
     item->next = *link;
@@ -105,7 +100,7 @@ static enum jp_status add_jdk(struct scan *scan, struct item ***link, struct jp_
   for (size_t from = 0; status == JP_OK && from < count; from += JDK_CLASSES) {
     struct item *item = create_item();
     if (item == NULL)
-      return no_memory(error);
+      return jp_fail_memory(error, "class files");
     item->from = from;
     item->to = from + JDK_CLASSES < count ? from + JDK_CLASSES : count;
     **link = item;
@@ -121,7 +116,7 @@ static enum jp_status read_item(const struct scan *scan, struct item *item)
   struct stat facts;
   item->builder = builder_create_part(scan->config->is_stopped);
   if (item->builder == NULL)
-    return no_memory(&item->error);
+    return jp_fail_memory(&item->error, "class files");
   if (item->path == NULL)
     return jimage_read(item->builder, scan->jimage, item->from, item->to, &item->error);
   item->class_path = TEXT("");

@@ -77,7 +77,7 @@ static enum jp_status take_word(struct expansion *expansion, char *word, struct 
   char **words =
       arena_grow(expansion->arena, out->words, out->count, &expansion->capacity, sizeof *out->words);
   if (words == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   out->words = words;
   out->words[out->count++] = word;
   return JP_OK;
@@ -94,7 +94,7 @@ static enum jp_status read_whole(const char *path, FILE *file, struct arena *are
   char *bytes = arena_alloc(arena, capacity);
   for (;;) {
     if (bytes == NULL)
-      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+      return jp_fail_memory(error, NULL);
     length += fread(bytes + length, 1, capacity - 1 - length, file);
     if (ferror(file))
       return jp_fail(error, JP_INVALID, "the argument file %.*s cannot be read: %m", OPTION_SHOWN(path));
@@ -150,7 +150,7 @@ static enum jp_status take_variable(struct expansion *expansion, const char *var
 {
   struct text copy = arena_printf(expansion->arena, "%s", variable);
   if (copy.data == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   char *rest = (char *)copy.data;
   expansion->in_variable = true;
   for (;;) {

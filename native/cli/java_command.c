@@ -23,7 +23,7 @@ static enum jp_status begin_command(struct command *command, const struct jvm_ho
   command->words = calloc(options + FIXED_WORDS, sizeof *command->words);
   command->count = 0;
   if (command->words == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   command->words[command->count++] = command->path;
   /* Its options have been read, and java would announce it again. */
   unsetenv("JDK_JAVA_OPTIONS");

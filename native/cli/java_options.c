@@ -160,7 +160,7 @@ static enum jp_status join_value(struct run_options *options, const char *name, 
 {
   struct text joined = arena_printf(&options->arena, "%s=%s", name, value);
   if (joined.data == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   if (strcmp(name, "--module-path") == 0)
     options->module_path = joined.data + strlen("--module-path=");
   return add_to_jvm(options, joined.data, error);

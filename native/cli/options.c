@@ -51,7 +51,7 @@ enum jp_status option_read_list(const struct option *option, const char *text, v
     return JP_INVALID;
   const char **items = realloc(list->items, (list->count + 1) * sizeof *items);
   if (items == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   list->items = items;
   list->items[list->count++] = text;
   return JP_OK;
@@ -293,7 +293,7 @@ static enum jp_status read_list_variable(const struct option *option, const char
   struct option_list *list = (struct option_list *)((char *)values + option->offset);
   list->copy = strdup(text);
   if (list->copy == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   char *rest;
   for (char *item = strtok_r(list->copy, " \t\n", &rest); item != NULL;
        item = strtok_r(NULL, " \t\n", &rest)) {

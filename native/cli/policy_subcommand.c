@@ -149,7 +149,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   policy_explain(policy, &question, &out);
   int code = EXIT_GOOD;
   if (out.failed) {
-    jp_fail(error, JP_NO_MEMORY, "out of memory");
+    jp_fail_memory(error, NULL);
     code = EXIT_RUN_TIME;
   }
   fwrite(out.data, 1, out.len, stdout);

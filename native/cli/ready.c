@@ -101,7 +101,7 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
     goto out;
   if (ready->path != NULL) {
     write_json(facts, &out);
-    status = out.failed ? jp_fail(error, JP_NO_MEMORY, "out of memory")
+    status = out.failed ? jp_fail_memory(error, NULL)
                         : replace_file(ready->path, buffer_text(&out), &ready->file, error);
   }
   if (status == JP_OK) {

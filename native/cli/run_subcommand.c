@@ -107,8 +107,8 @@ static enum jp_status create_catalog(struct run *run, struct jp_error *error)
     buffer_printf(&path, "%s%s", path.len > 0 ? ":" : "", class_path);
   buffer_append_char(&path, '\0');
   struct catalog_config catalog = {.class_path = path.data, .java_home = run->home.java_home};
-  enum jp_status status = path.failed ? jp_fail(error, JP_NO_MEMORY, "out of memory")
-                                      : catalog_create(&catalog, &run->catalog, error);
+  enum jp_status status =
+      path.failed ? jp_fail_memory(error, NULL) : catalog_create(&catalog, &run->catalog, error);
   buffer_fini(&path);
   return status;
 }
@@ -233,7 +233,7 @@ static enum jp_status expand_class_path(struct run *run, struct buffer *class_pa
   if (options->class_path != NULL || options->main_module == NULL)
     class_path_expand(text_of(path), class_path);
   buffer_append_char(class_path, '\0');
-  return class_path->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return class_path->failed ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 static int launch_jvm(struct run *run, struct jp_error *error)

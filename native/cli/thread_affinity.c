@@ -62,7 +62,7 @@ enum jp_status thread_affinity_make(const struct option_list *list, bool has_fx,
   *executors = arena_calloc(arena, list->count + 1, sizeof **executors);
   *count = 0;
   if (*executors == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   for (size_t i = 0; i < list->count; i++)
     made += split(list->items[i], &(*executors)[made]);
   if (has_fx)

@@ -28,9 +28,26 @@ void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_fai
   struct text message = format_message(arena, format, args);
   va_end(args);
 
-  *outcome = (struct outcome){.kind = OUTCOME_ERROR, .failure = failure};
-  outcome->message = message.data == NULL ? TEXT("out of memory") : message;
+  if (message.data == NULL) {
+    outcome_fail_memory(outcome);
+    return;
+  }
+  *outcome = (struct outcome){.kind = OUTCOME_ERROR, .failure = failure, .message = message};
   outcome->throwable_type = throwable_type == NULL ? TEXT_ABSENT : text_of(throwable_type);
+}
+
+enum jp_status outcome_fail_memory(struct outcome *outcome)
+{
+  *outcome =
+      (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_INTERNAL, .message = TEXT("out of memory")};
+  return JP_NO_MEMORY;
+}
+
+enum jp_status outcome_fail_error(struct outcome *outcome, struct arena *arena, const struct jp_error *error)
+{
+  bool is_internal = error->status == JP_NO_MEMORY || error->status == JP_INTERNAL;
+  outcome_fail(outcome, arena, is_internal ? FAILURE_INTERNAL : FAILURE_SERVER, NULL, "%s", error->text);
+  return error->status;
 }
 
 void outcome_fail_stale(struct outcome *outcome)

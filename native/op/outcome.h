@@ -18,7 +18,7 @@ enum outcome_failure {
   FAILURE_NOT_FOUND,       /* -32601: class, constructor, method or field */
   FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
   FAILURE_DENIED,          /* -32001 */
-  FAILURE_INTERNAL,        /* -32603: a mistake of ours */
+  FAILURE_INTERNAL,        /* -32603: a mistake of ours, or memory is short */
   FAILURE_NOT_SAFE         /* JSON-RPC 1.1 alone: not to be called by HTTP GET */
 };
 
@@ -91,5 +91,10 @@ void outcome_fail_stale(struct outcome *outcome);
  * bytes is cut, with "...". throwable_type is borrowed, NULL for none. */
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Makes *outcome the error that memory is short: FAILURE_INTERNAL, "out of memory". Returns JP_NO_MEMORY. */
+enum jp_status outcome_fail_memory(struct outcome *outcome);
+/* Makes *outcome what a lower function has failed with, and returns its status: FAILURE_INTERNAL for JP_NO_MEMORY and
+ * JP_INTERNAL, else FAILURE_SERVER. */
+enum jp_status outcome_fail_error(struct outcome *outcome, struct arena *arena, const struct jp_error *error);
 
 #endif

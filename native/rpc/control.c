@@ -48,10 +48,10 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
   rpc_session_clear(session, run->runner->thread);
 }
 
-static void tell_text(struct arena *arena, struct text text, struct outcome *outcome)
+static void tell_text(struct text text, struct outcome *outcome)
 {
   if (text.data == NULL)
-    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "out of memory");
+    outcome_fail_memory(outcome);
   else
     *outcome = (struct outcome){.kind = OUTCOME_VALUE,
                                 .type = TEXT("java.lang.String"),
@@ -72,7 +72,7 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   struct text text = arena_printf(&run->runner->arena,
                                   "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
                                   objects, sessions, calls);
-  tell_text(&run->runner->arena, text, outcome);
+  tell_text(text, outcome);
 }
 
 static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
@@ -86,7 +86,7 @@ static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session
     return;
   }
   uuid_format(&peer_id, name);
-  tell_text(arena, arena_text(arena, text_of(name)), outcome);
+  tell_text(arena_text(arena, text_of(name)), outcome);
 }
 
 static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
@@ -132,8 +132,7 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
     number = rpc_client_epoch(peer, run->client);
   }
   rpc_epoch_format(number, epoch);
-  tell_text(arena,
-            arena_printf(arena,
+  tell_text(arena_printf(arena,
                          "{\"epoch\":\"%s\",\"client\":%" PRIu64
                          ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
                          epoch, run->client->number, config->limits.message_max, config->limits.values_max,

@@ -24,7 +24,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                             .ttl_ms = config->limits.session_ttl_ms};
   struct rpc_peer *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   made->config = *config;
   made->service = (struct rpc_service){.context = made,
                                        .codecs = rpc_codecs,

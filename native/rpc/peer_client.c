@@ -98,7 +98,7 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
 {
   struct rpc_client *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   made->channel = info->channel;
   made->push = peer->config.compat_pal ? NULL : info->push;
   made->connection = info->connection;

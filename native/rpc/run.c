@@ -49,13 +49,6 @@ void rpc_runner_begin_message(struct rpc_runner *runner)
 
 /* ---- sessions ---- */
 
-static void fail_to_hold(struct rpc_run *run, enum jp_status status, const struct jp_error *error,
-                         struct outcome *outcome)
-{
-  outcome_fail(outcome, &run->runner->arena, status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
-               "%s", error->text);
-}
-
 /* Makes a passing session if the key has none; all requests of the message share it. */
 static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **session, struct outcome *outcome)
 {
@@ -71,7 +64,7 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   struct jp_error error;
   enum jp_status status = rpc_session_acquire(peer->sessions, key, &maker, &run->guest, &error);
   if (status != JP_OK)
-    fail_to_hold(run, status, &error, outcome);
+    outcome_fail_error(outcome, &run->runner->arena, &error);
   *session = run->guest;
   return status;
 }
@@ -92,7 +85,7 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
   else if (client->session == NULL && (found = rpc_session_find(peer->sessions, &client->key)) != NULL)
     atomic_store_explicit(&client->session, found, memory_order_relaxed);
   if (status != JP_OK)
-    fail_to_hold(run, status, &error, outcome);
+    outcome_fail_error(outcome, &run->runner->arena, &error);
   *session = client->session;
   return status;
 }
@@ -189,9 +182,10 @@ static void describe(struct rpc_run *run, struct outcome *outcome)
   struct op_value described = {.kind = OP_DOCUMENT};
   enum jp_status status = rpc_meta_describe(run->runner->peer->meta, judge->policy, judge->policy_channel,
                                             &look, request->arena, &described.text);
-  if (status != JP_OK)
-    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s",
-                 status == JP_LIMIT ? "the object has too many members" : "out of memory");
+  if (status == JP_LIMIT)
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "the object has too many members");
+  else if (status != JP_OK)
+    outcome_fail_memory(outcome);
   else
     *outcome = (struct outcome){
         .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
@@ -217,7 +211,7 @@ static bool name_class(const struct jvm_request *request, struct operation *name
     named->type = primitive == NULL ? op_type_binary_name(&type, request->arena) : primitive->wrapper;
   }
   if (named->type.data == NULL)
-    outcome_fail(outcome, request->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail_memory(outcome);
   return named->type.data != NULL;
 }
 
@@ -268,7 +262,7 @@ static void execute_elsewhere(void *argument, struct jvm_thread *thread)
   const struct elsewhere *elsewhere = argument;
   struct rpc_run *run = elsewhere->run;
   if (jvm_request_begin(thread) != JP_OK) {
-    outcome_fail(elsewhere->outcome, run->request.arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail_memory(elsewhere->outcome);
     return;
   }
   execute(run, elsewhere->outcome);
@@ -365,7 +359,7 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
   struct rpc_session *session;
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (!open_frame(run)) {
-    outcome_fail(outcome, &run->runner->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail_memory(outcome);
     return false;
   }
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
@@ -401,7 +395,7 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
     outcome->kind = OUTCOME_BODY;
     return;
   } else {
-    outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    outcome_fail_error(outcome, &runner->arena, &error);
   }
   outcome->status = TEXT("ERROR");
 }
@@ -447,7 +441,7 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
 {
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (jvm_request_begin(run->runner->thread) != JP_OK) {
-    outcome_fail(outcome, &run->runner->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail_memory(outcome);
     return;
   }
   run->is_framed = true;

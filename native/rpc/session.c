@@ -370,7 +370,7 @@ static enum jp_status count_session(void *context, struct jvm_thread *thread, st
   struct rpc_sessions *sessions = session->sessions;
   struct session_address *address = find_address(session);
   if (address == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   while (!count_up(&address->sessions, sessions->limits.per_address_max)) {
     if (end_oldest(sessions, &address->passing, thread))
       continue;
@@ -437,7 +437,7 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct o
     if (status != JP_OK)
       return jp_fail(error, status, "OpenSSL fails to hash");
     *session = make_session(sessions, maker, &mark, 0);
-    return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+    return *session == NULL ? jp_fail_memory(error, NULL) : JP_OK;
   }
   uint64_t hash = hash_bytes(sessions, key->bytes, key->length);
   enum jp_status status = JP_OK;
@@ -456,7 +456,7 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct o
   pthread_mutex_unlock(&sessions->lock);
   if (status != JP_OK)
     return jp_fail(error, status, "OpenSSL fails to hash");
-  return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  return *session == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key)

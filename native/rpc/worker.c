@@ -105,7 +105,7 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
   if (start == NULL || worker == NULL || rpc_worker_init(worker, peer, NULL) != JP_OK) {
     free(start);
     free(worker);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   rpc_call_watch_init(&worker->watch, name);
   worker->runner.watch = &worker->watch;

@@ -16,6 +16,7 @@
 
 enum {
   FAILURE_CODE = -32000, /* of struct jvm_callback_failure */
+  MEMORY_CODE = -32603,  /* the same, where memory is short */
   WOKEN_AT_ONCE = 64
 };
 
@@ -44,6 +45,12 @@ static void fail(struct jvm_callback_failure *failure, const char *format, ...)
   va_start(args, format);
   vsnprintf(failure->text, sizeof failure->text, format, args);
   va_end(args);
+}
+
+static void fail_memory(struct jvm_callback_failure *failure)
+{
+  fail(failure, "out of memory");
+  failure->code = MEMORY_CODE;
 }
 
 static void tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
@@ -271,7 +278,7 @@ static enum jp_status open_call(struct rpc_callbacks *callbacks, const struct jv
     return status;
   struct rpc_callback_call *made = make_call(callbacks, given, method, waiter, thread);
   if (made == NULL) {
-    fail(failure, "out of memory");
+    fail_memory(failure);
     return JP_NO_MEMORY;
   }
   status = enter_waiting(callbacks->peer, made, failure);
@@ -394,7 +401,7 @@ static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, con
     find_origin(call, &head);
   call->callbacks->codec->callbacks->write_call(out, &head, arguments, count, &call->nested->scratch);
   if (out->failed) {
-    fail(failure, "out of memory");
+    fail_memory(failure);
     return JVM_CALLBACK_NOT_SENT;
   }
   enum jvm_callback_sent sent = push_message(call, out, failure);

@@ -286,7 +286,7 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
     return status;
   struct rpc_callbacks *made = make_callbacks(peer, client, codec);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   rpc_session_retain(peer->sessions, made->session);
   struct rpc_callbacks_list *list = peer->callbacks;
   pthread_mutex_lock(&list->lock);
@@ -453,7 +453,7 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
   if (record == NULL) {
     record = make_record(&callbacks->records, id);
     if (record == NULL)
-      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+      return jp_fail_memory(error, NULL);
     record->epoch = callbacks->epoch;
   }
   record->given++;
@@ -466,7 +466,7 @@ enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, s
                                   struct jp_error *error)
 {
   if (!grow_given(given))
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   pthread_mutex_lock(&callbacks->lock);
   enum jp_status status = count_given(callbacks, id, &given->ids[given->count], error);
   pthread_mutex_unlock(&callbacks->lock);

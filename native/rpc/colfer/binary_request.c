@@ -69,7 +69,7 @@ static enum jp_status fail_bytes(struct text bytes, enum jp_status status, const
                                  struct arena *arena, struct outcome *outcome)
 {
   if (status == JP_NO_MEMORY) {
-    outcome_fail(outcome, arena, FAILURE_INTERNAL, NULL, "out of memory");
+    outcome_fail_memory(outcome);
   } else if (bytes.len == 0) {
     outcome_fail(outcome, arena, FAILURE_INVALID_REQUEST, NULL, "The message is empty");
   } else if (is_intercept(bytes)) {
@@ -206,7 +206,7 @@ static enum jp_status read_values(struct reader *reader, const struct colfer_obj
   }
   struct op_value *values = arena_alloc(reader->arena, count * sizeof *values);
   if (values == NULL)
-    return rpc_value_no_memory(&reader->values);
+    return outcome_fail_memory(reader->values.outcome);
   for (size_t i = 0; i < count; i++) {
     reader->values.argument = i;
     enum jp_status status = read_value(reader, &objs[i], &values[i]);
@@ -366,7 +366,7 @@ static enum jp_status read_put_value(struct reader *reader, const struct member_
   }
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
-    return rpc_value_no_memory(&reader->values);
+    return outcome_fail_memory(reader->values.outcome);
   reader->values.is_put = true;
   reader->operation->args = value;
   reader->operation->arg_count = 1;
@@ -506,7 +506,7 @@ static enum jp_status read_list(struct reader *reader, enum argument argument, c
     return fail_argument(reader, argument, "must be an array of strings or null");
   struct text *items = arena_alloc(reader->arena, value->list.count * sizeof *items);
   if (items == NULL)
-    return rpc_value_no_memory(&reader->values);
+    return outcome_fail_memory(reader->values.outcome);
   for (size_t i = 0; i < value->list.count; i++) {
     if (value->list.items[i].kind != OP_TEXT)
       return fail_argument(reader, argument, "must be an array of strings or null");

@@ -748,7 +748,7 @@ static enum jp_status write_java_document(const struct openrpc *openrpc, const s
   arena_fini(&document.arena);
   if (status == JP_LIMIT)
     return jp_fail(error, status, "the document is longer than the limit of %zu bytes (message-max)", max);
-  return status == JP_OK ? JP_OK : jp_fail(error, status, "out of memory");
+  return status == JP_OK ? JP_OK : jp_fail_memory(error, NULL);
 }
 
 /* ---- rpc.discover: its arguments ---- */
@@ -772,12 +772,6 @@ static enum jp_status fail_params(struct question *question, const char *what)
   return JP_INVALID;
 }
 
-static enum jp_status fail_memory(struct question *question)
-{
-  outcome_fail(question->outcome, question->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 static bool has_inner_star(struct text pattern)
 {
   while (pattern.len > 0 && pattern.data[pattern.len - 1] == '*')
@@ -791,7 +785,7 @@ static enum jp_status read_pattern(struct question *question, struct json_value 
     return fail_params(question, "'classes' must be an array of patterns: strings");
   struct text pattern = json_read_string(element, question->arena);
   if (pattern.data == NULL)
-    return fail_memory(question);
+    return outcome_fail_memory(question->outcome);
   if (pattern.len == 0)
     return fail_params(question, "'classes' has an empty pattern");
   if (pattern.len > PATTERN_LENGTH_MAX)
@@ -815,7 +809,7 @@ static enum jp_status read_classes(struct question *question, struct json_value 
     return fail_params(question, "'classes' has more patterns than the limit of 1000");
   question->patterns = arena_alloc(question->arena, count * sizeof *question->patterns);
   if (question->patterns == NULL)
-    return fail_memory(question);
+    return outcome_fail_memory(question->outcome);
   cursor = json_enter(classes);
   size_t starred = 0;
   enum jp_status status = JP_OK;
@@ -920,8 +914,7 @@ static enum jp_status describe_reached(struct openrpc *openrpc, struct question 
     return JP_OK;
   if (!out->failed)
     buffer_truncate(out, start);
-  outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
-  return status;
+  return outcome_fail_error(question->outcome, question->arena, &error);
 }
 
 /* The names that patterns cover, as long as they are few. */
@@ -983,14 +976,12 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
     return JP_NOT_FOUND;
   }
   enum jp_status status = open_classes(openrpc->config.catalog, question, &excerpt, &error);
-  if (status != JP_OK) {
-    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
-    return status;
-  }
+  if (status != JP_OK)
+    return outcome_fail_error(question->outcome, question->arena, &error);
   const struct catalog_tables *tables = catalog_excerpt_tables(excerpt);
   if (meta_reach_find(&reach, tables, view->loaders) != JP_OK) {
     catalog_excerpt_close(excerpt);
-    return fail_memory(question);
+    return outcome_fail_memory(question->outcome);
   }
   status = describe_reached(openrpc, question, view, tables, &reach, max, out);
   meta_reach_fini(&reach);

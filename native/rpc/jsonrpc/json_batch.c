@@ -268,12 +268,6 @@ static enum jp_status fail_id(const struct filling *filling, struct text id, con
   return JP_INVALID;
 }
 
-static enum jp_status fail_memory(const struct batch_fill *fill)
-{
-  outcome_fail(fill->outcome, fill->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 static enum jp_status fail_size(const struct batch_fill *fill)
 {
   outcome_fail(fill->outcome, fill->arena, FAILURE_SERVER, NULL,
@@ -361,7 +355,7 @@ static enum jp_status go_on_behind(struct filling *filling, const char *end)
   filling->copied_to = end;
   filling->has_changed = true;
   if (filling->out.failed)
-    return fail_memory(filling->fill);
+    return outcome_fail_memory(filling->fill->outcome);
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
@@ -552,7 +546,7 @@ static enum jp_status take_filled(struct filling *filling, struct json_value *js
   copy_up_to(filling, json->span.data + json->span.len);
   struct text text = filling->out.failed ? TEXT_ABSENT : arena_text(fill->arena, buffer_text(&filling->out));
   if (text.data == NULL)
-    return fail_memory(fill);
+    return outcome_fail_memory(fill->outcome);
   if (text.len > fill->max_size)
     return fail_size(fill);
   if (json_validate(text, fill->limits, TEXT(""), &fault) != JP_OK) {

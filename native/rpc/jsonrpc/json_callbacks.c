@@ -259,8 +259,7 @@ static enum jp_status read_text(const struct rpc_callback_reading *reading, stru
   *t = json_read_string(json, reading->arena);
   if (t->data != NULL)
     return JP_OK;
-  outcome_fail(outcome, reading->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
+  return outcome_fail_memory(outcome);
 }
 
 /* Some clients write null for a member that they leave out. */

@@ -38,7 +38,7 @@ static enum jp_status start_codec(struct rpc_peer *peer, void **state, struct jp
   struct rpc_jsonrpc_peer *own = calloc(1, sizeof *own);
   if (own == NULL || (own->methods = java_methods_index_create()) == NULL) {
     free(own);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   enum jp_status status = openrpc_create(&config, &own->openrpc, error);
   if (status != JP_OK) {

@@ -34,12 +34,6 @@ static enum jp_status fail_value(const struct options_reader *reader, struct tex
   return JP_INVALID;
 }
 
-static enum jp_status fail_memory(const struct options_reader *reader)
-{
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* struct text */
 static enum jp_status read_text(const struct options_reader *reader, const struct option_row *row,
                                 struct json_value value, void *member)
@@ -48,7 +42,7 @@ static enum jp_status read_text(const struct options_reader *reader, const struc
   if (value.kind != JSON_KIND_STRING)
     return fail_kind(reader, row->name, "a string", value);
   *text = json_read_string(value, reader->arena);
-  return text->data == NULL ? fail_memory(reader) : JP_OK;
+  return text->data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
 }
 
 /* bool: true where the value is false */
@@ -174,7 +168,7 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
     if (row == NULL) {
       struct text name = json_unescape(raw_key, reader.arena);
       if (name.data == NULL)
-        return fail_memory(&reader);
+        return outcome_fail_memory(reader.outcome);
       outcome_fail(reader.outcome, reader.arena, FAILURE_INVALID_PARAMS, NULL, "Unknown option: %.*s",
                    TEXT_ARGS(arena_shorten(reader.arena, name, OUTCOME_NAME_SHOWN)));
       return JP_INVALID;

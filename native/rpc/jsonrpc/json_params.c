@@ -66,12 +66,6 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
   return JP_INVALID;
 }
 
-static enum jp_status fail_memory(struct params_reader *reader)
-{
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* Names a member that may have been meant for the one that is missing. The Java implementation does not. */
 static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
 {
@@ -98,7 +92,7 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
     return fail_kind(reader, param, "a string");
   *t = json_read_string(reader->members.value[param], reader->arena);
   if (t->data == NULL)
-    return fail_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   if (t->len > (param == RPC_PARAM_TYPE ? OP_TYPE_TEXT_MAX : OP_NAME_MAX)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, OP_NAME_MAX);
@@ -229,7 +223,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
-    return rpc_value_no_memory(&decoder);
+    return outcome_fail_memory(decoder.outcome);
   reader->operation->args = value;
   reader->operation->arg_count = 1;
   return rpc_value_read(&decoder, reader->members.value[RPC_PARAM_VALUE], value);
@@ -251,7 +245,8 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
   if (operation->arg_count == 0) {
     struct text missing =
         arena_printf(reader->arena, "Missing object ref for %s request", control->name.data);
-    return fail_missing(reader, RPC_PARAM_ARGS, missing.data == NULL ? "out of memory" : missing.data);
+    return missing.data == NULL ? outcome_fail_memory(reader->outcome)
+                                : fail_missing(reader, RPC_PARAM_ARGS, missing.data);
   }
   for (size_t i = 0; i < operation->arg_count; i++) {
     if (operation->args[i].kind == OP_REF)
@@ -397,23 +392,23 @@ static enum jp_status read_meta_list(struct params_reader *reader, const struct 
   if (json.kind == JSON_KIND_NULL)
     return JP_OK;
   if (coerce_meta_value(reader, RPC_WANTS_LIST, &json) != JP_OK)
-    return fail_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   if (json.kind != JSON_KIND_ARRAY)
     return fail_meta_argument(reader, rule, "must be an array of strings or null");
   size_t length = json_count(json);
   struct text *items = arena_alloc(reader->arena, length * sizeof *items);
   if (items == NULL)
-    return fail_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
     if (coerce_meta_value(reader, RPC_WANTS_TEXT, &element) != JP_OK)
-      return fail_memory(reader);
+      return outcome_fail_memory(reader->outcome);
     if (element.kind != JSON_KIND_STRING)
       return fail_meta_argument(reader, rule, "must be an array of strings or null");
     items[i] = json_read_string(element, reader->arena);
     if (items[i].data == NULL)
-      return fail_memory(reader);
+      return outcome_fail_memory(reader->outcome);
   }
   *list = items;
   *count = length;
@@ -431,7 +426,7 @@ static enum jp_status read_meta_value(struct params_reader *reader, enum meta_ar
     return read_meta_list(reader, &meta_rules[argument], json, &operation->meta.include_classes,
                           &operation->meta.include_count);
   if (coerce_meta_value(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
-    return fail_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
     return fail_meta_argument(reader, &meta_rules[argument], "must be true or false");
   bool *flag =
@@ -555,7 +550,7 @@ static enum jp_status read_object(struct params_reader *reader)
     else
       return read_receiver(reader, object);
   } else if (reader->coerces && rpc_value_coerce(object, RPC_WANTS_NUMBER, reader->arena, &object) != JP_OK) {
-    return fail_params(reader, "out of memory");
+    return outcome_fail_memory(reader->outcome);
   }
   if (!rpc_ref_read(object, &reader->operation->instance))
     return fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");

@@ -210,7 +210,7 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, 
     created->cache = document_cache_create();
   if (created == NULL || created->cache == NULL) {
     free(created);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   created->catalog = catalog;
   created->writes_ahead = processors_usable() > 1;
@@ -355,7 +355,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   if (answer == NULL ||
       meta_query_init(&answer->query, catalog_excerpt_tables(excerpt), policy, channel, operation) != JP_OK) {
     free(answer);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   answer->reach = *reach;
   *reach = (struct meta_reach){.classes = NULL};
@@ -370,7 +370,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   buffer_init(key);
   if (answer->compress && begin_gzip(&answer->gzip) != JP_OK) {
     close_new(answer);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   if (answer->compress && meta->writes_ahead && answer->query.included == NULL)
     answer->ahead = start_ahead(&answer->json);
@@ -417,7 +417,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
     return status;
   if (meta_reach_find(&reach, catalog_excerpt_tables(excerpt), loaders) != JP_OK) {
     catalog_excerpt_close(excerpt);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return jp_fail_memory(error, NULL);
   }
   buffer_init(&key);
   if (operation->meta.compress_encode) {

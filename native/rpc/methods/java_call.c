@@ -140,12 +140,6 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-static enum jp_status fail_memory(struct java_call *call)
-{
-  outcome_fail(call->outcome, call->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* A class without a package looks like any other dotted name: its denial says that there is no such method. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
@@ -167,8 +161,7 @@ static enum jp_status find_in_catalog(struct java_call *call)
   call->is_beyond = !call->in_catalog.has_class;
   if (status == JP_OK)
     return JP_OK;
-  outcome_fail(call->outcome, call->arena, FAILURE_SERVER, NULL, "%s", error.text);
-  return status == JP_NO_MEMORY ? fail_memory(call) : JP_IO;
+  return outcome_fail_error(call->outcome, call->arena, &error) == JP_NO_MEMORY ? JP_NO_MEMORY : JP_IO;
 }
 
 /*
@@ -222,7 +215,7 @@ static enum jp_status make_shapes(struct java_call *call, const struct op_look *
     outcome_fail(call->outcome, call->arena, FAILURE_SERVER, NULL, "the class has too many members");
     return status;
   }
-  return status == JP_OK ? JP_OK : fail_memory(call);
+  return status == JP_OK ? JP_OK : outcome_fail_memory(call->outcome);
 }
 
 struct judging {
@@ -260,7 +253,7 @@ static enum jp_status drop_denied(struct java_call *call, const struct judging *
   struct java_method *allowed = arena_alloc(call->arena, call->count * sizeof *allowed);
   size_t count = 0;
   if (allowed == NULL)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   for (size_t i = 0; i < call->count; i++)
     if (is_allowed(call, judging, &call->methods[i]))
       allowed[count++] = call->methods[i];
@@ -355,7 +348,7 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
   if (java_methods_collect_named(judging.tables, call->judge->policy,
                                  catalog_find(judging.tables, look.class_name), call->name.member,
                                  call->arena, &found, &call->count) != JP_OK)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   call->methods = found;
   return choose_methods(call, &judging);
 }
@@ -498,7 +491,7 @@ static enum jp_status read_positions(struct java_call *call)
     return fail_params(call, "more params than the limit of 65535");
   call->given = arena_alloc(call->arena, call->given_count * sizeof *call->given);
   if (call->given == NULL)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   for (size_t i = 0; json_next_element(&cursor, &element); i++)
     call->given[i] = element;
   return JP_OK;
@@ -669,7 +662,7 @@ static enum jp_status fit_all_names(struct java_call *call, bool drops_extra)
     size_t wanted = count_parameters(method);
     struct json_value *values = arena_alloc(call->arena, (wanted + 1) * sizeof *values);
     if (values == NULL)
-      return fail_memory(call);
+      return outcome_fail_memory(call->outcome);
     call->fitting[i] = fit_names(call, method, drops_extra, values) && !is_outdone(call, i, wanted);
     if (!call->fitting[i])
       continue;
@@ -698,7 +691,7 @@ static enum jp_status read_given(struct java_call *call)
     if (!call->rules->compat_pal)
       near = find_near_param(call->methods, call->count, call->request->params, call->arena);
     struct text why = arena_printf(call->arena, "these are not the names of the params%.*s", TEXT_ARGS(near));
-    return why.data == NULL ? fail_memory(call) : fail_params(call, why.data);
+    return why.data == NULL ? outcome_fail_memory(call->outcome) : fail_params(call, why.data);
   }
   if (call->request->has_params) {
     enum jp_status status = read_positions(call);
@@ -729,13 +722,13 @@ static enum jp_status read_receiver_text(struct java_call *call, struct json_val
 {
   struct op_value *receiver = arena_calloc(call->arena, 1, sizeof *receiver);
   if (receiver == NULL)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   *receiver = (struct op_value){.kind = OP_TEXT,
                                 .is_told = true,
                                 .type = call->operation->type,
                                 .text = json_read_string(json, call->arena)};
   call->operation->receiver = receiver;
-  return receiver->text.data == NULL ? fail_memory(call) : JP_OK;
+  return receiver->text.data == NULL ? outcome_fail_memory(call->outcome) : JP_OK;
 }
 
 /* An object with these members, the type among them. */
@@ -768,7 +761,7 @@ static enum jp_status read_receiver(struct java_call *call, struct json_value js
 {
   bool takes_values = !call->rules->compat_pal;
   if (is_coerced(call) && rpc_value_coerce(json, RPC_WANTS_NUMBER, call->arena, &json) != JP_OK)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   call->operation->has_instance = read_ref(json, &call->operation->instance);
   if (call->operation->has_instance)
     return JP_OK;
@@ -802,10 +795,10 @@ static enum jp_status coerce_arguments(struct java_call *call, const struct java
     struct op_type type;
     enum rpc_wants wants = wants_of(rest);
     if (op_type_parse_descriptor(&rest, call->arena, &type) != JP_OK)
-      return fail_memory(call);
+      return outcome_fail_memory(call->outcome);
     bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
     if (!is_whole && rpc_value_coerce(given[i], wants, call->arena, &given[i]) != JP_OK)
-      return fail_memory(call);
+      return outcome_fail_memory(call->outcome);
   }
   return JP_OK;
 }
@@ -816,7 +809,7 @@ static enum jp_status read_arguments(struct java_call *call, const struct json_v
   struct rpc_value_reader decoder = begin_values(call);
   operation->args = arena_calloc(call->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
-    return fail_memory(call);
+    return outcome_fail_memory(call->outcome);
   operation->arg_count = count;
   for (size_t i = 0; i < count; i++) {
     decoder.argument = i;
@@ -839,13 +832,13 @@ static enum jp_status declare_types(struct java_call *call, const struct java_me
     enum jp_status status = op_type_parse_descriptor(&rest, call->arena, &type);
     struct text name = status == JP_OK ? op_type_source_name(&type, call->arena) : TEXT_ABSENT;
     if (name.data == NULL)
-      return fail_memory(call);
+      return outcome_fail_memory(call->outcome);
     if (needs_types && operation->args[i].type.data == NULL) {
       operation->args[i].type = name;
       operation->args[i].is_told = true;
     }
     if (!java_value_type_elements(method->parameters[i].type, call->arena, &operation->args[i]))
-      return fail_memory(call);
+      return outcome_fail_memory(call->outcome);
   }
   return JP_OK;
 }

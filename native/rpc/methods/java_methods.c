@@ -380,7 +380,7 @@ enum jp_status java_methods_index_find(struct java_methods_index *index, struct 
     }
     entry = make_entry(excerpt, policy, class_name, class_index, member);
     if (entry == NULL)
-      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+      return jp_fail_memory(error, NULL);
     if (entry->count > 0) /* else a caller who makes names up would have room for them */
       keep_entry(index, entry);
   }

@@ -257,12 +257,6 @@ struct placing {
   struct outcome *outcome;
 };
 
-static enum jp_status fail_memory(struct placing *placing)
-{
-  outcome_fail(placing->outcome, placing->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* index NO_PARAM: the procedure has no such parameter; the value is dropped. */
 static enum jp_status place_param(struct placing *placing, int index, struct json_value value)
 {
@@ -277,7 +271,7 @@ static enum jp_status place_param(struct placing *placing, int index, struct jso
   placing->members->has[param->param] = true;
   enum jp_status status =
       rpc_value_coerce(value, param->wants, placing->arena, &placing->members->value[param->param]);
-  return status == JP_OK ? JP_OK : fail_memory(placing);
+  return status == JP_OK ? JP_OK : outcome_fail_memory(placing->outcome);
 }
 
 static int param_at(const struct rpc_procedure *procedure, size_t position)
@@ -333,7 +327,7 @@ static enum jp_status place_members(struct placing *placing, struct json_value p
   enum jp_status status = JP_OK;
   while (status == JP_OK && json_next_member(&cursor, &raw_key, &value)) {
     struct text name = json_unescape(raw_key, placing->arena);
-    status = name.data == NULL ? fail_memory(placing)
+    status = name.data == NULL ? outcome_fail_memory(placing->outcome)
                                : place_param(placing, find_param(placing->procedure, name), value);
   }
   return status;

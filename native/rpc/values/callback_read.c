@@ -71,7 +71,7 @@ static enum jp_status read_name(struct rpc_value_reader *reader, enum callback_m
     return fail_member(reader, member, "must be a list of strings");
   *name = json_read_string(json, reader->arena);
   if (name->data == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   if (name->len == 0)
     return fail_member(reader, member, "has an empty string");
   return name->len > OP_NAME_MAX ? fail_member(reader, member, "has a name that is too long") : JP_OK;
@@ -92,7 +92,7 @@ static enum jp_status read_names(struct rpc_value_reader *reader, const struct j
     return fail_member(reader, member, "has more than 256 names");
   struct text *read = arena_alloc(reader->arena, given * sizeof *read);
   if (read == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   struct json_cursor cursor = json_enter(list);
   struct json_value json;
   enum jp_status status = JP_OK;
@@ -146,7 +146,7 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
   struct json_members members;
   struct op_callback *callback = arena_alloc(reader->arena, sizeof *callback);
   if (callback == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   *callback = (struct op_callback){.id = read_id(ref), .arity = -1};
   if (callback->id == 0)
     return fail(reader, "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");

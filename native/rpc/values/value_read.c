@@ -46,12 +46,6 @@ const char *rpc_value_place(const struct rpc_value_reader *reader)
   return place.data == NULL ? "argument" : place.data;
 }
 
-enum jp_status rpc_value_no_memory(struct rpc_value_reader *reader)
-{
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
-  return JP_NO_MEMORY;
-}
-
 /* Takes count from values_left, or fails and names the limit. */
 static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t count)
 {
@@ -90,7 +84,7 @@ static enum jp_status read_text(struct rpc_value_reader *reader, struct json_val
   value->kind = OP_TEXT;
   value->shared = NULL;
   value->text = json_read_string(json, reader->arena);
-  return value->text.data == NULL ? rpc_value_no_memory(reader) : JP_OK;
+  return value->text.data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
 }
 
 void rpc_number_read(struct json_value json, struct op_value *value)
@@ -219,7 +213,7 @@ static enum jp_status read_scalar_text(struct array_reader *reader, struct json_
   value->shared = NULL;
   value->text = json_read_string(json, reader->values->arena);
   if (value->text.data == NULL)
-    return rpc_value_no_memory(reader->values);
+    return outcome_fail_memory(reader->values->outcome);
   if (letter == 'C' || letter == 'Z' || !number_parse(value->text, &number))
     return JP_OK;
   return take_number(reader, json, &number, value);
@@ -297,7 +291,8 @@ static enum jp_status fail_element_type(struct array_reader *reader, struct json
 {
   struct text why = arena_printf(reader->values->arena, "its type does not become %s",
                                  primitive_keyword(reader->type->base).data);
-  return why.data == NULL ? rpc_value_no_memory(reader->values) : fail_at_path(reader, json, why.data);
+  return why.data == NULL ? outcome_fail_memory(reader->values->outcome)
+                          : fail_at_path(reader, json, why.data);
 }
 
 /* The type that the element declares, or the array's own. */
@@ -313,7 +308,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
     return fail_at_path(reader, json, "'type' must be a string");
   struct text written = json_read_string(members->value[ELEMENT_TYPE], reader->values->arena);
   if (written.data == NULL)
-    return rpc_value_no_memory(reader->values);
+    return outcome_fail_memory(reader->values->outcome);
   if (op_type_parse_argument(written, &type, &error) != JP_OK)
     return fail_at_path(reader, json, error.text);
   *letter = find_primitive(&type);
@@ -371,7 +366,7 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
   size_t size = primitive_size(reader->type->base);
   char *data = arena_alloc(reader->values->arena, count * size);
   if (data == NULL)
-    return rpc_value_no_memory(reader->values);
+    return outcome_fail_memory(reader->values->outcome);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
@@ -417,7 +412,7 @@ static enum jp_status read_rows(struct array_reader *reader, struct json_value j
     return status;
   struct op_value *rows = arena_alloc(reader->values->arena, count * sizeof *rows);
   if (rows == NULL)
-    return rpc_value_no_memory(reader->values);
+    return outcome_fail_memory(reader->values->outcome);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
@@ -482,13 +477,13 @@ static enum jp_status decode_elements(struct rpc_value_reader *values, const str
   size_t length;
   uint8_t *data = arena_alloc(values->arena, base64_decoded_max(t) + 1);
   if (data == NULL)
-    return rpc_value_no_memory(values);
+    return outcome_fail_memory(values->outcome);
   if (base64_decode(t, data, &length) != JP_OK)
     return fail_whole(values, type, "base64 (RFC 4648, with padding)");
   if (length % size != 0) {
     struct text wanted =
         arena_printf(values->arena, "whole elements of %zu bytes, not %zu bytes", size, length);
-    return wanted.data == NULL ? rpc_value_no_memory(values) : fail_whole(values, type, wanted.data);
+    return wanted.data == NULL ? outcome_fail_memory(values->outcome) : fail_whole(values, type, wanted.data);
   }
   if (type->base == 'Z' && !are_booleans(data, length))
     return fail_whole(values, type, "bytes of 0 and 1 alone");
@@ -508,7 +503,7 @@ static enum jp_status read_base64(struct rpc_value_reader *values, const struct 
   if (json.kind != JSON_KIND_STRING)
     return fail_whole(values, type, "a string of base64 or null");
   struct text t = json_read_string(json, values->arena);
-  return t.data == NULL ? rpc_value_no_memory(values) : decode_elements(values, type, t, value);
+  return t.data == NULL ? outcome_fail_memory(values->outcome) : decode_elements(values, type, t, value);
 }
 
 /* ---- values ---- */
@@ -543,7 +538,7 @@ static enum jp_status read_list(struct rpc_value_reader *reader, struct json_val
       return status;
     items = make_room(reader->arena, items, count, &capacity, sizeof *items);
     if (items == NULL)
-      return rpc_value_no_memory(reader);
+      return outcome_fail_memory(reader->outcome);
     status = read_element(reader, element, &items[count]);
     if (status != JP_OK)
       return status;
@@ -572,7 +567,7 @@ static enum jp_status drop_repeated_keys(struct rpc_value_reader *reader, struct
     return JP_OK;
   struct op_entry **sorted = arena_alloc(reader->arena, given * sizeof(struct op_entry *));
   if (sorted == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   for (size_t i = 0; i < given; i++)
     sorted[i] = &entries[i];
   qsort(sorted, given, sizeof(struct op_entry *), compare_entries);
@@ -603,7 +598,7 @@ static enum jp_status read_entry(struct rpc_value_reader *reader, struct text ke
 {
   entry->key = json_unescape(key, reader->arena);
   if (entry->key.data == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   return read_element(reader, json, &entry->value);
 }
 
@@ -622,7 +617,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
       return status;
     entries = make_room(reader->arena, entries, count, &capacity, sizeof *entries);
     if (entries == NULL)
-      return rpc_value_no_memory(reader);
+      return outcome_fail_memory(reader->outcome);
     status = read_entry(reader, key, element, &entries[count]);
     if (status != JP_OK)
       return status;
@@ -734,7 +729,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
       return fail(reader, "'type' must be a string");
     value->type = json_read_string(type, reader->arena);
     if (value->type.data == NULL)
-      return rpc_value_no_memory(reader);
+      return outcome_fail_memory(reader->outcome);
     if (value->type.len == 0)
       return fail(reader, "'type' is empty");
   }
@@ -777,7 +772,7 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
   *value = receiver;
   reader->is_receiver = true;
   if (receiver == NULL)
-    return rpc_value_no_memory(reader);
+    return outcome_fail_memory(reader->outcome);
   enum jp_status status = read_element(reader, json, receiver);
   if (status != JP_OK)
     return status;
@@ -811,7 +806,7 @@ enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value 
     }
     items = make_room(reader->arena, items, i, &capacity, sizeof *items);
     if (items == NULL)
-      return rpc_value_no_memory(reader);
+      return outcome_fail_memory(reader->outcome);
     reader->argument = i;
     enum jp_status status = read_element(reader, element, &items[i]);
     if (status != JP_OK)
@@ -831,8 +826,7 @@ enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena, 
     return JP_OK;
   struct op_piece *piece = arena_alloc(arena, sizeof *piece);
   if (piece == NULL) {
-    outcome_fail(outcome, arena, FAILURE_INTERNAL, NULL, "out of memory");
-    return JP_NO_MEMORY;
+    return outcome_fail_memory(outcome);
   }
   if (!op_piece_parse(operation->member, piece) ||
       (operation->kind == OP_PUT && piece->kind == OP_PIECE_RANGE)) {

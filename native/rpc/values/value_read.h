@@ -82,8 +82,6 @@ void rpc_number_read(struct json_value json, struct op_value *value);
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
-enum jp_status rpc_value_no_memory(struct rpc_value_reader *reader);
-
 /* Of a field's name that means a piece of an array ("[3]", "[10:20]"; op/piece.h): sets the piece of an OP_GET or OP_PUT
  * whose member means one, and leaves other operations as they are. Errors as above. */
 enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena,

@@ -14,6 +14,17 @@ UNIT_TEST(formats_and_returns_the_status)
   jp_error_prefix(NULL, "nobody cares");
 }
 
+UNIT_TEST(tells_what_it_read_when_memory_was_short)
+{
+  struct jp_error error;
+  assert_int_equal(jp_fail_memory(&error, NULL), JP_NO_MEMORY);
+  assert_int_equal(error.status, JP_NO_MEMORY);
+  assert_string_equal(error.text, "out of memory");
+  assert_int_equal(jp_fail_memory(&error, "a.jar"), JP_NO_MEMORY);
+  assert_string_equal(error.text, "out of memory while reading a.jar");
+  assert_int_equal(jp_fail_memory(NULL, NULL), JP_NO_MEMORY);
+}
+
 UNIT_TEST(marks_a_cut_text)
 {
   struct jp_error error;

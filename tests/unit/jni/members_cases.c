@@ -199,8 +199,12 @@ struct text members_run(struct members_session *session, const char *method, con
   operation.element_types = session->element_types;
   if (operation.kind == OP_FETCH)
     prepare_fetch(session, &operation);
+  if (status == JP_OK && session->notify_run != NULL)
+    session->notify_run(true);
   if (status == JP_OK)
     run(session, &operation, &outcome);
+  if (session->notify_run != NULL)
+    session->notify_run(false);
   assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));
   jvm_request_end(session->thread);
 

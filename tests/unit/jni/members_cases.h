@@ -33,12 +33,13 @@ struct members_session {
   struct jvm_limits limits;
   struct policy *policy; /* allows everything; owned */
   struct judge_names names;
-  struct judge judge; /* by that policy */
-  bool by_value;      /* of every operation */
-  uint32_t loader;    /* of every operation */
-  bool element_types; /* the same */
-  size_t answer_max;  /* of struct jvm_request */
-  size_t room;        /* of every fetch, for the text of its elements; 0: plenty */
+  struct judge judge;            /* by that policy */
+  bool by_value;                 /* of every operation */
+  uint32_t loader;               /* of every operation */
+  bool element_types;            /* the same */
+  size_t answer_max;             /* of struct jvm_request */
+  size_t room;                   /* of every fetch, for the text of its elements; 0: plenty */
+  void (*notify_run)(bool runs); /* called before and after an operation runs; NULL: nobody wants to know */
   struct jvm_stored stored;
   struct arena arena;
   struct {

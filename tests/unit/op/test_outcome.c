@@ -54,4 +54,33 @@ UNIT_TEST(cuts_a_long_message_between_characters)
   free(umlauts);
 }
 
+UNIT_TEST(becomes_internal_where_memory_is_short)
+{
+  struct outcome outcome = {.kind = OUTCOME_VALUE, .ref = 5};
+  assert_int_equal(outcome_fail_memory(&outcome), JP_NO_MEMORY);
+  assert_int_equal(outcome.kind, OUTCOME_ERROR);
+  assert_int_equal(outcome.failure, FAILURE_INTERNAL);
+  assert_text(outcome.message, "out of memory");
+  assert_int_equal(outcome.ref, 0);
+}
+
+UNIT_TEST(tells_what_a_lower_function_has_failed_with)
+{
+  static const struct {
+    enum jp_status status;
+    enum outcome_failure failure;
+  } cases[] = {{JP_NO_MEMORY, FAILURE_INTERNAL}, {JP_INTERNAL, FAILURE_INTERNAL}, {JP_LIMIT, FAILURE_SERVER}};
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct outcome outcome;
+    struct jp_error error;
+    jp_fail(&error, cases[i].status, "%s", "100 % of it");
+    assert_int_equal(outcome_fail_error(&outcome, &arena, &error), cases[i].status);
+    assert_int_equal(outcome.failure, cases[i].failure);
+    assert_text(outcome.message, "100 % of it");
+  }
+  arena_fini(&arena);
+}
+
 UNIT_MAIN
