@@ -18,7 +18,6 @@
 #include "jni/runtime/throwables.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { CODE_FAILED = -32000, CODE_MISFIT = -32602, CODE_INTERNAL = -32603 };
@@ -388,9 +387,8 @@ static jobject end_call(struct running *running)
 static void set_failure(struct running *running, int code, const struct outcome *failed)
 {
   struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;
-  struct text shown = text_cut(why, sizeof running->failure.text - 1);
   running->failure.code = failed->failure == FAILURE_INTERNAL ? CODE_INTERNAL : code;
-  snprintf(running->failure.text, sizeof running->failure.text, "%.*s", TEXT_ARGS(shown));
+  text_format(running->failure.text, sizeof running->failure.text, "%.*s", TEXT_ARGS(why));
 }
 
 static void fail_memory(struct running *running)

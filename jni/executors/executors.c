@@ -51,7 +51,7 @@ fail_executor(const struct jvm_executor_call *call, struct outcome *outcome, con
   char what[WHAT_MAX];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(what, sizeof what, format, arguments);
+  text_format_va(what, sizeof what, format, arguments);
   va_end(arguments);
   fail_with(call, outcome, FAILURE_SERVER, text_of(what));
   return JP_INVALID;

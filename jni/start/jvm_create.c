@@ -50,7 +50,7 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
     return written;
   }
   char text[2048];
-  int length = vsnprintf(text, sizeof text, format, args);
+  jint length = (jint)text_format_va(text, sizeof text, format, args);
   if (begins_warning(text)) {
     fputs(text, stream);
     return length;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "jni/runtime/peer_threads.h"
 
 #include <dlfcn.h>
@@ -233,7 +234,7 @@ static void write_place(const struct report *report, jthread hook, char *text, s
           JVMTI_ERROR_NONE) {
     for (char *c = signature; *c != '\0'; c++)
       *c = *c == '/' ? '.' : *c;
-    snprintf(text, size, ", in %.*s.%s", (int)strlen(signature) - 2, signature + 1, name);
+    text_format(text, size, ", in %.*s.%s", (int)strlen(signature) - 2, signature + 1, name);
   }
   free_memory(report, name);
   free_memory(report, signature);
@@ -246,9 +247,9 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
   char place[256] = "";
   write_place(report, hook, place, sizeof place);
   if ((*report->jvmti)->GetThreadInfo(report->jvmti, hook, &info) == JVMTI_ERROR_NONE)
-    snprintf(text, size, "the shutdown hook \"%s\"%s", info.name, place);
+    text_format(text, size, "the shutdown hook \"%s\"%s", info.name, place);
   else
-    snprintf(text, size, "a shutdown hook%s", place);
+    text_format(text, size, "a shutdown hook%s", place);
   free_memory(report, (void *)info.name);
   (*report->env)->DeleteLocalRef(report->env, info.thread_group);
   (*report->env)->DeleteLocalRef(report->env, info.context_class_loader);

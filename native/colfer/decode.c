@@ -29,7 +29,7 @@ refuse_bytes(struct reader *r, const uint8_t *at, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
-  vsnprintf(r->reason, sizeof r->reason, format, args);
+  text_format_va(r->reason, sizeof r->reason, format, args);
   va_end(args);
   r->status = JP_INVALID;
   r->place = (size_t)(at - r->begin);

@@ -124,7 +124,7 @@ static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, con
 {
   va_list args;
   va_start(args, format);
-  vsnprintf(envelope->detail, sizeof envelope->detail, format, args);
+  text_format_va(envelope->detail, sizeof envelope->detail, format, args);
   va_end(args);
   envelope->code = code;
   return false;

@@ -3,7 +3,6 @@
 #include "jsonrpc/jsonrpc.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 128, MAX_BATCH = 1000, REASON_MAX = 256, LINE_MAX_BYTES = 512 };
@@ -102,7 +101,7 @@ int jp_jsonrpc_fail(struct jp_jsonrpc_call *call, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
-  vsnprintf(call->reason, sizeof call->reason, format, args);
+  text_format_va(call->reason, sizeof call->reason, format, args);
   va_end(args);
   return -1;
 }
@@ -150,9 +149,8 @@ static void log_failure(const struct jp_jsonrpc_call *call, const char *reason)
   char line[LINE_MAX_BYTES];
   if (call->config->log == NULL)
     return;
-  snprintf(line, sizeof line, "the handler of %.*s failed: %s",
-           call->request->method.len < 100 ? (int)call->request->method.len : 100, call->request->method.data,
-           reason);
+  text_format(line, sizeof line, "the handler of %.*s failed: %s",
+              TEXT_ARGS(text_cut(call->request->method, 100)), reason);
   call->config->log(call->config->log_context, line);
 }
 

@@ -1,33 +1,16 @@
 #include "op/outcome.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-
-/* No more is formatted than is kept. */
-static struct text format_message(struct arena *arena, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
-
-static struct text format_message(struct arena *arena, const char *format, va_list args)
-{
-  va_list again;
-  va_copy(again, args);
-  int wanted = vsnprintf(NULL, 0, format, args);
-  size_t length = wanted < 0 || wanted > OUTCOME_MESSAGE_MAX + 1 ? OUTCOME_MESSAGE_MAX + 1 : (size_t)wanted;
-  char *text = wanted < 0 ? NULL : arena_alloc(arena, length + 1);
-  if (text != NULL)
-    vsnprintf(text, length + 1, format, again);
-  va_end(again);
-  return text == NULL ? TEXT_ABSENT : arena_shorten(arena, (struct text){text, length}, OUTCOME_MESSAGE_MAX);
-}
 
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...)
 {
+  char text[OUTCOME_MESSAGE_MAX + sizeof "..."];
   va_list args;
   va_start(args, format);
-  struct text message = format_message(arena, format, args);
+  size_t length = text_format_va(text, sizeof text, format, args);
   va_end(args);
-
+  struct text message = arena_text(arena, (struct text){text, length});
   if (message.data == NULL) {
     outcome_fail_memory(outcome);
     return;

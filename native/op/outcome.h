@@ -87,8 +87,8 @@ enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
 /* Makes *outcome the error of a request that is meant for another epoch of its session. */
 void outcome_fail_stale(struct outcome *outcome);
 
-/* Makes *outcome an error with a formatted message in the arena; what is longer than OUTCOME_MESSAGE_MAX
- * bytes is cut, with "...". throwable_type is borrowed, NULL for none. */
+/* Makes *outcome an error with a formatted message in the arena; what has over
+ * OUTCOME_MESSAGE_MAX bytes is cut, with "...". throwable_type is borrowed, NULL for none. */
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Makes *outcome the error that memory is short: FAILURE_INTERNAL, "out of memory". Returns JP_NO_MEMORY. */

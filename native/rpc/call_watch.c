@@ -123,7 +123,7 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   char name[THREAD_NAME_MAX];
   if (!watch->is_elsewhere && watch->given.name == NULL) {
     write_name(watch, member, sizeof member);
-    snprintf(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client, member);
+    text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client, member);
     jvm_thread_give_name(own->runner.thread, held->runner.thread, watch->own_name, name, &watch->given);
   }
   end_visit(watch);

@@ -3,16 +3,15 @@
 #include "base/text.h"
 #include "jpeer/client.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A peer chooses parts of the text, and the program may show it on a terminal. */
 static void write_text(struct jp_client_error *error, const char *format, va_list args)
 {
   char text[2 * sizeof error->text];
-  int whole = vsnprintf(text, sizeof text, format, args);
-  size_t escaped = text_escape(text_of(text), "\n\t", "", error->text, sizeof error->text);
-  if (whole >= (int)sizeof text || escaped >= sizeof error->text)
+  size_t length = text_format_va(text, sizeof text, format, args);
+  if (text_escape((struct text){text, length}, "\n\t", "", error->text, sizeof error->text) >=
+      sizeof error->text)
     text_mark_cut(error->text, sizeof error->text);
 }
 
@@ -45,10 +44,9 @@ void client_error_prefix(struct jp_client_error *error, const char *format, ...)
   va_start(args, format);
   write_text(&whole, format, args);
   va_end(args);
-  size_t used = strlen(whole.text);
-  int length = snprintf(whole.text + used, sizeof whole.text - used, "%s", error->text);
-  if (used + (size_t)length >= sizeof whole.text)
-    text_mark_cut(whole.text, sizeof whole.text);
+  char prefix[sizeof whole.text];
+  memcpy(prefix, whole.text, sizeof prefix);
+  text_format(whole.text, sizeof whole.text, "%s%s", prefix, error->text);
   *error = whole;
 }
 

@@ -1,10 +1,10 @@
 /* The watcher's thread: growth, work that no member takes, calls that last, and the tick. */
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/workers/crew_state.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,8 +16,7 @@ enum {
   CALLS_LOOK_MS = 250,
   READ_AHEAD_MS = 30, /* less than QUIET_LOOKS take together */
   GROUPS_MAX = 8,     /* members that the log's line names */
-  NAME_SIZE = 160,
-  LINE_SIZE = 1900 /* below what a line of the log has room for */
+  NAME_SIZE = 160
 };
 
 /* --- calls that last: the watcher looks after them, and the log names those that keep every thread --- */
@@ -118,33 +117,23 @@ static void gather_calls(struct crew *crew, struct call_report *report)
   pthread_mutex_unlock(&crew->lock);
 }
 
-static size_t append(char *line, size_t length, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static size_t append(char *line, size_t length, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  int added = vsnprintf(line + length, LINE_SIZE - length, format, args);
-  va_end(args);
-  return added < 0 || (size_t)added >= LINE_SIZE - length ? LINE_SIZE - 1 : length + (size_t)added;
-}
-
 static void write_line(const struct crew *crew, const struct call_report *report, int64_t now_ms)
 {
-  char line[LINE_SIZE];
-  size_t length = append(line, 0, "%u calls are in Java, as many as rpc-threads-max allows:", report->count);
+  struct buffer line;
+  buffer_init(&line);
+  buffer_printf(&line, "%u calls are in Java, as many as rpc-threads-max allows:", report->count);
   for (unsigned i = 0; i < report->group_count; i++) {
     const struct call_group *group = &report->groups[i];
-    length = append(line, length, "%s %s %u, oldest %" PRId64 " s", i == 0 ? "" : ";", group->name,
-                    group->count, (now_ms - group->since_ms) / 1000);
+    buffer_printf(&line, "%s %s %u, oldest %" PRId64 " s", i == 0 ? "" : ";", group->name, group->count,
+                  (now_ms - group->since_ms) / 1000);
   }
   if (report->others > 0)
-    length = append(line, length, "; of other members %u", report->others);
-  length = append(line, length, "; clients gone: %u", report->left);
+    buffer_printf(&line, "; of other members %u", report->others);
+  buffer_printf(&line, "; clients gone: %u", report->left);
   if (crew->refused_busy > 0)
-    append(line, length, "; requests refused as busy: %" PRIu64, crew->refused_busy);
-  log_warn("%s", line);
+    buffer_printf(&line, "; requests refused as busy: %" PRIu64, crew->refused_busy);
+  log_warn("%.*s", TEXT_ARGS(buffer_text(&line)));
+  buffer_fini(&line);
 }
 
 static int64_t find_oldest(struct crew *crew)

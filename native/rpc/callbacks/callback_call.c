@@ -11,7 +11,6 @@
 #include "rpc/values/value_read.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -43,7 +42,7 @@ static void fail(struct jvm_callback_failure *failure, const char *format, ...)
   va_list args;
   failure->code = FAILURE_CODE;
   va_start(args, format);
-  vsnprintf(failure->text, sizeof failure->text, format, args);
+  text_format_va(failure->text, sizeof failure->text, format, args);
   va_end(args);
 }
 

@@ -138,12 +138,9 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
   place[0] = '\0';
   for (unsigned i = 0; i <= reader->level && i < PATH_MAX_SHOWN; i++)
     n += (size_t)snprintf(place + n, sizeof place - n, "[%zu]", reader->path[i]);
-  bool cut = json.span.len > LITERAL_SHOWN;
-  struct text shown =
-      cut ? text_slice(json.span, 0, text_valid_utf8(text_slice(json.span, 0, LITERAL_SHOWN))) : json.span;
-  outcome_fail(reader->values->outcome, reader->values->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s%s: %.*s%s: %s", rpc_value_place(reader->values), place, TEXT_ARGS(shown), cut ? "..." : "",
-               why);
+  struct text shown = arena_shorten(reader->values->arena, json.span, LITERAL_SHOWN);
+  outcome_fail(reader->values->outcome, reader->values->arena, FAILURE_INVALID_PARAMS, NULL, "%s%s: %.*s: %s",
+               rpc_value_place(reader->values), place, TEXT_ARGS(shown), why);
   reader->values->outcome->is_misfit = reader->values->is_put;
   return JP_INVALID;
 }

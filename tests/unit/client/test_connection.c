@@ -3,6 +3,7 @@
 #include "tests/unit/await.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -36,6 +37,21 @@ UNIT_TEST(test_nobody_there)
   assert_int_equal(try_open("ws://[::1]:1/rpc", NULL, NULL), JP_CLIENT_REFUSED);
   assert_int_equal(try_open("ws://host.invalid:1/rpc", NULL, &error), JP_CLIENT_REFUSED);
   assert_int_equal(try_open("gopher://x", NULL, NULL), JP_CLIENT_UNSUPPORTED);
+}
+
+UNIT_TEST(test_a_long_text_ends_with_a_whole_character)
+{
+  for (int before = 0; before < 2; before++) {
+    struct jp_client_error error;
+    char url[2 * 700 + sizeof "a"] = "a";
+    for (int i = 0; i < 700; i++)
+      memcpy(url + before + 2 * i, "\xC3\xA9", sizeof "\xC3\xA9");
+    assert_int_equal(try_open(url, NULL, &error), JP_CLIENT_UNSUPPORTED);
+    size_t length = strlen(error.text);
+    assert_true(length > sizeof error.text - 4);
+    assert_string_equal(error.text + length - 5, "\xC3\xA9...");
+    assert_int_equal(text_valid_utf8(text_of(error.text)), length);
+  }
 }
 
 /* It takes the connection, and says nothing. */
