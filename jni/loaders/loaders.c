@@ -1,5 +1,6 @@
 #include "jni/loaders/loaders.h"
 
+#include "base/array.h"
 #include "jni/loaders/name_index.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -8,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { STRIPES = 1024, FIRST_LOADERS = 16 };
+enum { STRIPES = 1024 };
 
 struct loader {
   uint32_t number;
@@ -78,15 +79,13 @@ static struct dead_loaders *begin_sweep(void)
   return seen;
 }
 
-static bool grow_locked(void)
+/* Room for one more than count loaders. */
+static bool grow_locked(size_t count)
 {
-  size_t capacity = noted.capacity == 0 ? FIRST_LOADERS : noted.capacity * 2;
-  struct loader *grown = reallocarray(noted.loaders, capacity, sizeof *grown);
-  if (grown == NULL)
-    return false;
-  noted.loaders = grown;
-  noted.capacity = capacity;
-  return true;
+  struct loader *loaders = array_grow(noted.loaders, count, &noted.capacity, sizeof *loaders);
+  if (loaders != NULL)
+    noted.loaders = loaders;
+  return loaders != NULL;
 }
 
 static void remove_dead_locked(struct dead_loaders *dead)
@@ -107,7 +106,7 @@ static void remove_dead_locked(struct dead_loaders *dead)
   }
   noted.count = kept;
   if (kept > noted.capacity / 2)
-    (void)grow_locked(); /* so that this is not needed again soon */
+    (void)grow_locked(noted.capacity); /* so that this is not needed again soon */
   name_index_drop(&noted.names, numbers, found);
   free(numbers);
 }
@@ -161,7 +160,7 @@ uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader)
   make_room(env);
   uint32_t number = 0;
   pthread_mutex_lock(&noted.lock);
-  if (noted.count < noted.capacity || grow_locked()) {
+  if (grow_locked(noted.count)) {
     number = ++noted.last_number;
     noted.loaders[noted.count++] = (struct loader){number, ref};
   }

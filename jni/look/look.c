@@ -10,7 +10,7 @@
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
-enum { TEXT_UNITS_MAX = 1000, FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
+enum { TEXT_UNITS_MAX = 1000, ACC_MASK = 0xFFFF };
 
 struct looking {
   JNIEnv *env;
@@ -45,17 +45,12 @@ static bool add_class(struct shapes *shapes, struct jvm_class *class)
     is_known = shapes->classes[i] == class;
   if (is_known)
     return true;
-  if (shapes->count == shapes->capacity) {
-    size_t capacity = shapes->capacity == 0 ? FIRST_CLASSES : 2 * shapes->capacity;
-    struct jvm_class **grown = arena_calloc(shapes->arena, capacity, sizeof(struct jvm_class *));
-    if (grown == NULL)
-      return false;
-    if (shapes->count > 0)
-      memcpy(grown, shapes->classes, shapes->count * sizeof(struct jvm_class *));
-    shapes->classes = grown;
-    shapes->capacity = capacity;
-  }
-  shapes->classes[shapes->count++] = class;
+  struct jvm_class **classes = arena_grow(shapes->arena, shapes->classes, shapes->count, &shapes->capacity,
+                                          sizeof(struct jvm_class *));
+  if (classes == NULL)
+    return false;
+  shapes->classes = classes;
+  classes[shapes->count++] = class;
   return true;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "jni/objects/object_table.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 #include <pthread.h>
@@ -18,7 +19,6 @@
 enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
 enum { FIRST_CHUNKS = 1 };
 enum { NO_CHUNK = UINT32_MAX };
-enum { FIRST_REFS = 8 };
 #define REF_MAX ((uint32_t)INT32_MAX)
 
 struct slot {
@@ -270,13 +270,10 @@ static bool make_note_room(struct jvm_stored *stored)
 {
   if (stored == NULL || stored->count < stored->capacity)
     return true;
-  size_t capacity = stored->capacity == 0 ? FIRST_REFS : stored->capacity * 2;
-  uint32_t *wider = reallocarray(stored->refs, capacity, sizeof *wider);
-  if (wider == NULL)
-    return false;
-  stored->refs = wider;
-  stored->capacity = capacity;
-  return true;
+  uint32_t *refs = array_grow(stored->refs, stored->count, &stored->capacity, sizeof *refs);
+  if (refs != NULL)
+    stored->refs = refs;
+  return refs != NULL;
 }
 
 /* make_note_room has made room. */

@@ -436,21 +436,6 @@ static bool has_same_params(struct jvm_method *a, struct jvm_method *b)
   return true;
 }
 
-/* Makes room for one more pointer. */
-static void *grow_list(struct arena *arena, void *items, size_t count, size_t *capacity)
-{
-  if (count < *capacity)
-    return items;
-  size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
-  void *grown = arena_calloc(arena, wanted, sizeof(void *));
-  if (grown == NULL)
-    return NULL;
-  if (count > 0)
-    memcpy(grown, items, count * sizeof(void *));
-  *capacity = wanted;
-  return grown;
-}
-
 /* Asks the policy about the member as one of the named class; method is NULL for a field. What the object's class may
  * deny is judged after the choice. */
 static bool is_allowed(const struct resolution *resolution, enum op_member_kind kind, unsigned modifiers,
@@ -483,7 +468,7 @@ static bool is_allowed_method(const struct resolution *resolution, struct jvm_me
 
 static bool append_method(struct candidates *to, struct jvm_method *method)
 {
-  to->methods = grow_list(to->resolution->arena, to->methods, to->count, &to->capacity);
+  to->methods = arena_grow(to->resolution->arena, to->methods, to->count, &to->capacity, sizeof *to->methods);
   if (to->methods == NULL)
     return argument_fail_memory(&to->resolution->conversion);
   to->methods[to->count++] = method;
@@ -533,8 +518,8 @@ static bool is_seen(struct candidates *candidates, struct jvm_class *interface)
   for (size_t i = 0; i < candidates->seen_count; i++)
     if (candidates->seen[i] == interface)
       return true;
-  candidates->seen = grow_list(candidates->resolution->arena, candidates->seen, candidates->seen_count,
-                               &candidates->seen_capacity);
+  candidates->seen = arena_grow(candidates->resolution->arena, candidates->seen, candidates->seen_count,
+                                &candidates->seen_capacity, sizeof *candidates->seen);
   if (candidates->seen != NULL)
     candidates->seen[candidates->seen_count++] = interface;
   return candidates->seen == NULL;

@@ -23,17 +23,11 @@ struct selection {
 
 static bool append_item(struct selection *selection, struct list *list, void *item)
 {
-  if (list->count == list->capacity) {
-    size_t wanted = list->capacity == 0 ? 16 : list->capacity * 2;
-    void **grown = arena_calloc(selection->arena, wanted, sizeof *grown);
-    if (grown == NULL)
-      return false;
-    if (list->count > 0)
-      memcpy(grown, list->items, list->count * sizeof *grown);
-    list->items = grown;
-    list->capacity = wanted;
-  }
-  list->items[list->count++] = item;
+  void **items = arena_grow(selection->arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (items == NULL)
+    return false;
+  list->items = items;
+  items[list->count++] = item;
   return true;
 }
 

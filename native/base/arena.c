@@ -9,7 +9,7 @@ enum {
   FIRST_CHUNK = 16 * 1024,
   SMALL_CHUNK = 1024,
   LARGEST_STEP = 1024 * 1024,
-  FIRST_ITEMS = 16,
+  FIRST_ITEMS = 4, /* lists inside lists are many and short */
   ALIGNMENT = alignof(max_align_t)
 };
 
@@ -128,10 +128,9 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size)
   return result;
 }
 
-void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t item_size)
+void *arena_copy_larger(struct arena *arena, const void *items, size_t count, size_t *capacity,
+                        size_t item_size)
 {
-  if (count < *capacity)
-    return items;
   size_t wanted = *capacity == 0 ? FIRST_ITEMS / 2 : *capacity;
   size_t bytes;
   if (__builtin_mul_overflow(wanted, 2, &wanted) || __builtin_mul_overflow(wanted, item_size, &bytes))

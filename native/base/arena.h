@@ -45,9 +45,16 @@ void arena_rewind(struct arena *arena, struct arena_mark mark);
 /* Aligned for any type; not cleared; NULL when memory is short. size 0 gives a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
 void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */
+/* For arena_grow, where there is no room. */
+void *arena_copy_larger(struct arena *arena, const void *items, size_t count, size_t *capacity,
+                        size_t item_size);
 /* Makes room for one more of count items, which the arena has allocated: items itself where *capacity is larger, else a
  * copy with twice the capacity. NULL when memory is short. To begin with, items is NULL and *capacity 0. */
-void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t item_size);
+static inline void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity,
+                               size_t item_size)
+{
+  return count < *capacity ? items : arena_copy_larger(arena, items, count, capacity, item_size);
+}
 /* A copy of t; data is NULL when memory is short. */
 struct text arena_text(struct arena *arena, struct text t);
 /* For messages: t itself or, if it is longer than max bytes, its beginning and "...". data is NULL where t's

@@ -16,20 +16,32 @@ void array_fini(struct array *array)
   *array = (struct array){.item_size = array->item_size};
 }
 
+static void *move_items(void *items, size_t wanted, size_t *capacity, size_t item_size)
+{
+  size_t larger = *capacity + *capacity / 2;
+  if (larger < wanted + FIRST_ITEMS)
+    larger = wanted + FIRST_ITEMS;
+  void *moved = reallocarray(items, larger, item_size);
+  if (moved != NULL)
+    *capacity = larger;
+  return moved;
+}
+
+void *array_grow(void *items, size_t count, size_t *capacity, size_t item_size)
+{
+  return count < *capacity ? items : move_items(items, count, capacity, item_size);
+}
+
 void *array_add(struct array *array, size_t more)
 {
   size_t wanted;
   if (__builtin_add_overflow(array->count, more, &wanted) || wanted > SIZE_MAX - FIRST_ITEMS)
     return NULL;
   if (wanted > array->capacity || array->items == NULL) {
-    size_t capacity = array->capacity + array->capacity / 2;
-    if (capacity < wanted + FIRST_ITEMS)
-      capacity = wanted + FIRST_ITEMS;
-    void *items = reallocarray(array->items, capacity, array->item_size);
+    void *items = move_items(array->items, wanted, &array->capacity, array->item_size);
     if (items == NULL)
       return NULL;
     array->items = items;
-    array->capacity = capacity;
   }
   void *added = (char *)array->items + array->count * array->item_size;
   array->count = wanted;

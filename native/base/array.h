@@ -1,6 +1,9 @@
 #ifndef JPEER_BASE_ARRAY_H
 #define JPEER_BASE_ARRAY_H
-/* A growable array of items of one size. One owner, one thread while it grows. */
+/* A growable array of items of one size. One owner, one thread while it grows. array_grow is the same for a list that has
+ * items, count and capacity of its own, with the type of its items. */
+#include "base/status.h"
+
 #include <stddef.h>
 
 struct array {
@@ -17,5 +20,9 @@ void array_fini(struct array *array);
 void *array_add(struct array *array, size_t more);
 /* Frees the memory beyond the last item. */
 void array_shrink(struct array *array);
+
+/* Makes room for one more of count items: items itself where *capacity is larger, else moved to where there is more room.
+ * NULL where memory is short; then items stays. To begin with, items is NULL and *capacity 0. Caller frees with free. */
+void *array_grow(void *items, size_t count, size_t *capacity, size_t item_size) JP_MUST_CHECK;
 
 #endif

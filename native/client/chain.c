@@ -4,6 +4,7 @@
  * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those
  * that it names are known when the chain is sent: places of the text where they go are noted.
  */
+#include "base/array.h"
 #include "base/number_format.h"
 #include "client/client_state.h"
 
@@ -139,22 +140,6 @@ static struct text keep(struct jp_chain *chain, const char *text)
   return kept;
 }
 
-/* Room for one more element. False: no memory. */
-static bool make_room(struct jp_chain *chain, void **items, size_t *capacity, size_t count, size_t size)
-{
-  if (count < *capacity)
-    return true;
-  size_t wider = *capacity == 0 ? 16 : *capacity * 2;
-  void *grown = reallocarray(*items, wider, size);
-  if (grown == NULL) {
-    fail_memory(chain);
-    return false;
-  }
-  *items = grown;
-  *capacity = wider;
-  return true;
-}
-
 /* ---- epochs ---- */
 
 static enum jp_client_status check_epoch(const struct jp_chain *chain, struct jp_client_error *error)
@@ -178,10 +163,14 @@ static void enter_epoch(struct jp_chain *chain)
 
 static void add_hole(struct jp_chain *chain, size_t at, struct text name)
 {
-  if (!make_room(chain, (void **)&chain->holes, &chain->hole_capacity, chain->hole_count,
-                 sizeof(struct chain_hole)))
+  struct chain_hole *holes =
+      array_grow(chain->holes, chain->hole_count, &chain->hole_capacity, sizeof *holes);
+  if (holes == NULL) {
+    fail_memory(chain);
     return;
-  chain->holes[chain->hole_count++] = (struct chain_hole){.at = at, .name = name};
+  }
+  chain->holes = holes;
+  holes[chain->hole_count++] = (struct chain_hole){.at = at, .name = name};
 }
 
 /* Whom the writer asks for the ids of named results. */
@@ -219,7 +208,8 @@ static struct text describe(struct jp_chain *chain, const struct jp_request *req
 {
   const char *type = request->type == NULL ? "" : request->type;
   const char *member = request->operation == JP_NEW ? "new" : request->member == NULL ? "" : request->member;
-  return arena_printf(&chain->arena, "%.100s%s%.100s", type, type[0] != '\0' ? "." : "", member);
+  return arena_printf(&chain->arena, "%.*s%s%.*s", TEXT_ARGS(text_cut(text_of(type), 100)),
+                      type[0] != '\0' ? "." : "", TEXT_ARGS(text_cut(text_of(member), 100)));
 }
 
 static void fail_step(struct jp_chain *chain, struct text what, const struct jp_client_error *error)
@@ -228,6 +218,20 @@ static void fail_step(struct jp_chain *chain, struct text what, const struct jp_
     return;
   chain->fault = *error;
   client_error_prefix(&chain->fault, "step %zu (%.*s): ", chain->step_count + 1, TEXT_ARGS(what));
+}
+
+/* NULL: no memory. */
+static struct chain_step *keep_step(struct jp_chain *chain, const struct chain_step *step)
+{
+  struct chain_step *steps =
+      array_grow(chain->steps, chain->step_count, &chain->step_capacity, sizeof *steps);
+  if (steps == NULL) {
+    fail_memory(chain);
+    return NULL;
+  }
+  chain->steps = steps;
+  steps[chain->step_count] = *step;
+  return &steps[chain->step_count++];
 }
 
 /* NULL: it was not added. */
@@ -260,17 +264,14 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
     return NULL;
   chain->refs = refs;
   chain->is_nested |= request->options != NULL && request->options->within != NULL;
-  chain->steps[chain->step_count] = step;
-  return &chain->steps[chain->step_count++];
+  return keep_step(chain, &step);
 }
 
 /* NULL: it was not added. */
 static struct chain_step *add_step(struct jp_chain *chain, const char *name, const struct jp_request *request)
 {
-  if (!is_good(chain) || !make_room(chain, (void **)&chain->steps, &chain->step_capacity, chain->step_count,
-                                    sizeof(struct chain_step)))
-    return NULL;
-  enter_epoch(chain);
+  if (is_good(chain))
+    enter_epoch(chain);
   if (!is_good(chain))
     return NULL;
   return write_step(chain, name, request);
@@ -453,9 +454,8 @@ static void append_step(struct jp_chain *chain, const struct jp_chain *steps, si
   buffer_append_text(&chain->text, text_slice(buffer_text(&steps->text), from->start, end_of(steps, index)));
   if (chain->text.failed)
     fail_memory(chain);
-  if (is_good(chain) && make_room(chain, (void **)&chain->steps, &chain->step_capacity, chain->step_count,
-                                  sizeof(struct chain_step)))
-    chain->steps[chain->step_count++] = step;
+  if (is_good(chain))
+    (void)keep_step(chain, &step);
 }
 
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)

@@ -5,6 +5,7 @@
  * The client's lock guards all of it, except the constant members of a callback and those members of a call that
  * belong to the thread which runs it.
  */
+#include "base/array.h"
 #include "base/process_limits.h"
 #include "base/transitions.h"
 #include "client/client_state.h"
@@ -283,15 +284,12 @@ static enum jp_client_status fail_unsupported(struct jp_client_error *error)
 
 static bool add_to_list(struct callback_list *list, struct jp_callback *callback)
 {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 4 : list->capacity * 2;
-    struct jp_callback **wider = reallocarray(list->items, capacity, sizeof(struct jp_callback *));
-    if (wider == NULL)
-      return false;
-    list->items = wider;
-    list->capacity = capacity;
-  }
-  list->items[list->count++] = callback;
+  struct jp_callback **items =
+      array_grow(list->items, list->count, &list->capacity, sizeof(struct jp_callback *));
+  if (items == NULL)
+    return false;
+  list->items = items;
+  items[list->count++] = callback;
   return true;
 }
 

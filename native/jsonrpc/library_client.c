@@ -1,5 +1,6 @@
 #include "jsonrpc/library.h"
 
+#include "base/array.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
@@ -41,15 +42,12 @@ void jp_jsonrpc_client_destroy(struct jp_jsonrpc_client *client)
 
 static bool keep_pending(struct jp_jsonrpc_client *client, int64_t id, void *tag)
 {
-  if (client->pending_count == client->pending_room) {
-    size_t room = client->pending_room == 0 ? 16 : client->pending_room * 2;
-    struct pending *grown = reallocarray(client->pending, room, sizeof *grown);
-    if (grown == NULL)
-      return false;
-    client->pending = grown;
-    client->pending_room = room;
-  }
-  client->pending[client->pending_count++] = (struct pending){id, tag};
+  struct pending *pending =
+      array_grow(client->pending, client->pending_count, &client->pending_room, sizeof *pending);
+  if (pending == NULL)
+    return false;
+  client->pending = pending;
+  pending[client->pending_count++] = (struct pending){id, tag};
   return true;
 }
 

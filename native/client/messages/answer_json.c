@@ -1,5 +1,6 @@
 #include "client/messages/answer_json.h"
 
+#include "base/array.h"
 #include "base/number.h"
 #include "json/reader.h"
 
@@ -76,17 +77,14 @@ static bool read_ref_number(struct json_value value, uint32_t *ref)
 
 static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
 {
-  if (answer->told_count == answer->told_capacity) {
-    size_t capacity = answer->told_capacity == 0 ? 16 : answer->told_capacity * 2;
-    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof(struct jp_ref *));
-    if (wider == NULL)
-      return false;
-    answer->told = wider;
-    answer->told_capacity = capacity;
-  }
+  struct jp_ref **told =
+      array_grow(answer->told, answer->told_count, &answer->told_capacity, sizeof(struct jp_ref *));
+  if (told == NULL)
+    return false;
+  answer->told = told;
   struct jp_ref *ref = refs->told(refs, number, TEXT(""));
   if (ref != NULL)
-    answer->told[answer->told_count++] = ref;
+    told[answer->told_count++] = ref;
   return ref != NULL;
 }
 

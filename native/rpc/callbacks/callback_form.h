@@ -44,6 +44,11 @@ struct rpc_callback_head {
   uint64_t origin_call; /* RPC_ORIGIN_CALL: its number */
 };
 
+struct callback_release {
+  int64_t id;
+  uint64_t given; /* how often */
+};
+
 struct rpc_callback_form {
   /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is validated
    * as a whole. */
@@ -67,8 +72,8 @@ struct rpc_callback_form {
   /* The message of a call. scratch: for text within text; it is cleared. */
   void (*write_call)(struct buffer *out, const struct rpc_callback_head *head,
                      const struct outcome *arguments, size_t count, struct buffer *scratch);
-  /* callback_released: count IDs, and how often each was given. */
-  void (*write_released)(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count);
+  /* callback_released: of count IDs. */
+  void (*write_released)(struct buffer *out, const struct callback_release *releases, size_t count);
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* The life of a client's callbacks: how they begin, what they were given, what is released, and how they end. */
 #include "rpc/callbacks/callbacks_state.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/uuid.h"
@@ -105,36 +106,20 @@ static struct callback_record *make_record(struct callback_records *records, int
 
 /* ---- releases ---- */
 
-static bool grow_releases(struct callback_releases *releases)
-{
-  enum { FIRST_CAPACITY = 16 };
-  if (releases->count < releases->capacity)
-    return true;
-  size_t wanted = releases->capacity == 0 ? FIRST_CAPACITY : releases->capacity * 2;
-  int64_t *ids = reallocarray(releases->ids, wanted, sizeof *ids);
-  if (ids == NULL)
-    return false;
-  releases->ids = ids;
-  uint64_t *given = reallocarray(releases->given, wanted, sizeof *given);
-  if (given == NULL)
-    return false;
-  releases->given = given;
-  releases->capacity = wanted;
-  return true;
-}
-
 /* Under the lock: adds an ID, which has no record any more. */
 static void add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given)
 {
   struct callback_releases *releases = &callbacks->releases;
   if (callbacks->state != RPC_CALLBACKS_OPEN)
     return; /* nobody is told any more */
-  if (!grow_releases(releases)) {
+  struct callback_release *items =
+      array_grow(releases->items, releases->count, &releases->capacity, sizeof *items);
+  if (items == NULL) {
     log_warn_rarely("memory is short: a client is not told that its callback was let go of");
     return;
   }
-  releases->ids[releases->count] = id;
-  releases->given[releases->count++] = given;
+  releases->items = items;
+  items[releases->count++] = (struct callback_release){id, given};
 }
 
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record)
@@ -167,17 +152,12 @@ static void clear_records(struct rpc_callbacks *callbacks, bool are_released)
   records->count = 0;
 }
 
-struct taken_releases {
-  int64_t ids[RELEASES_MAX];
-  uint64_t given[RELEASES_MAX];
-  size_t count;
-};
-
-static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const struct taken_releases *taken)
+static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const struct callback_release *taken,
+                                     size_t count)
 {
   struct buffer out;
   buffer_init(&out);
-  callbacks->codec->callbacks->write_released(&out, taken->ids, taken->given, taken->count);
+  callbacks->codec->callbacks->write_released(&out, taken, count);
   enum rpc_pushed pushed = out.failed ? RPC_PUSH_CLOSED
                                       : callbacks->push->send(callbacks->duplex, rpc_worker_now(),
                                                               RPC_PUSH_NOTICE, buffer_text(&out));
@@ -203,7 +183,7 @@ static void set_releases_state(struct rpc_callbacks *callbacks, enum callback_re
 void callbacks_send_releases(struct rpc_callbacks *callbacks)
 {
   struct callback_releases *releases = &callbacks->releases;
-  struct taken_releases taken;
+  struct callback_release taken[RELEASES_MAX];
   bool goes_on = true;
   pthread_mutex_lock(&callbacks->lock);
   if (releases->state != RELEASES_WAIT || callbacks->duplex == NULL) {
@@ -212,19 +192,18 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks)
   }
   set_releases_state(callbacks, RELEASES_LEAVE);
   while (goes_on && releases->count > 0) {
-    taken.count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
-    releases->count -= taken.count;
-    memcpy(taken.ids, releases->ids + releases->count, taken.count * sizeof *taken.ids);
-    memcpy(taken.given, releases->given + releases->count, taken.count * sizeof *taken.given);
+    size_t count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
+    releases->count -= count;
+    memcpy(taken, releases->items + releases->count, count * sizeof *taken);
     if (releases->state == RELEASES_GOT_ROOM)
       set_releases_state(callbacks, RELEASES_LEAVE);
     pthread_mutex_unlock(&callbacks->lock);
-    enum rpc_pushed pushed = push_releases(callbacks, &taken);
+    enum rpc_pushed pushed = push_releases(callbacks, taken, count);
     pthread_mutex_lock(&callbacks->lock);
     if (pushed != RPC_PUSH_NO_ROOM)
       continue;
-    for (size_t i = 0; i < taken.count; i++)
-      add_release(callbacks, taken.ids[i], taken.given[i]);
+    for (size_t i = 0; i < count; i++)
+      add_release(callbacks, taken[i].id, taken[i].given);
     goes_on = releases->state == RELEASES_GOT_ROOM; /* otherwise they wait for room */
   }
   set_releases_state(callbacks, RELEASES_WAIT);
@@ -306,8 +285,7 @@ void callbacks_release(struct rpc_callbacks *callbacks)
   callbacks->push->close(callbacks->duplex);
   clear_records(callbacks, false);
   free(callbacks->records.buckets);
-  free(callbacks->releases.ids);
-  free(callbacks->releases.given);
+  free(callbacks->releases.items);
   pthread_cond_destroy(&callbacks->was_read);
   pthread_mutex_destroy(&callbacks->lock);
   free(callbacks);
@@ -427,20 +405,6 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
 
 /* ---- given ---- */
 
-static bool grow_given(struct rpc_given *given)
-{
-  enum { FIRST_CAPACITY = 8 };
-  if (given->count < given->capacity)
-    return true;
-  size_t wanted = given->capacity == 0 ? FIRST_CAPACITY : given->capacity * 2;
-  struct rpc_given_id *grown = reallocarray(given->ids, wanted, sizeof *grown);
-  if (grown == NULL)
-    return false;
-  given->ids = grown;
-  given->capacity = wanted;
-  return true;
-}
-
 /* Under the lock. */
 static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given_id *noted,
                                   struct jp_error *error)
@@ -465,10 +429,12 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
 enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given *given,
                                   struct jp_error *error)
 {
-  if (!grow_given(given))
+  struct rpc_given_id *ids = array_grow(given->ids, given->count, &given->capacity, sizeof *ids);
+  if (ids == NULL)
     return jp_fail_memory(error, NULL);
+  given->ids = ids;
   pthread_mutex_lock(&callbacks->lock);
-  enum jp_status status = count_given(callbacks, id, &given->ids[given->count], error);
+  enum jp_status status = count_given(callbacks, id, &ids[given->count], error);
   pthread_mutex_unlock(&callbacks->lock);
   if (status == JP_OK)
     given->count++;

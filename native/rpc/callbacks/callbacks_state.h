@@ -46,8 +46,7 @@ enum callback_releases_state {
 
 /* The IDs that are to be released, and were not told to the client yet. */
 struct callback_releases {
-  int64_t *ids;
-  uint64_t *given;
+  struct callback_release *items;
   size_t count;
   size_t capacity;
   enum callback_releases_state state;

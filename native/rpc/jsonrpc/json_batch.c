@@ -1,5 +1,6 @@
 #include "rpc/jsonrpc/json_batch.h"
 
+#include "base/array.h"
 #include "op/value.h"
 #include "rpc/values/value_write.h"
 #include "json/writer.h"
@@ -579,28 +580,19 @@ struct unkept_object {
   uint32_t ref;
 };
 
-static bool make_room(struct unkept_results *unkept)
-{
-  if (unkept->count < unkept->capacity)
-    return true;
-  size_t wanted = unkept->capacity == 0 ? 16 : unkept->capacity * 2;
-  struct unkept_object *grown = reallocarray(unkept->items, wanted, sizeof *grown);
-  if (grown == NULL)
-    return false;
-  unkept->items = grown;
-  unkept->capacity = wanted;
-  return true;
-}
-
 void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run)
 {
   struct jvm_stored *stored = &run->runner->stored;
   struct unkept_object object = {0};
   if (run->names_session)
     object.session = run->guest_id;
-  while (stored->count > run->stored_before && make_room(unkept)) {
+  while (stored->count > run->stored_before) {
+    struct unkept_object *items = array_grow(unkept->items, unkept->count, &unkept->capacity, sizeof *items);
+    if (items == NULL)
+      return;
     object.ref = stored->refs[--stored->count];
-    unkept->items[unkept->count++] = object;
+    unkept->items = items;
+    items[unkept->count++] = object;
   }
 }
 

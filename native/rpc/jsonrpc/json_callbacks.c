@@ -434,12 +434,12 @@ static void write_call(struct buffer *out, const struct rpc_callback_head *head,
   BUFFER_LITERAL(out, "]}}");
 }
 
-static void write_released(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count)
+static void write_released(struct buffer *out, const struct callback_release *releases, size_t count)
 {
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[");
   for (size_t i = 0; i < count; i++)
-    buffer_printf(out, "%s{\"callback\":%" PRId64 ",\"given\":%" PRIu64 "}", i == 0 ? "" : ",", ids[i],
-                  given[i]);
+    buffer_printf(out, "%s{\"callback\":%" PRId64 ",\"given\":%" PRIu64 "}", i == 0 ? "" : ",",
+                  releases[i].id, releases[i].given);
   BUFFER_LITERAL(out, "]}}");
 }
 

@@ -14,8 +14,6 @@
 
 enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_ENCODING, ARGUMENT_MEMBERS };
 
-enum { FIRST_CAPACITY = 4 };
-
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"),
     [ARGUMENT_VALUE] = TEXT("value"),
@@ -505,22 +503,7 @@ static enum jp_status read_base64(struct rpc_value_reader *values, const struct 
 
 /* ---- values ---- */
 
-/* Makes room for one more than `count` elements. The array grows, because counting its elements first would
- * walk through everything inside them. */
-static void *make_room(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
-{
-  if (count < *capacity)
-    return items;
-  size_t wanted = *capacity == 0 ? FIRST_CAPACITY : *capacity * 2;
-  void *grown = arena_alloc(arena, wanted * size);
-  if (grown == NULL)
-    return NULL;
-  if (count > 0)
-    memcpy(grown, items, count * size);
-  *capacity = wanted;
-  return grown;
-}
-
+/* The list grows, because counting its elements first would walk through everything inside them. */
 static enum jp_status read_list(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -533,7 +516,7 @@ static enum jp_status read_list(struct rpc_value_reader *reader, struct json_val
     enum jp_status status = reserve_values(reader, 1);
     if (status != JP_OK)
       return status;
-    items = make_room(reader->arena, items, count, &capacity, sizeof *items);
+    items = arena_grow(reader->arena, items, count, &capacity, sizeof *items);
     if (items == NULL)
       return outcome_fail_memory(reader->outcome);
     status = read_element(reader, element, &items[count]);
@@ -612,7 +595,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
     enum jp_status status = reserve_values(reader, 1);
     if (status != JP_OK)
       return status;
-    entries = make_room(reader->arena, entries, count, &capacity, sizeof *entries);
+    entries = arena_grow(reader->arena, entries, count, &capacity, sizeof *entries);
     if (entries == NULL)
       return outcome_fail_memory(reader->outcome);
     status = read_entry(reader, key, element, &entries[count]);
@@ -801,7 +784,7 @@ enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value 
                    "'args' has more elements than the limit of %d", RPC_ARGS_MAX);
       return JP_INVALID;
     }
-    items = make_room(reader->arena, items, i, &capacity, sizeof *items);
+    items = arena_grow(reader->arena, items, i, &capacity, sizeof *items);
     if (items == NULL)
       return outcome_fail_memory(reader->outcome);
     reader->argument = i;
