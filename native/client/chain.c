@@ -5,6 +5,7 @@
  * that it names are known when the chain is sent: places of the text where they go are noted.
  */
 #include "base/array.h"
+#include "base/hash_index.h"
 #include "base/number_format.h"
 #include "client/client_state.h"
 
@@ -490,34 +491,15 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 
 /* ---- names of steps ---- */
 
-/* Which step has a name: a hash table with open addressing. */
-struct step_name {
-  struct text name; /* borrowed; absent: the place is free */
-  size_t step;
-};
-
-struct step_names {
-  struct step_name *places; /* in the chain's arena */
-  size_t capacity;          /* a power of two */
-};
-
-/* Room for `most` names, in the arena. False: no memory. */
-static bool init_names(struct step_names *names, size_t most, struct arena *arena)
+/* The step of the name, of those that `names` has; HASH_INDEX_NONE: none. */
+static uint32_t find_named(const struct jp_chain *chain, const struct hash_index *names, struct text name)
 {
-  names->capacity = 8;
-  while (names->capacity / 2 < most)
-    names->capacity *= 2;
-  names->places = arena_calloc(arena, names->capacity, sizeof *names->places);
-  return names->places != NULL;
-}
-
-/* That of the name, or the free one where it belongs. */
-static struct step_name *place_of(const struct step_names *names, struct text name)
-{
-  size_t at = text_hash(name) & (names->capacity - 1);
-  while (names->places[at].name.data != NULL && !text_equal(names->places[at].name, name))
-    at = (at + 1) & (names->capacity - 1);
-  return &names->places[at];
+  uint32_t step;
+  size_t cursor = SIZE_MAX;
+  do
+    step = hash_index_next(names, (uint32_t)text_hash(name), &cursor);
+  while (step != HASH_INDEX_NONE && !text_equal(chain->steps[step].name, name));
+  return step;
 }
 
 /* ---- the batch that is sent ---- */
@@ -526,7 +508,7 @@ static struct step_name *place_of(const struct step_names *names, struct text na
 struct sending {
   struct exchange exchange; /* first: an exchange is its sending */
   struct jp_chain *chain;
-  const struct step_names *names;
+  const struct hash_index *names;
   enum answer_form *forms;
   struct jp_answer **answers;
 };
@@ -544,7 +526,7 @@ static void write_with_ids(const struct sending *sending, size_t step, uint64_t 
   for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
     const struct chain_hole *hole = &chain->holes[i];
     size_t meant =
-        hole->name.data == NULL ? step : place_of(sending->names, hole->name)->step; /* it was checked */
+        hole->name.data == NULL ? step : find_named(chain, sending->names, hole->name); /* it was checked */
     buffer_append_text(out, text_slice(text, at, hole->at));
     buffer_append(out, digits, number_format_integer((int64_t)(first_id + meant), digits));
     at = hole->at;
@@ -585,37 +567,36 @@ static enum jp_client_status write_batch(struct exchange *exchange, uint64_t fir
 /* ---- checks ---- */
 
 /* `names` has those of the steps before. */
-static enum jp_client_status check_holes(const struct jp_chain *chain, const struct step_names *names,
+static enum jp_client_status check_holes(const struct jp_chain *chain, const struct hash_index *names,
                                          size_t step, struct jp_client_error *error)
 {
   bool is_last = step + 1 == chain->step_count;
   size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
   for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
     struct text name = chain->holes[i].name;
-    if (name.data != NULL && place_of(names, name)->name.data == NULL)
+    if (name.data != NULL && find_named(chain, names, name) == HASH_INDEX_NONE)
       return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): no earlier step is named \"%.*s\"",
                          step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
   }
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status add_name(const struct jp_chain *chain, struct step_names *names, size_t step,
+static enum jp_client_status add_name(const struct jp_chain *chain, struct hash_index *names, size_t step,
                                       struct jp_client_error *error)
 {
   struct text name = chain->steps[step].name;
-  struct step_name *place = name.data == NULL ? NULL : place_of(names, name);
-  if (place == NULL)
+  if (name.data == NULL)
     return JP_CLIENT_OK;
-  if (place->name.data == NULL) {
-    *place = (struct step_name){.name = name, .step = step};
-    return JP_CLIENT_OK;
-  }
-  return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): an earlier step is named \"%.*s\", too",
-                     step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
+  if (find_named(chain, names, name) != HASH_INDEX_NONE)
+    return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): an earlier step is named \"%.*s\", too",
+                       step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
+  return hash_index_add(names, (uint32_t)text_hash(name), (uint32_t)step) == JP_OK
+             ? JP_CLIENT_OK
+             : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain");
 }
 
 /* Gathers the names, too. */
-static enum jp_client_status check_chain(struct jp_chain *chain, struct step_names *names,
+static enum jp_client_status check_chain(struct jp_chain *chain, struct hash_index *names,
                                          struct jp_client_error *error)
 {
   enum jp_client_status status = chain->fault.status;
@@ -626,8 +607,6 @@ static enum jp_client_status check_chain(struct jp_chain *chain, struct step_nam
   }
   if (chain->client->options.binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no batches, and so no chains");
-  if (!init_names(names, chain->step_count, &chain->arena))
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain");
   for (size_t i = 0; status == JP_CLIENT_OK && i < chain->step_count; i++) {
     status = check_holes(chain, names, i, error);
     if (status == JP_CLIENT_OK)
@@ -725,7 +704,7 @@ enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, stru
   if (chain == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "the chain is NULL: there was no memory for it");
   clear_answers(chain);
-  struct step_names names;
+  struct hash_index names = {0}; /* of the steps, by their names */
   enum jp_client_status status = check_chain(chain, &names, error);
   if (status == JP_CLIENT_OK && chain->step_count > 0) {
     struct sending sending = {.chain = chain,
@@ -738,6 +717,7 @@ enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, stru
     free(sending.forms);
     free(sending.answers);
   }
+  hash_index_fini(&names);
   clear_steps(chain);
   return status;
 }
