@@ -54,8 +54,8 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_reached_member from = {0};
-  const struct rpc_params_rules rules = {.digits_max =
-                                             worker->runner.peer->config.limits.java.number_digits_max};
+  const struct rpc_value_rules rules = {.digits_max =
+                                            worker->runner.peer->config.limits.java.number_digits_max};
   if (call->cut >= CUT_DECODE &&
       rpc_params_decode(request, &rules, &worker->runner.arena, &operation, &outcome) != JP_OK)
     abort();

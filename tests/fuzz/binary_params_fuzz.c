@@ -25,7 +25,7 @@ static enum jp_status read_operation(struct text bytes, struct arena *arena,
                                      struct rpc_colfer_request *request, struct operation *operation,
                                      struct outcome *outcome)
 {
-  const struct rpc_colfer_rules rules = {.json = {.max_depth = 64}, .digits_max = 1000};
+  const struct rpc_colfer_rules rules = {.json = {.max_depth = 64}, .values = {.digits_max = 1000}};
   struct uuid session;
   bool is_named;
   enum jp_status status = rpc_colfer_request_read(bytes, arena, request, outcome);

@@ -15,11 +15,10 @@ static void read_answer(struct text answer, struct callback_counts *counts)
   struct arena arena;
   arena_init(&arena);
   const struct rpc_callback_taker taker = {.context = counts, .take = take_callback};
-  const struct rpc_callback_reading reading = {
-      .digits_max = DIGITS_MAX, .callbacks = &taker, .arena = &arena};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
   struct jvm_callback_answer read;
   struct outcome outcome;
-  if (rpc_jsonrpc_callbacks.read_answer(answer, &reading, &read, &outcome) != JP_OK) {
+  if (rpc_jsonrpc_callbacks.read_answer(answer, &rules, &arena, &read, &outcome) != JP_OK) {
     require(outcome.kind == OUTCOME_ERROR && outcome.message.data != NULL);
   } else if (!read.is_error) {
     const struct operation operation = {.kind = OP_PUT, .args = &read.value, .arg_count = 1};

@@ -610,12 +610,11 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
-  const struct rpc_callback_reading reading = {.digits_max = request->limits->number_digits_max,
-                                               .values_max = callbacks->peer->config.limits.values_max,
-                                               .callbacks = &taker,
-                                               .arena = request->arena};
-  enum jp_status status =
-      callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &reading, answer, outcome);
+  const struct rpc_value_rules rules = {.digits_max = request->limits->number_digits_max,
+                                        .values_max = callbacks->peer->config.limits.values_max,
+                                        .callbacks = &taker};
+  enum jp_status status = callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &rules,
+                                                                   request->arena, answer, outcome);
   call->was_read = status == JP_OK;
   if (status != JP_OK || answer->is_error)
     return status;

@@ -8,7 +8,7 @@
 #include "jni/callbacks.h"
 #include "rpc/codec.h"
 
-struct rpc_callback_taker; /* rpc/values/value_read.h */
+struct rpc_value_rules; /* rpc/values/value_read.h */
 
 /* What a message is that came on a connection with callbacks. */
 enum rpc_callback_message {
@@ -17,14 +17,6 @@ enum rpc_callback_message {
   RPC_MESSAGE_ANSWER,  /* it has an id, one of result and error, and no method */
   RPC_MESSAGE_ANSWERS, /* an array of them */
   RPC_MESSAGE_NESTED   /* a request or notification that has `within`, or a batch whose first element has */
-};
-
-/* How an answer is read. */
-struct rpc_callback_reading {
-  size_t digits_max;                          /* of one number, as it is written */
-  size_t values_max;                          /* of rpc_value_reader_init */
-  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
-  struct arena *arena;
 };
 
 /* What the client's thread waits for that a call comes from. */
@@ -59,7 +51,7 @@ struct rpc_callback_form {
   /* The next of RPC_MESSAGE_ANSWERS: its text and its number, from *at on, which begins as 0. False: there is none. */
   bool (*next_answer)(struct text message, size_t *at, struct text *answer, uint64_t *number);
   /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR names its fault. */
-  enum jp_status (*read_answer)(struct text answer, const struct rpc_callback_reading *reading,
+  enum jp_status (*read_answer)(struct text answer, const struct rpc_value_rules *rules, struct arena *arena,
                                 struct jvm_callback_answer *read, struct outcome *outcome) JP_MUST_CHECK;
   /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. RPC_NO_REPLY: all are
    * notifications. */

@@ -54,9 +54,9 @@ static void destroy_worker(void *state)
 static struct rpc_colfer_rules make_rules(const struct rpc_peer *peer)
 {
   return (struct rpc_colfer_rules){.json = {.max_depth = peer->config.limits.max_depth},
-                                   .digits_max = peer->config.limits.java.number_digits_max,
-                                   .values_max = peer->config.limits.values_max,
-                                   .compat_pal = peer->config.compat_pal};
+                                   .values = {.digits_max = peer->config.limits.java.number_digits_max,
+                                              .values_max = peer->config.limits.values_max,
+                                              .compat_pal = peer->config.compat_pal}};
 }
 
 static void begin_serving(struct serving *serving, const struct known_call *call)
@@ -139,7 +139,7 @@ static enum jp_status read_operation(struct serving *serving, struct outcome *ou
   struct operation *operation = &serving->operation;
   enum jp_status status = rpc_colfer_operation_read(&serving->request, &rules, arena, operation, outcome);
   struct text class_name;
-  if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
+  if (!rules.values.compat_pal || !rpc_compat_withholds(operation, &class_name))
     return status;
   const struct judge judge = rpc_run_judge(&serving->run);
   return judge_deny(&judge, class_name, operation->member, arena, outcome);

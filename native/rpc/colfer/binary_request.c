@@ -338,7 +338,8 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
   operation->member = wanted->member;
   operation->has_instance = wanted->object_ref != 0;
   operation->instance = wanted->object_ref;
-  bool implies_type = operation->type.len == 0 && operation->has_instance && !reader->rules->compat_pal;
+  bool implies_type =
+      operation->type.len == 0 && operation->has_instance && !reader->rules->values.compat_pal;
   if (implies_type)
     operation->type = TEXT_ABSENT;
   enum jp_status status =
@@ -348,7 +349,7 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
     status = check_name(reader, operation->member, OP_NAME_MAX, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
-  if (status == JP_OK && !reader->rules->compat_pal)
+  if (status == JP_OK && !reader->rules->values.compat_pal)
     status = rpc_piece_read(operation, reader->arena, reader->outcome);
   return status;
 }
@@ -399,8 +400,8 @@ static enum jp_status read_exec(struct reader *reader, const struct colfer_messa
   }
   const struct member_request wanted = kind->open(request);
   *reader->operation = (struct operation){.kind = kind->op,
-                                          .element_refs = reader->rules->compat_pal,
-                                          .value_refs = reader->rules->compat_pal,
+                                          .element_refs = reader->rules->values.compat_pal,
+                                          .value_refs = reader->rules->values.compat_pal,
                                           .collection_values = true};
   if (exec->thread_affinity.len > 0)
     reader->operation->thread_affinity = exec->thread_affinity;
@@ -644,7 +645,6 @@ enum jp_status rpc_colfer_operation_read(const struct rpc_colfer_request *reques
   static enum jp_status (*const readers[RPC_COLFER_PARTS])(struct reader *, const struct colfer_message *) = {
       [RPC_COLFER_EXEC] = read_exec, [RPC_COLFER_CONTROL] = read_control, [RPC_COLFER_META] = read_meta};
   struct reader reader = {.rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
-  rpc_value_reader_init(&reader.values, rules->digits_max, rules->values_max, arena, outcome);
-  reader.values.compat_pal = rules->compat_pal;
+  rpc_value_reader_init(&reader.values, &rules->values, arena, outcome);
   return readers[request->part](&reader, &request->message);
 }

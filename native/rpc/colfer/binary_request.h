@@ -41,9 +41,7 @@ enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request,
 /* How values are read, of all requests alike. */
 struct rpc_colfer_rules {
   struct json_limits json;
-  size_t digits_max; /* of one number, as it is written */
-  size_t values_max; /* of rpc_value_reader_init */
-  bool compat_pal;
+  struct rpc_value_rules values;
 };
 
 /* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */

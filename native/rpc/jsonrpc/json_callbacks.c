@@ -244,19 +244,18 @@ static bool find_next_answer(struct text message, size_t *at, struct text *answe
 
 /* ---- answers ---- */
 
-static enum jp_status fail(const struct rpc_callback_reading *reading, struct outcome *outcome,
-                           const char *what)
+static enum jp_status fail(struct arena *arena, struct outcome *outcome, const char *what)
 {
-  outcome_fail(outcome, reading->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
 }
 
-static enum jp_status read_text(const struct rpc_callback_reading *reading, struct json_value json,
-                                const char *otherwise, struct text *t, struct outcome *outcome)
+static enum jp_status read_text(struct arena *arena, struct json_value json, const char *otherwise,
+                                struct text *t, struct outcome *outcome)
 {
   if (json.kind != JSON_KIND_STRING)
-    return fail(reading, outcome, otherwise);
-  *t = json_read_string(json, reading->arena);
+    return fail(arena, outcome, otherwise);
+  *t = json_read_string(json, arena);
   if (t->data != NULL)
     return JP_OK;
   return outcome_fail_memory(outcome);
@@ -269,8 +268,8 @@ static bool has_value(const struct json_members *members, size_t i)
 }
 
 /* The data's own message comes before the error's, which may be the standard text of its code. */
-static enum jp_status read_data(const struct rpc_callback_reading *reading, struct json_value data,
-                                struct jvm_callback_answer *read, struct outcome *outcome)
+static enum jp_status read_data(struct arena *arena, struct json_value data, struct jvm_callback_answer *read,
+                                struct outcome *outcome)
 {
   enum { REF, TYPE, MESSAGE, MEMBERS };
   static const struct text names[MEMBERS] = {TEXT("ref"), TEXT("throwable_type"), TEXT("message")};
@@ -280,12 +279,12 @@ static enum jp_status read_data(const struct rpc_callback_reading *reading, stru
   json_members_collect(data, names, MEMBERS, &members);
   enum jp_status status = JP_OK;
   if (has_value(&members, REF) && !rpc_ref_read(members.value[REF], &read->ref))
-    status = fail(reading, outcome, "the error's data.ref is no ref");
+    status = fail(arena, outcome, "the error's data.ref is no ref");
   if (status == JP_OK && has_value(&members, TYPE))
-    status = read_text(reading, members.value[TYPE], "the error's data.throwable_type is no string",
+    status = read_text(arena, members.value[TYPE], "the error's data.throwable_type is no string",
                        &read->throwable_type, outcome);
   if (status == JP_OK && members.has[MESSAGE] && members.value[MESSAGE].kind == JSON_KIND_STRING)
-    status = read_text(reading, members.value[MESSAGE], "", &read->message, outcome);
+    status = read_text(arena, members.value[MESSAGE], "", &read->message, outcome);
   return status;
 }
 
@@ -301,45 +300,45 @@ static bool read_code(struct json_value json, int *code)
   return true;
 }
 
-static enum jp_status read_error(const struct rpc_callback_reading *reading, struct json_value error,
+static enum jp_status read_error(struct arena *arena, struct json_value error,
                                  struct jvm_callback_answer *read, struct outcome *outcome)
 {
   enum { CODE, MESSAGE, DATA, MEMBERS };
   static const struct text names[MEMBERS] = {TEXT("code"), TEXT("message"), TEXT("data")};
   struct json_members members;
   if (error.kind != JSON_KIND_OBJECT)
-    return fail(reading, outcome, "the answer's error is no object");
+    return fail(arena, outcome, "the answer's error is no object");
   json_members_collect(error, names, MEMBERS, &members);
   if (!members.has[CODE] || !read_code(members.value[CODE], &read->code))
-    return fail(reading, outcome, "the error's code is no integer of 32 bits");
+    return fail(arena, outcome, "the error's code is no integer of 32 bits");
   enum jp_status status = JP_OK;
   if (members.has[MESSAGE])
-    status = read_text(reading, members.value[MESSAGE], "the error's message is no string", &read->message,
-                       outcome);
-  return status == JP_OK && members.has[DATA] ? read_data(reading, members.value[DATA], read, outcome)
-                                              : status;
+    status =
+        read_text(arena, members.value[MESSAGE], "the error's message is no string", &read->message, outcome);
+  return status == JP_OK && members.has[DATA] ? read_data(arena, members.value[DATA], read, outcome) : status;
 }
 
-static enum jp_status read_result(const struct rpc_callback_reading *reading, struct json_value result,
-                                  struct jvm_callback_answer *read, struct outcome *outcome)
+static enum jp_status read_result(const struct rpc_value_rules *rules, struct arena *arena,
+                                  struct json_value result, struct jvm_callback_answer *read,
+                                  struct outcome *outcome)
 {
   struct rpc_value_reader values;
-  rpc_value_reader_init(&values, reading->digits_max, reading->values_max, reading->arena, outcome);
+  rpc_value_reader_init(&values, rules, arena, outcome);
   values.is_result = true;
-  values.callbacks = reading->callbacks;
   return rpc_value_read(&values, result, &read->value);
 }
 
-static enum jp_status read_answer(struct text answer, const struct rpc_callback_reading *reading,
-                                  struct jvm_callback_answer *read, struct outcome *outcome)
+static enum jp_status read_answer(struct text answer, const struct rpc_value_rules *rules,
+                                  struct arena *arena, struct jvm_callback_answer *read,
+                                  struct outcome *outcome)
 {
   struct jsonrpc_answer parts;
   *read = (struct jvm_callback_answer){.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT};
   if (!jsonrpc_answer_read(json_root(answer), &parts))
-    return fail(reading, outcome, "the answer is none");
+    return fail(arena, outcome, "the answer is none");
   read->is_error = parts.is_error;
-  return parts.is_error ? read_error(reading, parts.value, read, outcome)
-                        : read_result(reading, parts.value, read, outcome);
+  return parts.is_error ? read_error(arena, parts.value, read, outcome)
+                        : read_result(rules, arena, parts.value, read, outcome);
 }
 
 /* ---- what messages give that nobody reads ---- */

@@ -375,7 +375,7 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
                         struct jsonrpc_response *response)
 {
   struct workerless_call *call = context;
-  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  const struct rpc_value_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   call->is_answered = !has_wrong_extras(request, &call->arena) &&
@@ -418,7 +418,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {
   struct workerless_call *call = context;
-  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  const struct rpc_value_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   const struct rpc_answer answer = {.request_id = request->id};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
@@ -474,7 +474,7 @@ static void handle_for_lane(void *context, const struct jsonrpc_request *request
 {
   struct workerless_call *call = context;
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
-  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
+  const struct rpc_value_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   struct operation operation;
   struct outcome outcome;
   (void)response;

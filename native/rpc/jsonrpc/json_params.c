@@ -51,8 +51,7 @@ enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
 
 struct params_reader {
   bool coerces; /* JSON-RPC 1.1, 6.6.1 */
-  bool is_compat;
-  const struct rpc_params_rules *rules;
+  const struct rpc_value_rules *rules;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -70,7 +69,7 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
 static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
 {
   enum jp_status status = fail_params(reader, missing);
-  if (reader->params.span.data != NULL && !reader->is_compat)
+  if (reader->params.span.data != NULL && !reader->rules->compat_pal)
     rpc_hint_param(reader->params, param, reader->arena, reader->outcome);
   return status;
 }
@@ -111,7 +110,7 @@ static enum jp_status read_type(struct params_reader *reader)
 static enum jp_status read_type_or_instance(struct params_reader *reader)
 {
   bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&
-                    !reader->is_compat &&
+                    !reader->rules->compat_pal &&
                     !(reader->params.span.data != NULL && rpc_has_near_param(reader->params, RPC_PARAM_TYPE));
   return is_implied ? JP_OK : read_type(reader);
 }
@@ -119,11 +118,7 @@ static enum jp_status read_type_or_instance(struct params_reader *reader)
 static struct rpc_value_reader begin_values(const struct params_reader *reader)
 {
   struct rpc_value_reader values;
-  rpc_value_reader_init(&values, reader->rules->digits_max, reader->rules->values_max, reader->arena,
-                        reader->outcome);
-  values.compat_pal = reader->is_compat;
-  values.callbacks = reader->rules->callbacks;
-  values.shared = reader->rules->shared;
+  rpc_value_reader_init(&values, reader->rules, reader->arena, reader->outcome);
   return values;
 }
 
@@ -138,7 +133,7 @@ static enum jp_status read_instance(struct params_reader *reader)
   struct json_value instance = reader->members.value[RPC_PARAM_INSTANCE];
   if (!reader->members.has[RPC_PARAM_INSTANCE])
     return JP_OK;
-  if (instance.kind == JSON_KIND_OBJECT && !reader->is_compat)
+  if (instance.kind == JSON_KIND_OBJECT && !reader->rules->compat_pal)
     return read_receiver(reader, instance);
   if (instance.kind != JSON_KIND_NUMBER)
     return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
@@ -169,7 +164,7 @@ static enum jp_status read_encoding(struct params_reader *reader)
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail_params(reader, "'encoding' must be \"base64\"");
   reader->operation->base64_result = true;
-  reader->operation->base64_bytes = reader->is_compat;
+  reader->operation->base64_bytes = reader->rules->compat_pal;
   return JP_OK;
 }
 
@@ -200,7 +195,7 @@ static enum jp_status read_call(struct params_reader *reader)
 static enum jp_status read_field(struct params_reader *reader, const char *missing)
 {
   enum jp_status status = read_text(reader, RPC_PARAM_FIELD, missing, &reader->operation->member);
-  return status != JP_OK || reader->is_compat
+  return status != JP_OK || reader->rules->compat_pal
              ? status
              : rpc_piece_read(reader->operation, reader->arena, reader->outcome);
 }
@@ -305,7 +300,7 @@ static enum jp_status read_control(struct params_reader *reader)
   if (status != JP_OK)
     return status;
   const struct op_control_method *control = op_control_find(name);
-  if (control == NULL || (control->is_addition && reader->is_compat)) {
+  if (control == NULL || (control->is_addition && reader->rules->compat_pal)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
                  TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
@@ -316,7 +311,7 @@ static enum jp_status read_control(struct params_reader *reader)
     return status;
   if (control->takes_refs) {
     status = check_refs(reader, control);
-    return status == JP_OK && !reader->is_compat ? read_tellings(reader) : status;
+    return status == JP_OK && !reader->rules->compat_pal ? read_tellings(reader) : status;
   }
   if (reader->operation->arg_count == 0)
     return JP_OK;
@@ -688,7 +683,7 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION ||
-      (procedure->is_own && reader->is_compat)) {
+      (procedure->is_own && reader->rules->compat_pal)) {
     *reader->operation = (struct operation){.kind = OP_CONTROL};
     /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not
      * found. In 1.1 every unknown name is a procedure that was not found. */
@@ -701,23 +696,14 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
     return JP_INVALID;
   }
   *reader->operation = (struct operation){
-      .kind = procedure->op, .element_refs = reader->is_compat, .by_value = procedure->is_own};
+      .kind = procedure->op, .element_refs = reader->rules->compat_pal, .by_value = procedure->is_own};
   return request->version == JSONRPC_1_1 ? decode_1_1(reader, procedure, request)
                                          : decode_2_0(reader, procedure, request);
 }
 
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_params_rules *rules,
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_value_rules *rules,
                                  struct arena *arena, struct operation *operation, struct outcome *outcome)
 {
   struct params_reader reader = {.rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
-  return decode_request(&reader, request);
-}
-
-enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
-                                        const struct rpc_params_rules *rules, struct arena *arena,
-                                        struct operation *operation, struct outcome *outcome)
-{
-  struct params_reader reader = {
-      .is_compat = true, .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
   return decode_request(&reader, request);
 }

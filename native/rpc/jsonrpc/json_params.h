@@ -11,26 +11,13 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "rpc/methods/procedures.h"
+#include "rpc/values/value_read.h"
 
-struct rpc_callback_taker; /* rpc/values/value_read.h */
-
-struct rpc_params_rules {
-  size_t digits_max;                          /* of one number, as it is written */
-  size_t values_max;                          /* of rpc_value_reader_init */
-  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
-  const struct rpc_shared_texts *shared;      /* the same */
-};
-
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_params_rules *rules,
+/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. With compat_pal an array of objects tells the refs of its
+ * elements, too, and operation->type is set wherever it could be read. */
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_value_rules *rules,
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
-
-/* The same for --compat pal: an argument {"type": T} is null, and an array of objects tells the refs of its
- * elements. operation->type is set wherever it could be read. */
-enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
-                                        const struct rpc_params_rules *rules, struct arena *arena,
-                                        struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
 /*
  * Of params, an object: the member that may have been meant for one that is missing (docs/protocol.md,

@@ -135,21 +135,28 @@ static struct op_shared_text *find_shared(void *context, struct json_value ref)
   return batch_fill_find_shared(context, ref);
 }
 
+static struct rpc_value_rules make_rules(const struct serving *serving,
+                                         const struct rpc_callback_taker *taker,
+                                         const struct rpc_shared_texts *shared)
+{
+  const struct rpc_peer_config *config = &serving->peer->config;
+  return (struct rpc_value_rules){.digits_max = config->limits.java.number_digits_max,
+                                  .values_max = config->limits.values_max,
+                                  .compat_pal = config->compat_pal,
+                                  .callbacks = choose_taker(serving, taker),
+                                  .shared = serving->results == NULL ? NULL : shared};
+}
+
 static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct rpc_params_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
-                                         .values_max = serving->peer->config.limits.values_max,
-                                         .callbacks = choose_taker(serving, &taker),
-                                         .shared = serving->results == NULL ? NULL : &shared};
-  if (!serving->peer->config.compat_pal)
-    return rpc_params_decode(serving->request, &rules, arena, operation, outcome);
-  enum jp_status status = rpc_params_decode_compat(serving->request, &rules, arena, operation, outcome);
+  const struct rpc_value_rules rules = make_rules(serving, &taker, &shared);
+  enum jp_status status = rpc_params_decode(serving->request, &rules, arena, operation, outcome);
   struct text class_name;
-  if (!rpc_compat_withholds(operation, &class_name))
+  if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
     return status;
   const struct judge judge = rpc_run_judge(&serving->run);
   return judge_deny(&judge, class_name, operation->member, arena, outcome);
@@ -164,11 +171,7 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
   const struct rpc_callback_taker taker = {serving, take_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
-                                          .values_max = config->limits.values_max,
-                                          .callbacks = choose_taker(serving, &taker),
-                                          .shared = serving->results == NULL ? NULL : &shared,
-                                          .compat_pal = config->compat_pal,
+  const struct java_method_rules rules = {.values = make_rules(serving, &taker, &shared),
                                           .loader = loader,
                                           .jvm_run =
                                               config->compat_pal && loader == 0 ? NULL : &serving->run};

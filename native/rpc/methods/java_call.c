@@ -281,7 +281,7 @@ static enum jp_status choose_by_suffix(struct java_call *call)
   buffer_fini(&suffix);
   if (found == SIZE_MAX) {
     enum jp_status status = fail_name(call, " (no such overload)");
-    if (!call->rules->compat_pal)
+    if (!call->rules->values.compat_pal)
       suggest_overloads(call->methods, call->count, call->request->method, call->name.suffix, call->arena,
                         call->outcome);
     return status;
@@ -323,7 +323,7 @@ static enum jp_status choose_methods(struct java_call *call, const struct judgin
 {
   if (call->count == 0) {
     bool is_static;
-    if (call->is_beyond || call->rules->compat_pal ||
+    if (call->is_beyond || call->rules->values.compat_pal ||
         !has_field(call, judging, catalog_find(judging->tables, call->operation->type), &is_static))
       return fail_name(call, " (no such member)");
     return fail_name(call, is_static ? " (a field, not a method: get reads it)"
@@ -688,7 +688,7 @@ static enum jp_status read_given(struct java_call *call)
     if (status != JP_OK || call->fits > 0)
       return status;
     struct text near = TEXT("");
-    if (!call->rules->compat_pal)
+    if (!call->rules->values.compat_pal)
       near = find_near_param(call->methods, call->count, call->request->params, call->arena);
     struct text why = arena_printf(call->arena, "these are not the names of the params%.*s", TEXT_ARGS(near));
     return why.data == NULL ? outcome_fail_memory(call->outcome) : fail_params(call, why.data);
@@ -749,17 +749,13 @@ static bool is_typed_value(struct json_value json)
 static struct rpc_value_reader begin_values(const struct java_call *call)
 {
   struct rpc_value_reader values;
-  rpc_value_reader_init(&values, call->rules->digits_max, call->rules->values_max, call->arena,
-                        call->outcome);
-  values.compat_pal = call->rules->compat_pal;
-  values.callbacks = call->rules->callbacks;
-  values.shared = call->rules->shared;
+  rpc_value_reader_init(&values, &call->rules->values, call->arena, call->outcome);
   return values;
 }
 
 static enum jp_status read_receiver(struct java_call *call, struct json_value json)
 {
-  bool takes_values = !call->rules->compat_pal;
+  bool takes_values = !call->rules->values.compat_pal;
   if (is_coerced(call) && rpc_value_coerce(json, RPC_WANTS_NUMBER, call->arena, &json) != JP_OK)
     return outcome_fail_memory(call->outcome);
   call->operation->has_instance = read_ref(json, &call->operation->instance);

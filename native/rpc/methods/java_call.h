@@ -10,18 +10,15 @@
 #include "op/look.h"
 #include "op/operation.h"
 #include "op/outcome.h"
+#include "rpc/values/value_read.h"
 
 struct catalog;
 struct java_methods_index;
 struct rpc_run;
 
 struct java_method_rules {
-  size_t digits_max;                          /* of one number */
-  size_t values_max;                          /* of rpc_value_reader_init */
-  bool compat_pal;                            /* an instance is a ref alone */
-  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
-  const struct rpc_shared_texts *shared;      /* the same */
-  uint32_t loader;                            /* a ref: this class loader alone is asked; 0: none is named */
+  struct rpc_value_rules values; /* compat_pal: an instance is a ref alone, too */
+  uint32_t loader;               /* a ref: this class loader alone is asked; 0: none is named */
   struct rpc_run
       *jvm_run; /* asks the JVM for classes that the catalog lacks; NULL: the catalog alone is asked */
 };

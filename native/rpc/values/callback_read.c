@@ -150,11 +150,12 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
   *callback = (struct op_callback){.id = read_id(ref), .arity = -1};
   if (callback->id == 0)
     return fail(reader, "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
-  if (reader->callbacks == NULL)
+  if (reader->rules->callbacks == NULL)
     return fail(reader,
                 "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
   struct jp_error error;
-  enum jp_status status = reader->callbacks->take(reader->callbacks->context, callback->id, &error);
+  enum jp_status status =
+      reader->rules->callbacks->take(reader->rules->callbacks->context, callback->id, &error);
   if (status != JP_OK) {
     enum outcome_failure failure = status == JP_INVALID     ? FAILURE_INVALID_PARAMS
                                    : status == JP_NO_MEMORY ? FAILURE_INTERNAL

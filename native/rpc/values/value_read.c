@@ -24,12 +24,16 @@ static const struct text argument_names[ARGUMENT_MEMBERS] = {
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
                                    struct op_value *value);
 
-void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, size_t values_max,
+static size_t most_values(const struct rpc_value_rules *rules)
+{
+  return rules->values_max == 0 ? RPC_VALUES_MAX : rules->values_max;
+}
+
+void rpc_value_reader_init(struct rpc_value_reader *reader, const struct rpc_value_rules *rules,
                            struct arena *arena, struct outcome *outcome)
 {
-  size_t most = values_max == 0 ? RPC_VALUES_MAX : values_max;
   *reader = (struct rpc_value_reader){
-      .arena = arena, .outcome = outcome, .values_max = most, .values_left = most, .digits_max = digits_max};
+      .rules = rules, .arena = arena, .outcome = outcome, .values_left = most_values(rules)};
 }
 
 const char *rpc_value_place(const struct rpc_value_reader *reader)
@@ -53,7 +57,7 @@ static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t cou
   }
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                "%s: more than %zu values in one request (values-max)", rpc_value_place(reader),
-               reader->values_max);
+               most_values(reader->rules));
   return JP_INVALID;
 }
 
@@ -97,11 +101,11 @@ void rpc_number_read(struct json_value json, struct op_value *value)
 static bool is_long_literal(const struct rpc_value_reader *reader, struct text literal)
 {
   size_t mantissa = 0;
-  if (literal.len <= reader->digits_max)
+  if (literal.len <= reader->rules->digits_max)
     return false;
   while (mantissa < literal.len && literal.data[mantissa] != 'e' && literal.data[mantissa] != 'E')
     mantissa++;
-  return !decimal_is_within(text_slice(literal, 0, mantissa), reader->digits_max);
+  return !decimal_is_within(text_slice(literal, 0, mantissa), reader->rules->digits_max);
 }
 
 static enum jp_status read_number(struct rpc_value_reader *reader, struct json_value json,
@@ -112,7 +116,7 @@ static enum jp_status read_number(struct rpc_value_reader *reader, struct json_v
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                "%s: a number has more digits than the limit of %zu (number-digits-max)",
-               rpc_value_place(reader), reader->digits_max);
+               rpc_value_place(reader), reader->rules->digits_max);
   return JP_INVALID;
 }
 
@@ -192,7 +196,7 @@ static enum jp_status take_number(struct array_reader *reader, struct json_value
   if (is_long_literal(reader->values, number->literal)) {
     char why[128];
     snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
-             reader->values->digits_max);
+             reader->values->rules->digits_max);
     return fail_at_path(reader, json, why);
   }
   op_scalar_set_number(value, number);
@@ -313,7 +317,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
 /* The name of a long String, which stands in an argument as a ref. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
-  const struct rpc_shared_texts *shared = reader->values->shared;
+  const struct rpc_shared_texts *shared = reader->values->rules->shared;
   return shared != NULL && shared->find(shared->context, ref) != NULL;
 }
 
@@ -326,7 +330,7 @@ static enum jp_status check_element(struct array_reader *reader, struct json_val
     return is_shared_text(reader, members->value[ELEMENT_REF])
                ? fail_element_type(reader, json)
                : fail_at_path(reader, json, "an object is no primitive");
-  bool is_null = members->has[ELEMENT_TYPE] && reader->values->compat_pal;
+  bool is_null = members->has[ELEMENT_TYPE] && reader->values->rules->compat_pal;
   if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
     return fail_element(reader, json, reader->type->base, OP_SCALAR_NULL);
   if (members->has[ELEMENT_TYPE] && !members->has[ELEMENT_VALUE])
@@ -642,7 +646,7 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
     return fail(reader, "'encoding' must be a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(reader, "'encoding' must be \"base64\"");
-  if (reader->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
+  if (reader->rules->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
     return fail(reader, "'encoding' is for values of type byte[] alone");
   if (type == NULL || type->base == 'L' || type->dimensions != 1)
     return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
@@ -679,14 +683,14 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   if (members->has[ARGUMENT_VALUE])
     return fail(reader, "has both 'value' and 'ref'");
   struct op_shared_text *shared =
-      reader->shared == NULL ? NULL : reader->shared->find(reader->shared->context, ref);
+      reader->rules->shared == NULL ? NULL : reader->rules->shared->find(reader->rules->shared->context, ref);
   if (shared != NULL) {
     value->kind = OP_TEXT;
     value->text = shared->text;
     value->shared = shared;
     return JP_OK;
   }
-  if (!reader->compat_pal && rpc_callback_is_meant(ref))
+  if (!reader->rules->compat_pal && rpc_callback_is_meant(ref))
     return rpc_callback_read(reader, argument, ref, value);
   value->kind = OP_REF;
   value->tellings = 0;
@@ -715,7 +719,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
   }
   if (members->has[ARGUMENT_REF])
     return read_ref(reader, json, members, value);
-  if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && reader->compat_pal) {
+  if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && reader->rules->compat_pal) {
     value->kind = OP_NULL;
     return JP_OK;
   }

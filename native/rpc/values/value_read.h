@@ -36,24 +36,29 @@ struct rpc_shared_texts {
   struct op_shared_text *(*find)(void *context, struct json_value ref);
 };
 
-struct rpc_value_reader {
-  struct arena *arena;
-  struct outcome *outcome; /* takes the errors */
-  size_t values_max;       /* elements of lists and maps in one request, without packed ones */
-  size_t values_left;      /* of values_max */
-  size_t digits_max;       /* of one number, as it is written */
-  bool compat_pal;         /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
-  bool is_put;             /* errors speak of "value" instead of "argument N" */
-  bool is_receiver;        /* errors speak of "instance" */
-  bool is_result;          /* errors speak of "result" */
+/* How the values of a request or of an answer are read. */
+struct rpc_value_rules {
+  size_t digits_max; /* of one number, as it is written */
+  size_t values_max; /* elements of lists and maps in one request, without packed ones; 0: RPC_VALUES_MAX */
+  bool compat_pal;   /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
   const struct rpc_callback_taker
       *callbacks; /* NULL: a callback is an error, because who asks can only be answered */
   const struct rpc_shared_texts *shared; /* NULL: there are none */
-  size_t argument;                       /* index of the argument that is read */
 };
 
-/* values_max 0: RPC_VALUES_MAX. */
-void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, size_t values_max,
+struct rpc_value_reader {
+  const struct rpc_value_rules *rules;
+  struct arena *arena;
+  struct outcome *outcome; /* takes the errors */
+  size_t values_left;      /* of values_max */
+  bool is_put;             /* errors speak of "value" instead of "argument N" */
+  bool is_receiver;        /* errors speak of "instance" */
+  bool is_result;          /* errors speak of "result" */
+  size_t argument;         /* index of the argument that is read */
+};
+
+/* All are borrowed, as long as the reader is used. */
+void rpc_value_reader_init(struct rpc_value_reader *reader, const struct rpc_value_rules *rules,
                            struct arena *arena, struct outcome *outcome);
 
 /* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */

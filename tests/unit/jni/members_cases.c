@@ -191,7 +191,7 @@ struct text members_run(struct members_session *session, const char *method, con
   struct operation operation;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session->thread), JP_OK);
-  const struct rpc_params_rules rules = {.digits_max = session->limits.number_digits_max};
+  const struct rpc_value_rules rules = {.digits_max = session->limits.number_digits_max};
   enum jp_status status = rpc_params_decode(&request, &rules, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   operation.loader = session->loader;

@@ -198,7 +198,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome;
-  const struct rpc_params_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
   if (rpc_params_decode(request, &rules, &reading->arena, &operation, &outcome) != JP_OK)
     return;
   const struct rpc_cached_request shown = {.id = request->id,

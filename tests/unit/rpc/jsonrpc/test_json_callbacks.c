@@ -60,8 +60,8 @@ static void describe_answer(struct text message, struct buffer *out)
   struct outcome outcome;
   struct arena arena;
   arena_init(&arena);
-  const struct rpc_callback_reading reading = {.digits_max = 30, .callbacks = &taker, .arena = &arena};
-  if (form->read_answer(message, &reading, &answer, &outcome) != JP_OK) {
+  const struct rpc_value_rules rules = {.digits_max = 30, .callbacks = &taker};
+  if (form->read_answer(message, &rules, &arena, &answer, &outcome) != JP_OK) {
     assert_int_equal(outcome.kind, OUTCOME_ERROR);
     buffer_printf(out, " wrong: %.*s", TEXT_ARGS(outcome.message));
   } else if (answer.is_error) {

@@ -46,7 +46,7 @@ static enum jp_status read_many(struct bench *bench, const char *head, const cha
   buffer_printf(&params, "%s}", tail);
   const struct jsonrpc_request request = {
       .method = TEXT("new"), .id = TEXT("1"), .has_params = true, .params = json_root(buffer_text(&params))};
-  const struct rpc_params_rules rules = {.digits_max = DIGITS_MAX};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX};
   arena_reset(&bench->arena);
   enum jp_status status =
       rpc_params_decode(&request, &rules, &bench->arena, &bench->operation, &bench->outcome);
@@ -106,11 +106,12 @@ UNIT_TEST_WITH(types_may_stand_elsewhere, set_up, tear_down)
       {"byte[]", "\"AAAA\"", OP_CHAR}, {"[[[", "[5]", OP_CHAR},          {"T[]", "[{\"ref\":1}]", OP_LIST},
       {"T", "{\"type\":1}", OP_MAP},   {"T", "[{\"type\":1}]", OP_CHAR},
   };
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct rpc_value_reader reader;
     struct op_value value;
     struct text type = cases[i].type == NULL ? TEXT_ABSENT : text_of(cases[i].type);
-    rpc_value_reader_init(&reader, DIGITS_MAX, 0, &bench->arena, &bench->outcome);
+    rpc_value_reader_init(&reader, &rules, &bench->arena, &bench->outcome);
     enum jp_status status = rpc_typed_value_read(&reader, type, json_root(text_of(cases[i].json)), &value);
     assert_int_equal(status == JP_OK, cases[i].kind != OP_CHAR);
     if (status != JP_OK)
