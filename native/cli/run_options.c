@@ -15,38 +15,26 @@
 
 static void set_defaults(struct run_options *options)
 {
-  *options = (struct run_options){.log_level = LOG_LEVEL_INFO,
-                                  .grace_ms = 5000,
-                                  .stop_on_eof = -1,
-                                  .threads_max = 256,
-                                  .default_action = POLICY_UNSET,
-                                  .busy_timeout_ms = 5000,
-                                  .callbacks_max = 1000,
-                                  .callback_depth = 64,
-                                  .callback_classes_max = 10000,
-                                  .callback_threads_max = 256,
-                                  .session_ttl_ms = 600000,
-                                  .session_max_objects = 4000000,
-                                  .http_prefix = "/rpc",
-                                  .sessions_max = 100000,
-                                  .sessions_per_address = 10000,
-                                  .message_max = 16 << 20,
-                                  .depth_max = 128,
-                                  .batch_max = 1000,
-                                  .values_max = 1000000,
-                                  .send_buffer_max = 16 << 20,
-                                  .zmq_pending_max = 1000,
-                                  .shm_ring = 1 << 20,
-                                  .shm_total = 256 << 20,
-                                  .shm_spin_us = 50,
-                                  .connections_max = 10000,
-                                  .header_timeout_ms = 10000,
-                                  .body_timeout_ms = 60000,
-                                  .idle_timeout_ms = 60000,
-                                  .policy_watch_ms = 2000,
-                                  .array_value_max = 1000,
-                                  .stack_frames_max = 64,
-                                  .number_digits_max = 10000};
+  *options =
+      (struct run_options){.log_level = LOG_LEVEL_INFO,
+                           .grace_ms = 5000,
+                           .stop_on_eof = -1,
+                           .default_action = POLICY_UNSET,
+                           .policy_watch_ms = 2000,
+                           .limits = {.max_depth = 128,
+                                      .max_batch = 1000,
+                                      .session_max_objects = 4000000,
+                                      .values_max = 1000000,
+                                      .sessions_max = 100000,
+                                      .sessions_per_address = 10000,
+                                      .session_ttl_ms = 600000,
+                                      .callbacks = {.calls_max = 1000, .depth_max = 64, .threads_max = 256},
+                                      .java = {.inline_array_max = 1000,
+                                               .stack_frames_max = 64,
+                                               .number_digits_max = 10000,
+                                               .callback_classes_max = 10000}}};
+  net_config_defaults(&options->net);
+  options->net.input_max_total = 0; /* four times the longest message may be more */
 }
 
 /* ---- what is run ---- */
@@ -123,17 +111,17 @@ static const char *standard_name(const struct run_options *options)
   return slash != NULL ? slash + 1 : options->jar;
 }
 
-static enum jp_status check_limits(const struct run_options *options, struct jp_error *error)
+static enum jp_status check_limits(const struct net_config *net, struct jp_error *error)
 {
   enum { CONTROL_PAGE = 4096 };
-  if (options->threads > options->threads_max)
+  if (net->threads > net->threads_max)
     return jp_fail(error, JP_INVALID, "--rpc-threads takes at most --rpc-threads-max, which is %zu",
-                   options->threads_max);
-  if (options->input_max_total != 0 && options->input_max_total < options->message_max)
+                   net->threads_max);
+  if (net->input_max_total != 0 && net->input_max_total < net->message_max)
     return jp_fail(error, JP_INVALID, "--input-max-total takes at least --message-max, which is %zu bytes",
-                   options->message_max);
-  size_t connection = CONTROL_PAGE + 2 * options->shm_ring;
-  if (options->shm_ring != 0 && options->shm_total < connection)
+                   net->message_max);
+  size_t connection = CONTROL_PAGE + 2 * net->shm_ring;
+  if (net->shm_ring != 0 && net->shm_total < connection)
     return jp_fail(
         error, JP_INVALID,
         "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, "
@@ -146,19 +134,22 @@ static enum jp_status check_limits(const struct run_options *options, struct jp_
 static enum jp_status check_rules(struct run_options *options, struct jp_error *error)
 {
   static const size_t standard_input_max = (size_t)256 << 20;
+  struct net_config *net = &options->net;
   enum { MESSAGES = 4 }; /* of the longest at a time: a quarter holds one, see net/admission/input_budget.h */
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
   if (status != JP_OK)
     return status;
-  status = check_limits(options, error);
+  status = check_limits(net, error);
   if (status != JP_OK)
     return status;
-  if (options->input_max_total == 0)
-    options->input_max_total = options->message_max > standard_input_max / MESSAGES
-                                   ? options->message_max * MESSAGES
-                                   : standard_input_max;
+  if (net->input_max_total == 0)
+    net->input_max_total =
+        net->message_max > standard_input_max / MESSAGES ? net->message_max * MESSAGES : standard_input_max;
+  options->limits.message_max = net->message_max;
+  options->limits.java.by_value_depth_max = options->limits.max_depth;
+  options->limits.java.application_loader_only = options->compat_pal;
   status = thread_affinity_make(&options->thread_affinities, options->fx_thread, &options->arena,
                                 &options->executors, &options->executor_count, error);
   if (status != JP_OK)

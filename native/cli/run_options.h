@@ -13,6 +13,7 @@
 #include "cli/endpoints.h"
 #include "cli/options.h"
 #include "jni/executors.h"
+#include "rpc/peer.h"
 
 enum ready_when { READY_NOW, READY_CLASS_LOADED, READY_MAIN_RETURNED };
 
@@ -42,13 +43,12 @@ struct run_options {
   const char *show_first; /* for -showversion: the option of java to run before the application: -version */
   bool dry_run;
 
-  /* addresses, the crew, and where HTTP GET answers */
+  /* addresses, the crew, and limits */
   struct run_endpoints json;
   struct run_endpoints zmq;
-  const char *http_prefix;
-  const char *allow_origins; /* web pages' origins, between commas */
-  size_t threads;            /* 0: one for each usable processor */
-  size_t threads_max;
+  struct net_config net;                /* without its endpoints */
+  struct rpc_limits limits;             /* without the first refs */
+  size_t first_ref;                     /* 0: at random */
   struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
   struct jvm_executor *executors;       /* these and that of fx_thread, in the arena below */
   size_t executor_count;
@@ -59,36 +59,6 @@ struct run_options {
   const char *allow;      /* patterns of classes, between commas */
   const char *idempotent; /* patterns of members, between commas */
   int64_t policy_watch_ms;
-
-  /* limits */
-  int64_t busy_timeout_ms;
-  int64_t callback_timeout_ms; /* 0: none */
-  size_t callbacks_max;
-  size_t callback_depth;
-  size_t callback_classes_max;
-  size_t callback_threads_max;
-  int64_t session_ttl_ms;
-  size_t session_max_objects;
-  size_t first_ref; /* 0: at random */
-  size_t sessions_max;
-  size_t sessions_per_address;
-  size_t message_max;
-  size_t input_max_total;
-  size_t depth_max;
-  size_t batch_max;
-  size_t values_max;
-  size_t send_buffer_max;
-  size_t zmq_pending_max;
-  size_t shm_ring; /* 0: no shared memory */
-  size_t shm_total;
-  size_t shm_spin_us;
-  size_t connections_max;
-  int64_t header_timeout_ms;
-  int64_t body_timeout_ms;
-  int64_t idle_timeout_ms;
-  size_t array_value_max;
-  size_t stack_frames_max;
-  size_t number_digits_max;
 
   /* smaller members */
   int log_level;      /* enum log_level */

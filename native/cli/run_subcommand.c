@@ -66,32 +66,6 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
   return policy_source_create(&config, &run->policies, error);
 }
 
-static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
-{
-  const struct run_options *options = &run->options;
-  struct net_config config;
-  net_config_defaults(&config);
-  config.json = endpoints_for_net(&options->json);
-  config.zmq = endpoints_for_net(&options->zmq);
-  config.http_prefix = options->http_prefix;
-  config.allow_origins = options->allow_origins;
-  config.threads = (unsigned)options->threads;
-  config.threads_max = (unsigned)options->threads_max;
-  config.busy_timeout_ms = options->busy_timeout_ms;
-  config.message_max = options->message_max;
-  config.input_max_total = options->input_max_total;
-  config.send_buffer_max = options->send_buffer_max;
-  config.zmq_pending_max = options->zmq_pending_max;
-  config.shm_ring = options->shm_ring;
-  config.shm_total = options->shm_total;
-  config.shm_spin_us = (int64_t)options->shm_spin_us;
-  config.connections_max = options->connections_max;
-  config.header_timeout_ms = options->header_timeout_ms;
-  config.body_timeout_ms = options->body_timeout_ms;
-  config.idle_timeout_ms = options->idle_timeout_ms;
-  return net_bind(&config, &run->server, error);
-}
-
 /* The catalog reads the modules of the module path as it reads the class path. */
 static enum jp_status create_catalog(struct run *run, struct jp_error *error)
 {
@@ -120,40 +94,22 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
   enum jp_status status = create_catalog(run, error);
   if (status != JP_OK)
     return status;
-  /* At random, a ref that a client has kept from another life of the peer names no object, by all odds. */
-  uint32_t first_ref_max = options->compat_pal ? 1 : RANDOM_REF_MAX;
-  if (options->first_ref > 0)
-    first_ref_max = (uint32_t)options->first_ref;
   struct rpc_peer_config config = {
       .uuid = run->uuid,
       .name = options->name,
       .version = JPEER_VERSION,
       .policies = run->policies,
       .catalog = run->catalog,
-      .limits = {.max_depth = options->depth_max,
-                 .max_batch = options->batch_max,
-                 .values_max = options->values_max,
-                 .first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1,
-                 .first_ref_max = first_ref_max,
-                 .session_max_objects = options->session_max_objects,
-                 .sessions_max = options->sessions_max,
-                 .sessions_per_address = options->sessions_per_address,
-                 .callbacks = {.calls_max = options->callbacks_max,
-                               .depth_max = options->callback_depth,
-                               .threads_max = options->callback_threads_max,
-                               .timeout_ms = options->callback_timeout_ms},
-                 .session_ttl_ms = options->session_ttl_ms,
-                 .message_max = options->message_max,
-                 .java = {.inline_array_max = options->array_value_max,
-                          .stack_frames_max = options->stack_frames_max,
-                          .number_digits_max = options->number_digits_max,
-                          .callback_classes_max = options->callback_classes_max,
-                          .application_loader_only = options->compat_pal,
-                          .by_value_depth_max = options->depth_max}},
+      .limits = options->limits,
       .compat_pal = options->compat_pal,
       .executors = options->executors,
       .executor_count = options->executor_count,
   };
+  /* At random, a ref that a client has kept from another life of the peer names no object, by all odds. */
+  config.limits.first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1;
+  config.limits.first_ref_max = options->first_ref > 0 ? (uint32_t)options->first_ref
+                                : options->compat_pal  ? 1
+                                                       : RANDOM_REF_MAX;
   status = rpc_peer_create(&config, &run->peer, error);
   if (status == JP_OK)
     rpc_peer_set_addresses(run->peer, net_addresses(run->server));
@@ -329,7 +285,9 @@ static int run_peer(struct run *run, struct jp_error *error)
   /* -showversion prints java's version before the application runs. */
   if (options->show_first != NULL && java_command_run(&run->home, options->show_first, error) != JP_OK)
     return EXIT_RUN_TIME;
-  if (bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
+  run->options.net.json = endpoints_for_net(&run->options.json);
+  run->options.net.zmq = endpoints_for_net(&run->options.zmq);
+  if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch_jvm(run, error);

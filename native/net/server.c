@@ -140,20 +140,21 @@ static unsigned usual_threads(void)
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
-  unsigned threads = config->threads != 0 ? config->threads : usual_threads();
+  unsigned threads = config->threads != 0 ? (unsigned)config->threads : usual_threads();
   /* Where the process may use less than two processors' time, busy-polling would use up what it has left to serve. Bound
    * to one processor it only yields, to the client among others. */
   unsigned allowed = processors_allowed();
   bool is_throttled = allowed >= 2 && processors_usable() < 2;
   struct crew_config crew = {.threads = threads,
-                             .threads_max = config->threads_max > threads ? config->threads_max : threads,
+                             .threads_max =
+                                 config->threads_max > threads ? (unsigned)config->threads_max : threads,
                              .linger_ms = config->linger_ms,
                              .busy_timeout_ms = config->busy_timeout_ms,
                              .tick = tick_server,
                              .context = server,
                              .tick_ms = TICK_MS,
                              .report_ms = config->report_ms,
-                             .look_ns = is_throttled ? 0 : config->shm_spin_us * 1000,
+                             .look_ns = is_throttled ? 0 : (int64_t)config->shm_spin_us * 1000,
                              .may_pause = allowed >= 2};
   return crew_create(&crew, &server->crew, error);
 }

@@ -36,8 +36,8 @@ struct net_config {
   /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
   const char *allow_origins;
   struct net_endpoints zmq;
-  unsigned threads;        /* the crew's size when idle; 0: number of cores */
-  unsigned threads_max;    /* 256 */
+  size_t threads;          /* the crew's size when idle; 0: number of cores */
+  size_t threads_max;      /* 256 */
   int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   size_t message_max;      /* 16 MiB */
@@ -46,7 +46,7 @@ struct net_config {
   size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */
   size_t shm_ring;  /* 1 MiB each way of a connection over shared memory; 0: none, or as ring/region.h says */
   size_t shm_total; /* 256 MiB of shared memory of all connections */
-  int64_t shm_spin_us; /* 50: how long a thread looks for the next message before it sleeps; 0: not at all */
+  size_t shm_spin_us; /* 50: how long a thread looks for the next message before it sleeps; 0: not at all */
   size_t connections_max;    /* open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */

@@ -106,29 +106,29 @@ static const struct {
   size_t offset;
   int64_t standard;
 } numbers[] = {
-#define NUMBER(member, standard)                                                                             \
+#define NUMBER(name, member, standard)                                                                       \
   {                                                                                                          \
-#member, offsetof(struct run_options, member), standard                                                  \
+    name, offsetof(struct run_options, member), standard                                                     \
   }
-    NUMBER(grace_ms, 5000),
-    NUMBER(session_ttl_ms, 600000),
-    NUMBER(callback_timeout_ms, 0),
-    NUMBER(callbacks_max, 1000),
-    NUMBER(callback_depth, 64),
-    NUMBER(callback_classes_max, 10000),
-    NUMBER(callback_threads_max, 256),
-    NUMBER(message_max, 16 << 20),
-    NUMBER(input_max_total, 256 << 20),
-    NUMBER(shm_ring, 1 << 20),
-    NUMBER(shm_total, 256 << 20),
-    NUMBER(shm_spin_us, 50),
-    NUMBER(depth_max, 128),
-    NUMBER(batch_max, 1000),
-    NUMBER(session_max_objects, 4000000),
-    NUMBER(sessions_max, 100000),
-    NUMBER(sessions_per_address, 10000),
-    NUMBER(threads_max, 256),
-    NUMBER(threads, 0),
+    NUMBER("grace_ms", grace_ms, 5000),
+    NUMBER("session_ttl_ms", limits.session_ttl_ms, 600000),
+    NUMBER("callback_timeout_ms", limits.callbacks.timeout_ms, 0),
+    NUMBER("callbacks_max", limits.callbacks.calls_max, 1000),
+    NUMBER("callback_depth", limits.callbacks.depth_max, 64),
+    NUMBER("callback_classes_max", limits.java.callback_classes_max, 10000),
+    NUMBER("callback_threads_max", limits.callbacks.threads_max, 256),
+    NUMBER("message_max", net.message_max, 16 << 20),
+    NUMBER("input_max_total", net.input_max_total, 256 << 20),
+    NUMBER("shm_ring", net.shm_ring, 1 << 20),
+    NUMBER("shm_total", net.shm_total, 256 << 20),
+    NUMBER("shm_spin_us", net.shm_spin_us, 50),
+    NUMBER("depth_max", limits.max_depth, 128),
+    NUMBER("batch_max", limits.max_batch, 1000),
+    NUMBER("session_max_objects", limits.session_max_objects, 4000000),
+    NUMBER("sessions_max", limits.sessions_max, 100000),
+    NUMBER("sessions_per_address", limits.sessions_per_address, 10000),
+    NUMBER("threads_max", net.threads_max, 256),
+    NUMBER("threads", net.threads, 0),
 };
 
 static void show_text(struct buffer *out, const char *name, const char *value)
