@@ -267,6 +267,27 @@ bool connection_begin_stream(struct connection *connection, const struct rpc_str
   return true;
 }
 
+enum step connection_serve_frame(struct connection *connection, struct crew_member *member,
+                                 void (*write_answer)(struct connection *connection, struct text answer,
+                                                      bool is_whole))
+{
+  struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
+  enum crew_served served;
+  struct rpc_stream stream = {0};
+  if (!connection_serve(connection, member, answer, &served, &stream))
+    return STEP_ENDS;
+  if (served == CREW_WAIT)
+    return STEP_WAITS;
+  connection_drop_message(connection);
+  connection->began_ms = 0;
+  if (crew_has_replied(served))
+    write_answer(connection, buffer_text(answer), true);
+  if (served != CREW_STREAM)
+    return STEP_SERVED;
+  write_answer(connection, buffer_text(answer), false);
+  return connection_begin_stream(connection, &stream) ? STEP_SERVED : STEP_DROPS;
+}
+
 void connection_end_stream(struct connection *connection)
 {
   struct connection_stream *stream = connection->stream;

@@ -292,6 +292,11 @@ void connection_close_client(struct connection *connection, struct crew_member *
 
 /* Takes the stream, after the beginning of the answer was written. False: no memory; the stream is closed. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
+/* Serves `message`, which came as a frame, and writes the answer. is_whole false: the first part of one, which write_part
+ * of the protocol continues. */
+enum step connection_serve_frame(struct connection *connection, struct crew_member *member,
+                                 void (*write_answer)(struct connection *connection, struct text answer,
+                                                      bool is_whole));
 /* Frees the stream and closes what it reads from. */
 void connection_end_stream(struct connection *connection);
 

@@ -215,16 +215,6 @@ static void write_frame(struct connection *connection, enum ring_kind kind, stru
   connection->unshown = (size_t)(out->position - out->published);
 }
 
-static void write_answer(struct connection *connection, struct text answer)
-{
-  const struct ring_reader *in = &state_of(connection)->in;
-  write_frame(connection, RING_JSON, answer);
-  if (connection->unshown + connection_unsent(connection) >= SHOW_SIZE)
-    connection_flush(connection);
-  else if (connection->unshown > 0 && ring_reader_available(in) == 0 && !ring_reader_has_more(in))
-    show_written(connection); /* the client waits for the answer: it has sent nothing more */
-}
-
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
   write_frame(connection, is_last ? RING_JSON : RING_JSON_PART, part);
@@ -233,29 +223,27 @@ static enum step write_part(struct connection *connection, struct text part, boo
   return STEP_SERVED;
 }
 
+static void write_answer(struct connection *connection, struct text answer, bool is_whole)
+{
+  const struct ring_reader *in = &state_of(connection)->in;
+  if (!is_whole) {
+    write_part(connection, answer, false);
+    return;
+  }
+  write_frame(connection, RING_JSON, answer);
+  if (connection->unshown + connection_unsent(connection) >= SHOW_SIZE)
+    connection_flush(connection);
+  else if (connection->unshown > 0 && ring_reader_available(in) == 0 && !ring_reader_has_more(in))
+    show_written(connection); /* the client waits for the answer: it has sent nothing more */
+}
+
 static enum step serve_message(struct connection *connection, struct crew_member *member)
 {
   struct shm_state *state = state_of(connection);
-  struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
-  enum crew_served served;
-  struct rpc_stream stream = {0};
   if (state->in.position - state->in.published > state->in.size / TAKEN_SHARE)
     show_taken(connection);
-  if (!connection_serve(connection, member, answer, &served, &stream))
-    return STEP_ENDS;
-  if (served == CREW_WAIT)
-    return STEP_WAITS;
-  connection_drop_message(connection);
-  connection->began_ms = 0;
   state->has_rested = false;
-  if (crew_has_replied(served))
-    write_answer(connection, buffer_text(answer));
-  if (served == CREW_STREAM) {
-    write_part(connection, buffer_text(answer), false);
-    if (!connection_begin_stream(connection, &stream))
-      return STEP_DROPS;
-  }
-  return STEP_SERVED;
+  return connection_serve_frame(connection, member, write_answer);
 }
 
 static enum step begin_message(struct connection *connection, uint32_t kind, size_t length,
@@ -331,9 +319,8 @@ static enum step collect_message(struct connection *connection, struct crew_memb
 
 static enum step take_step(struct connection *connection, struct crew_member *member)
 {
-  if (connection->has_message)
-    return serve_message(connection, member);
-  enum step step = collect_message(connection, member, &connection->out);
+  enum step step =
+      connection->has_message ? STEP_SERVED : collect_message(connection, member, &connection->out);
   return connection->has_message ? serve_message(connection, member) : step;
 }
 

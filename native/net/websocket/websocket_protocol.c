@@ -63,9 +63,9 @@ static void discard_decoder(struct connection *connection)
   state->decoder = NULL;
 }
 
-static void write_text(struct connection *connection, struct text reply)
+static void write_answer(struct connection *connection, struct text answer, bool is_whole)
 {
-  ws_write(&connection->out, WS_TEXT, true, reply);
+  ws_write(&connection->out, WS_TEXT, is_whole, answer);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -78,27 +78,6 @@ static enum step write_close(struct connection *connection, uint16_t code, const
 {
   ws_write_close(&connection->out, code, reason);
   return STEP_ENDS;
-}
-
-static enum step serve_message(struct connection *connection, struct crew_member *member)
-{
-  struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
-  enum crew_served served;
-  struct rpc_stream stream = {0};
-  if (!connection_serve(connection, member, answer, &served, &stream))
-    return STEP_ENDS;
-  if (served == CREW_WAIT)
-    return STEP_WAITS;
-  connection_drop_message(connection);
-  connection->began_ms = 0;
-  if (crew_has_replied(served))
-    write_text(connection, buffer_text(answer));
-  if (served == CREW_STREAM) {
-    ws_write(&connection->out, WS_TEXT, false, buffer_text(answer));
-    if (!connection_begin_stream(connection, &stream))
-      return STEP_DROPS;
-  }
-  return STEP_SERVED;
 }
 
 /* The decoder may be in the middle of the wrong frame, so it is not used again. */
@@ -151,10 +130,9 @@ static enum step collect_message(struct connection *connection, struct crew_memb
 
 static enum step take_step(struct connection *connection, struct crew_member *member)
 {
-  if (connection->has_message)
-    return serve_message(connection, member);
-  enum step step = collect_message(connection, member, &connection->out);
-  return connection->has_message ? serve_message(connection, member) : step;
+  enum step step =
+      connection->has_message ? STEP_SERVED : collect_message(connection, member, &connection->out);
+  return connection->has_message ? connection_serve_frame(connection, member, write_answer) : step;
 }
 
 static void write_message(struct buffer *out, struct text message)
@@ -245,7 +223,7 @@ static bool is_farewell(struct text input)
 static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   if (served != RPC_NO_REPLY)
-    write_text(connection, reply);
+    write_answer(connection, reply, true);
   write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
 }
 
