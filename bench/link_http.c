@@ -46,23 +46,15 @@ static void write_head(struct link *link, const struct link_target *target)
   link->head_length = (size_t)length;
 }
 
+static enum jp_status begin(struct link *link, const struct link_target *target, struct jp_error *error)
+{
+  write_head(link, target);
+  return stream_unblock(&link->stream, error);
+}
+
 static enum jp_status http_open(const struct link_target *target, struct link **link, struct jp_error *error)
 {
-  struct link *made = calloc(1, sizeof(*made));
-  if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
-  stream_init(&made->stream);
-  buffer_init(&made->body);
-  write_head(made, target);
-  enum jp_status status = stream_connect(&made->stream, target, error);
-  if (status == JP_OK)
-    status = stream_unblock(&made->stream, error);
-  if (status != JP_OK) {
-    http_close(made);
-    return status;
-  }
-  *link = made;
-  return JP_OK;
+  return stream_open_link(sizeof(struct link), target, begin, http_close, link, error);
 }
 
 static int http_fd(const struct link *link)

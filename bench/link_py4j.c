@@ -19,21 +19,15 @@ static void py4j_close(struct link *link)
   free(link);
 }
 
+static enum jp_status begin(struct link *link, const struct link_target *target, struct jp_error *error)
+{
+  (void)target;
+  return stream_unblock(&link->stream, error);
+}
+
 static enum jp_status py4j_open(const struct link_target *target, struct link **link, struct jp_error *error)
 {
-  struct link *made = calloc(1, sizeof(*made));
-  if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
-  stream_init(&made->stream);
-  enum jp_status status = stream_connect(&made->stream, target, error);
-  if (status == JP_OK)
-    status = stream_unblock(&made->stream, error);
-  if (status != JP_OK) {
-    py4j_close(made);
-    return status;
-  }
-  *link = made;
-  return JP_OK;
+  return stream_open_link(sizeof(struct link), target, begin, py4j_close, link, error);
 }
 
 static int py4j_fd(const struct link *link)

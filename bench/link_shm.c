@@ -75,19 +75,7 @@ static enum jp_status shake_hands(struct link *link, const struct link_target *t
 static enum jp_status shm_open_link(const struct link_target *target, struct link **link,
                                     struct jp_error *error)
 {
-  struct link *made = calloc(1, sizeof *made);
-  if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
-  stream_init(&made->stream);
-  enum jp_status status = stream_connect(&made->stream, target, error);
-  if (status == JP_OK)
-    status = shake_hands(made, target, error);
-  if (status != JP_OK) {
-    shm_close(made);
-    return status;
-  }
-  *link = made;
-  return JP_OK;
+  return stream_open_link(sizeof(struct link), target, shake_hands, shm_close, link, error);
 }
 
 static int shm_fd(const struct link *link)

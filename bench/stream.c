@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -72,6 +73,26 @@ enum jp_status stream_unblock(struct stream *stream, struct jp_error *error)
   if (flags < 0 || fcntl(stream->fd, F_SETFL, flags | O_NONBLOCK) != 0)
     return jp_fail(error, JP_IO, "fcntl: %s", strerror(errno));
   return JP_OK;
+}
+
+enum jp_status stream_open_link(size_t size, const struct link_target *target,
+                                enum jp_status (*begin)(struct link *link, const struct link_target *target,
+                                                        struct jp_error *error),
+                                void (*close)(struct link *link), struct link **link, struct jp_error *error)
+{
+  struct stream *stream = calloc(1, size);
+  if (stream == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
+  struct link *made = (struct link *)(void *)stream;
+  stream_init(stream);
+  enum jp_status status = stream_connect(stream, target, error);
+  if (status == JP_OK)
+    status = begin(made, target, error);
+  if (status == JP_OK)
+    *link = made;
+  else
+    close(made);
+  return status;
 }
 
 enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error)
