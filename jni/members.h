@@ -124,8 +124,8 @@ struct jvm_guard {
   /*
    * Asked if an argument uses a member that the operation does not name: a text for a java.lang.Class (a read
    * of CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its
-   * constructor "<init>"). Asked before the class is loaded, if the argument alone tells. kind is
-   * JVM_STATIC_FIELD or JVM_CONSTRUCTOR.
+   * constructor "<init>"), a map for an EnumMap (a call of the enum's values). Asked before the class is loaded, if the
+   * argument alone tells. kind is JVM_STATIC_FIELD, JVM_CONSTRUCTOR or JVM_STATIC_METHOD.
    */
   enum jp_status (*check)(void *context, enum jvm_member_kind kind, struct text class_name,
                           struct text member, struct arena *arena, struct outcome *denied);

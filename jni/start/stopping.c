@@ -121,7 +121,7 @@ void jvm_signals_restore(void)
   }
 }
 
-/* ---- what a JVM waits for that was told to exit and does not: its shutdown hook ---- */
+/* ---- what a JVM waits for that should exit and does not: its shutdown hook ---- */
 
 enum { DEPTH = 64, REFERENCES = 64, LOOKS = 20, PAUSE_US = 20000 };
 

@@ -44,7 +44,7 @@ struct child {
   int status; /* of waitpid; -1: somebody else has waited for it */
 };
 
-/* What a child writes, and who is told of it. */
+/* What a child writes, and the function that it is given to. */
 struct output {
   pthread_t thread;
   bool runs;

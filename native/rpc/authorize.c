@@ -427,7 +427,10 @@ static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, 
   struct policy_verdict verdict =
       is_value ? policy_check_other(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
   if (verdict.log) {
-    log_verdict(authorizer, category == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
+    enum op_kind operation = category == POLICY_CONSTRUCTOR     ? OP_NEW
+                             : category == POLICY_STATIC_METHOD ? OP_CALL
+                                                                : OP_GET;
+    log_verdict(authorizer, operation_names[operation], class_name, name, verdict);
     *logged = true;
   } else if (verdict.allow) {
     remember_names(authorizer, class_name, name, question, hash);
@@ -503,10 +506,10 @@ enum jp_status rpc_authorize_value(struct rpc_authorizer *authorizer, const stru
 static enum jp_status check_argument(void *context, enum jvm_member_kind kind, struct text class_name,
                                      struct text member, struct arena *arena, struct outcome *denied)
 {
-  bool is_new = kind == JVM_CONSTRUCTOR;
   bool logged = false;
-  return authorize_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
-                          is_new && value_class_is_container(class_name), &logged, arena, denied);
+  return authorize_public(context, category_of(OP_GET, kind), class_name, member,
+                          kind == JVM_CONSTRUCTOR && value_class_is_container(class_name), &logged, arena,
+                          denied);
 }
 
 /* Asked where the member was found in the cache: its verdict does not cover the types of elements. */

@@ -770,10 +770,13 @@ void connection_expire(struct connection *connection, struct crew_member *watche
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
   if (stalled || connection->stream != NULL || connection->is_lingering)
     step = STEP_DROPS;
-  else if (carrier != NULL && !connection_has_begun(connection) && carrier->rest(connection))
+  else if (carrier != NULL && !connection_has_begun(connection) && carrier->rest(connection)) {
     step = STEP_NEEDS_INPUT; /* the deadline was only there to return memory */
-  else
+    /* What the turn before has sent is counted: a client that reads nothing is stalled since then. */
+    connection->has_sent = false;
+  } else {
     connection->protocol->expire(connection);
+  }
   finish_turn(connection, watcher, step);
 }
 

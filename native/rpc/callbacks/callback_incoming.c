@@ -213,7 +213,7 @@ void callback_call_serve(struct rpc_callback_call *call)
   free_message(message);
 }
 
-/* ---- keeping what comes ---- */
+/* ---- keeping what has been received ---- */
 
 /* Moves a message out of the transport's buffer. False: memory is short. */
 static bool take_bytes(struct buffer *taken, struct text text, struct buffer *message)

@@ -578,7 +578,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
   return status;
 }
 
-/* ---- results that nobody is told ---- */
+/* ---- results that no answer has ("keep": false) ---- */
 
 struct unkept_object {
   struct uuid session; /* that the request has named itself; else zero */

@@ -100,7 +100,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
 /* The text that {"result": ID} in a filled request is the name of; NULL: it is none. */
 struct op_shared_text *batch_fill_find_shared(struct batch_results *results, struct json_value name);
 
-/* ---- results that nobody is told ---- */
+/* ---- results that no answer has ("keep": false) ---- */
 
 struct unkept_object;
 

@@ -66,7 +66,7 @@ static void launch(struct scene *scene, struct jp_launch_config config, const ch
 
 /* ---- the command ---- */
 
-/* Its words behind the program, each between brackets; S stands for the path of the socket. */
+/* The arguments of the program, each between brackets; S stands for the path of the socket. */
 #define PRINT_WORDS                                                                                          \
   "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; esac; printf '[%s]' \"$word\"; done; " \
   "exit 5"

@@ -3,8 +3,11 @@
 #include "shm_fixture.h"
 #include "tests/unit/await.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 
 static int open_large(void **state)
@@ -179,6 +182,32 @@ SHM_TEST(an_idle_connection_gives_memory_back_to_a_client_that_reads_late, open_
   nanosleep(&many_rests, NULL);
   expect_answer(&f->c, (struct text){bytes, sizeof bytes});
   AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
+}
+
+static int open_large_impatient(void **state)
+{
+  int failed = shm_fixture_open(
+      state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP, .body_timeout_ms = 1000});
+  struct fixture *f = *state;
+  f->server.pool.rest_ms = 30;
+  begin_sharing(&f->c);
+  return failed;
+}
+
+/* Each look for memory that can be given back is no progress of the client's. */
+SHM_TEST(a_client_that_never_reads_large_answers_is_dropped, open_large_impatient)
+{
+  static char bytes[200000];
+  const struct timeval patience = {.tv_sec = 60};
+  memset(bytes, 'x', sizeof bytes);
+  setsockopt(f->c.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  send_message(&f->c, (struct text){bytes, sizeof bytes});
+  send_message(&f->c, (struct text){bytes, sizeof bytes});
+  char byte;
+  ssize_t count;
+  while ((count = recv(f->c.fd, &byte, 1, 0)) > 0)
+    continue; /* notifications */
+  assert_true(count == 0 || errno == ECONNRESET);
 }
 
 UNIT_MAIN
