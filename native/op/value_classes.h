@@ -19,7 +19,7 @@ enum class_maker {
   MAKER_LIST,    /* a new object of the class `made`, filled with add */
   MAKER_MAP,     /* a new object of the class `made`, filled with put */
   MAKER_PARSE,   /* from text, by the static method `method` of the class */
-  MAKER_CONSTRUCT, /* from text, by the constructor that takes a String */
+  MAKER_CONSTRUCT, /* from text, by the constructor whose one parameter is a String */
   MAKER_CLASS      /* java.lang.Class, by its name */
 };
 
