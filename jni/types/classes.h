@@ -39,7 +39,7 @@ struct jvm_class {
   unsigned modifiers;
   enum class_maker maker;
   enum class_text text;
-  const struct value_class *row; /* NULL where its name does not tell how an object is made */
+  const struct value_class *row; /* of value_class_find_maker; NULL: there is none */
   _Atomic(int) function;         /* of an interface: what jni/proxies/kinds.c knows of its function */
 
   _Atomic(struct member_table *) members;      /* of jni/types/member_table.h */

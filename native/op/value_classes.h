@@ -2,16 +2,16 @@
 #define JPEER_OP_VALUE_CLASSES_H
 /*
  * The Java classes whose objects travel as values: how an object is made of a value, which text it has, what a
- * description says of it. The rows are native/op/value_classes.json, of which tools/value-classes makes the table at
- * build time (docs/architecture.md, "A value class"). Constant data; any thread.
+ * description says of it. tools/value-classes makes the table from native/op/value_classes.json at build time
+ * (docs/architecture.md, "A new value class"). Constant data; any thread.
  */
 #include "base/text.h"
 
 #include <stdbool.h>
 
-/* How a value becomes an object of a class, as far as its name alone tells. */
+/* How a value becomes an object of a class, where the name of the class determines it. */
 enum class_maker {
-  MAKER_OTHER,   /* the name does not tell: an enum, a collection, or a class that takes refs only */
+  MAKER_OTHER,   /* the name does not: an enum, a collection, or a class that accepts refs only */
   MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,  /* java.lang.String */
   MAKER_WRAPPER, /* Integer, Boolean, ... */
@@ -19,24 +19,24 @@ enum class_maker {
   MAKER_LIST,    /* a new object of the class `made`, filled with add */
   MAKER_MAP,     /* a new object of the class `made`, filled with put */
   MAKER_PARSE,   /* from text, by the static method `method` of the class */
-  MAKER_CONSTRUCT, /* from text, by the constructor that takes a String */
+  MAKER_CONSTRUCT, /* from text, by the constructor whose one parameter is a String */
   MAKER_CLASS      /* java.lang.Class, by its name */
 };
 
-/* The text that an object of a class has: one that an argument of the class may be given as. Its toString runs no code
- * of an application: the class is final, or the text is taken for this very class. */
+/* The text of an object: an argument of the class may be given as the same text. Its toString runs no code of an
+ * application: the class is final, or only objects of the class itself, not of a subclass, have the text. */
 enum class_text {
   CLASS_TEXT_NONE,
   CLASS_TEXT_NAME,     /* an enum: the name of the constant; of no row */
   CLASS_TEXT_STRING,   /* what toString of a final class of the JDK gives */
-  CLASS_TEXT_YEAR,     /* the same, made such that the class's own parse takes it */
+  CLASS_TEXT_YEAR,     /* the same, changed such that the class's own parse accepts it */
   CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
   CLASS_TEXT_DECIMAL,  /* BigDecimal itself, likewise */
   CLASS_TEXT_OPTIONAL, /* the text, or the value, of what is in it */
   CLASS_TEXT_CLASS     /* the name of the class */
 };
 
-/* The numbers that a class takes beside texts. */
+/* The numbers that a class accepts beside texts. */
 enum class_numbers {
   CLASS_NUMBERS_NONE,
   CLASS_NUMBERS_WHOLE, /* not those that a double is inferred for */
@@ -45,7 +45,7 @@ enum class_numbers {
 
 /* What a description says of the values of a class. */
 enum class_schema {
-  CLASS_SCHEMA_NONE, /* a ref, or what its supertypes tell: a collection, a map */
+  CLASS_SCHEMA_NONE, /* a ref, or by its supertypes a collection or a map */
   /* A JSON form of its own. */
   CLASS_SCHEMA_ANY,
   CLASS_SCHEMA_NULL,
@@ -84,7 +84,7 @@ struct value_class {
 /* The row of a class, by its name. NULL: there is none. */
 const struct value_class *value_class_find(struct text name);
 
-/* The row where the name tells how a value becomes an object of the class; NULL: it does not. */
+/* The row of a class whose maker is not MAKER_OTHER. NULL: there is none. */
 const struct value_class *value_class_find_maker(struct text name);
 
 /* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */

@@ -1,7 +1,6 @@
 """How applications start and end: every kind of main, of jar, and of mistake in a line. Java ends the process; for signals
 see test_start.py."""
 
-import re
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,7 +52,7 @@ class Application(PeerCase):
 
     @on_each_jdk
     def test_mains_are_those_of_the_version(self, jvm):
-        if int(re.match(r"\d+", jdks.full_version(Path(jvm[1])))[0]) < 25:
+        if jdks.feature_version(Path(jvm[1])) < 25:
             rows = ((1, "", "NotPublic has no public static void main", *mains("NotPublic")),
                     (1, "", "is not public static void", *mains("NotStatic")))
         else:

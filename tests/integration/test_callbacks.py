@@ -1,7 +1,6 @@
 """Java calls a client over real sockets: from threads of every kind, deep in the stack, in order, and in the middle of
 other work. test_callback_ends.py has what goes wrong, test_callback_connections.py has several connections."""
 
-import re
 import sys
 import time
 import unittest
@@ -203,7 +202,7 @@ class Threads(CallbackCase):
         self.assert_serves()
 
 
-HOME = next((home for home in jdks.homes() if int(re.match(r"\d+", jdks.full_version(home))[0]) >= 21), None)
+HOME = next((home for home in jdks.homes() if jdks.feature_version(home) >= 21), None)
 
 
 @unittest.skipIf(HOME is None, "no JDK of this machine has virtual threads")

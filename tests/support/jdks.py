@@ -9,6 +9,11 @@ def homes():
     return sorted({path.resolve().parents[2] for path in Path("/usr/lib/jvm").glob("*/lib/server/libjvm.so")})
 
 
+def feature_version(home):
+    """17 of "17.0.15+6"."""
+    return int(re.match(r"\d+", full_version(home))[0])
+
+
 def full_version(home):
     """What the release file tells: "17.0.15+6-Debian-1deb12u1 (Debian)"."""
     told = dict(re.findall(r'^(\w+)="(.*)"$', (home / "release").read_text(encoding="utf-8"), re.M))

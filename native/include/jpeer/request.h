@@ -204,7 +204,7 @@ static inline struct jp_argument jp_text_argument(struct jp_text utf8)
   return made;
 }
 
-/* What Java takes as text: an enum constant, a BigDecimal, a java.time value, a UUID, a Class. */
+/* A text for an object of the type: an enum constant, or a class that is made of a text (docs/values.md). */
 static inline struct jp_argument jp_text_of_type(const char *type, const char *utf8)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, type);

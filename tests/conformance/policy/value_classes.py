@@ -1,12 +1,15 @@
-"""Cases for each row of native/op/value_classes.json: its class where no rule names it, and where one denies it."""
+"""Cases for each row of native/op/value_classes.json that has make: no rule matches its class, and a rule denies it."""
 
 import json
 from pathlib import Path
 
+from support import jdks
+
 ROWS = Path(__file__).resolve().parents[3] / "native/op/value_classes.json"
+ALLOWED = ["--rpc-allow", "java.util.Objects,java.math.BigInteger"]
 LISTS, MAPS = ("list", "own-list"), ("map", "own-map")
-# By the class, where the form that its converter takes does not say it; otherwise a text. The class that a Class stands
-# for needs a rule.
+# By the class, where its converter does not determine the form of a value; other classes are made of a text. The class
+# that a Class object represents needs a rule.
 VALUES = {"java.lang.Boolean": True, "java.lang.Float": 1.5, "java.lang.Double": 1.5, "java.lang.Number": 5,
           "java.lang.Byte": 5, "java.lang.Short": 5, "java.lang.Integer": 5, "java.lang.Long": 5,
           "java.lang.Class": "java.util.Objects", "java.lang.Cloneable": [1, 2], "java.util.RandomAccess": [1, 2]}
@@ -35,9 +38,6 @@ def call(row, value):
 
 def made_step(row):
     value = value_of(row)
-    if "since" in row:  # a JDK that has it not says so
-        raw = {"type": "java.util.Objects", "method": "toString", "args": [{"type": row["name"], "value": value}]}
-        return {"request": {"jsonrpc": "2.0", "id": 1, "method": "call", "params": raw}, "lacks": "denied"}
     return {**call(row, value), "gives": {"type": "java.lang.String", "value": text_of(row, value)}}
 
 
@@ -45,10 +45,25 @@ def denied_step(row):
     return {**call(row, value_of(row)), "fails": [-32001, f"$begins:RPC access denied: {row['name']}.class via"]}
 
 
+def missing_step(row):
+    return {**call(row, value_of(row)), "fails": [-32601, row["name"], "java.lang.ClassNotFoundException"]}
+
+
+def cases_since(row):
+    """Of a class that not all JDKs have: on each JDK of this machine."""
+    for home in jdks.homes():
+        version = jdks.feature_version(home)
+        has_class = version >= row["since"]
+        yield {"name": f"{row['name']} is {'made' if has_class else 'missing'} without a rule for it in JDK {version}",
+               "options": ["--jvm", str(home), *ALLOWED], "steps": [made_step(row) if has_class else missing_step(row)]}
+
+
 def cases():
     rows = [row for row in json.loads(ROWS.read_text(encoding="utf-8")) if "make" in row]
     for row in rows:
-        yield {"name": f"{row['name']} is made without a rule for it", "steps": [made_step(row)],
-               "options": ["--rpc-allow", "java.util.Objects,java.math.BigInteger"]}
+        if "since" in row:
+            yield from cases_since(row)
+        else:
+            yield {"name": f"{row['name']} is made without a rule for it", "steps": [made_step(row)], "options": ALLOWED}
         yield {"name": f"{row['name']} is denied by a rule that matches it", "steps": [denied_step(row)],
                "options": ["--rpc-policy", "HERE/policy/value_classes.yaml"]}
