@@ -192,18 +192,22 @@ static inline bool connection_lingers(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_LINGERS || connection->output == CONNECTION_OUTPUT_SAID_ALL;
 }
-/* The end stays, whatever a later read finds. */
-static inline void connection_set_input(struct connection *connection, enum connection_input to)
-{
-  const enum connection_input from = atomic_load_explicit(&connection->input, memory_order_relaxed);
-  if (from == CONNECTION_INPUT_ENDED)
-    return;
-  ASSERT_TRANSITION(connection_input_transitions, from, to);
-  atomic_store_explicit(&connection->input, to, memory_order_relaxed);
-}
 static inline bool connection_is_at_end(const struct connection *connection)
 {
   return atomic_load_explicit(&connection->input, memory_order_relaxed) == CONNECTION_INPUT_ENDED;
+}
+/* Who has the input, unless it has ended. */
+static inline void connection_set_input(struct connection *connection, enum connection_input to)
+{
+  ASSERT_TRANSITION(connection_input_transitions,
+                    atomic_load_explicit(&connection->input, memory_order_relaxed), to);
+  atomic_store_explicit(&connection->input, to, memory_order_relaxed);
+}
+/* The same, where the input may have ended: the end stays. */
+static inline void connection_note_input(struct connection *connection, enum connection_input to)
+{
+  if (!connection_is_at_end(connection))
+    connection_set_input(connection, to);
 }
 
 /* --- the owner, and the watcher --- */
