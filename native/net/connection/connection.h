@@ -135,11 +135,10 @@ struct connection {
   _Atomic enum connection_input input; /* read under the lock, too, while who has the input writes it */
   bool has_message;                    /* a whole message is in `message` */
   bool has_sent;                       /* the client took something in this turn */
-  bool
-      is_midway; /* the protocol has taken the beginning of a message, but not the end; HTTP: or not served it */
-  int64_t since_ms;      /* see crew_message */
-  int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
-  int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
+  bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
+  int64_t since_ms;   /* see crew_message */
+  int64_t began_ms;   /* when the head, the body or the message under way began; 0: none */
+  int64_t stalled_ms; /* since when the client takes nothing; 0: nothing waits for it */
   int64_t linger_end_ms; /* while it is lingering */
 
   struct buffer in;

@@ -362,7 +362,7 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* Of the owner's thread, which alone has this role, and takes and gives it itself. */
+/* Of the owner's thread, which alone has this role, and alone changes it. */
 static bool is_waiting(const struct connection *connection)
 {
   return connection->duplex != NULL &&

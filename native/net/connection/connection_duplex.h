@@ -18,14 +18,14 @@
  * to that (crew_meanwhile.read_ahead).
  *   | reader   | what holds                                       | who leaves it, on what                             |
  *   | NOBODY   | the owner has its turn; in call: no call is      | a thread that sends, or the watcher, arms it; the  |
- *   |          | open, or only those of its own thread, which     | owner takes the input back                         |
+ *   |          | open, or only those of its own thread, which     | owner: take_input_back                             |
  *   |          | runs a nested request and looks when it waits    |                                                    |
  *   |          | again; and nothing is read ahead                 |                                                    |
  *   | ARMED    | an event is asked for                            | the member (or the watcher) that gets it; the owner |
- *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that has it read as well        |
+ *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that wants input read            |
  *   | MEMBER   | a thread reads, and gives the role back soon     | that thread: give_role_back; the owner recalls it  |
  *   | RECALLED | as MEMBER; the owner waits for its end           | that thread: give_role_back                        |
- *   | OWNER    | the owner has taken the input back, and waits    | the owner: it waits in a callback, or the call ends |
+ *   | OWNER    | the owner has all again, in call, and waits      | the owner: it waits in a callback, or the call ends |
  *   |          | while `upcalls` is not 0                         |                                                    |
  *   | WAITER   | the owner's thread waits in a callback, of       | the owner: end_waiting                             |
  *   |          | whatever connection, and reads (crew_wait)       |                                                    |
