@@ -88,13 +88,24 @@ void listener_fini(struct listener *listener)
   pthread_mutex_destroy(&listener->lock);
 }
 
+static void set_state(struct listener *listener, enum listener_state to)
+{
+  ASSERT_TRANSITION(listener_transitions, listener->state, to);
+  listener->state = to;
+}
+
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              struct jp_error *error)
 {
-  if (endpoint->path == NULL)
-    return bind_tcp(listener, endpoint, error);
-  enum jp_status status = unix_socket_bind(endpoint->path, &listener->file, error);
-  listener->fd = listener->file.fd;
+  enum jp_status status;
+  if (endpoint->path == NULL) {
+    status = bind_tcp(listener, endpoint, error);
+  } else {
+    status = unix_socket_bind(endpoint->path, &listener->file, error);
+    listener->fd = listener->file.fd;
+  }
+  if (listener->fd >= 0)
+    set_state(listener, LISTENER_OPEN);
   return status;
 }
 
@@ -104,7 +115,7 @@ static void watch_socket(struct listener *listener)
   struct crew *crew = listener->table->crew;
   struct jp_error error;
   enum jp_status status = crew_watch_again(crew, &listener->source, listener->fd, EPOLLIN, &error);
-  listener->is_paused = status != JP_OK;
+  set_state(listener, status == JP_OK ? LISTENER_OPEN : LISTENER_PAUSED);
   if (status != JP_OK)
     log_error_rarely("no connection can be taken for now: %s", error.text);
 }
@@ -146,16 +157,17 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
   (void)member;
   struct listener *listener = (struct listener *)(void *)source;
   pthread_mutex_lock(&listener->lock);
-  for (int i = 0; i < ACCEPTS_A_TURN && listener->fd >= 0; i++) {
+  for (int i = 0; i < ACCEPTS_A_TURN && listener->state != LISTENER_CLOSED; i++) {
     struct sockaddr_storage client = {0};
     socklen_t length = sizeof client;
     int fd = accept4(listener->fd, (struct sockaddr *)&client, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == ECONNABORTED || errno == EINTR || errno == EPROTO || errno == EPERM))
       continue; /* of this connection alone */
     if (fd < 0) {
-      listener->is_paused = errno != EAGAIN && errno != EWOULDBLOCK;
-      if (listener->is_paused)
+      if (errno != EAGAIN && errno != EWOULDBLOCK) {
         log_warn_rarely("a connection cannot be accepted: %s", strerror(errno));
+        set_state(listener, LISTENER_PAUSED);
+      }
       break;
     }
     if (!prepare_client(listener, fd)) {
@@ -165,7 +177,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     struct rpc_address address = client_address_of_socket(&client);
     connection_table_accept(listener->table, fd, listener->protocol, &address);
   }
-  if (listener->fd >= 0 && !listener->is_paused)
+  if (listener->state == LISTENER_OPEN)
     watch_socket(listener);
   pthread_mutex_unlock(&listener->lock);
 }
@@ -182,9 +194,9 @@ enum jp_status listener_start(struct listener *listener, struct connection_table
 bool listener_tick(struct listener *listener)
 {
   pthread_mutex_lock(&listener->lock);
-  if (listener->fd >= 0 && listener->is_paused)
+  if (listener->state == LISTENER_PAUSED)
     watch_socket(listener);
-  bool is_paused = listener->fd >= 0 && listener->is_paused;
+  bool is_paused = listener->state == LISTENER_PAUSED;
   pthread_mutex_unlock(&listener->lock);
   return is_paused;
 }
@@ -196,5 +208,6 @@ void listener_close(struct listener *listener)
   if (listener->fd >= 0)
     close(listener->fd);
   listener->fd = -1;
+  set_state(listener, LISTENER_CLOSED);
   pthread_mutex_unlock(&listener->lock);
 }

@@ -7,19 +7,39 @@
  * A Unix socket takes connections of the peer's own user alone, and closes others at once: its mode keeps all
  * out but root, and stays no secret once somebody changes it.
  */
+#include "base/transitions.h"
 #include "net/connection/connection_table.h"
 #include "net/server.h"
 #include "net/unix_socket.h"
 
 #include <pthread.h>
 
+/*
+ * Under the lock. listener_close leaves each state for CLOSED.
+ *   | state  | what holds                                    | who leaves it, on what                |
+ *   | CLOSED | there is no socket: fd is -1                  | listener_bind, before there is a crew |
+ *   | OPEN   | the socket is watched, or has a turn          | a turn, or listener_tick, that fails  |
+ *   | PAUSED | accepting, or watching the socket, has failed | listener_tick, which watches again    |
+ */
+enum listener_state {
+  LISTENER_CLOSED, /* there is no socket */
+  LISTENER_OPEN,   /* the socket is watched, or has a turn */
+  LISTENER_PAUSED  /* out of descriptors, or of memory: the tick tries again */
+};
+
+static const uint16_t listener_transitions[] = {
+    [LISTENER_CLOSED] = TO(LISTENER_OPEN) | TO(LISTENER_CLOSED),
+    [LISTENER_OPEN] = TO(LISTENER_OPEN) | TO(LISTENER_PAUSED) | TO(LISTENER_CLOSED),
+    [LISTENER_PAUSED] = TO(LISTENER_OPEN) | TO(LISTENER_PAUSED) | TO(LISTENER_CLOSED),
+};
+
 struct listener {
   struct crew_source source; /* first: a source is its listener */
   struct connection_table *table;
   const struct connection_protocol *protocol; /* what its connections speak first; borrowed */
-  pthread_mutex_t lock;                       /* guards fd, is_paused and file */
+  pthread_mutex_t lock;                       /* guards fd, state and file */
   int fd;
-  bool is_paused; /* out of descriptors: the tick tries again */
+  enum listener_state state;
   bool is_loopback;
   struct unix_socket file; /* path NULL: TCP */
   char address[128];       /* "127.0.0.1:4711", "[::1]:4711"; empty: a Unix socket */

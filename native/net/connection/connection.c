@@ -87,7 +87,7 @@ static void borrow_buffers(struct connection *connection, struct crew_member *me
   const struct connection_protocol *protocol = connection->protocol;
   if (!connection_lingers(connection) && protocol->borrow != NULL && !protocol->borrow(connection, member))
     connection_break(connection);
-  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, CONNECTION_INPUT_OPEN);
   connection->has_sent = false;
 }
 
@@ -526,7 +526,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   if (!is_late && connection_input(connection).len == 0)
     return false;
   connection_flush(connection);
-  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, CONNECTION_INPUT_OPEN);
   return connection_unsent(connection) > 0 || connection_is_broken(connection);
 }
 
@@ -543,7 +543,7 @@ static enum step step_after_turn(const struct connection *connection)
 static bool look_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, CONNECTION_INPUT_OPEN);
   return connection_receive(connection) || connection_is_at_end(connection) ||
          connection_is_broken(connection) ||
          (connection->duplex != NULL && connection_duplex_has_more(connection));

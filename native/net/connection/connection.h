@@ -135,11 +135,10 @@ struct connection {
   _Atomic enum connection_input input; /* read under the lock, too, while who has the input writes it */
   bool has_message;                    /* a whole message is in `message` */
   bool has_sent;                       /* the client took something in this turn */
-  bool
-      is_midway; /* the protocol has taken the beginning of a message, but not the end; HTTP: or not served it */
-  int64_t since_ms;      /* see crew_message */
-  int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
-  int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
+  bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
+  int64_t since_ms;   /* see crew_message */
+  int64_t began_ms;   /* when the head, the body or the message under way began; 0: none */
+  int64_t stalled_ms; /* since when the client takes nothing; 0: nothing waits for it */
   int64_t linger_end_ms; /* while it is lingering */
 
   struct buffer in;
@@ -192,18 +191,22 @@ static inline bool connection_lingers(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_LINGERS || connection->output == CONNECTION_OUTPUT_SAID_ALL;
 }
-/* The end stays, whatever a later read finds. */
-static inline void connection_set_input(struct connection *connection, enum connection_input to)
-{
-  const enum connection_input from = atomic_load_explicit(&connection->input, memory_order_relaxed);
-  if (from == CONNECTION_INPUT_ENDED)
-    return;
-  ASSERT_TRANSITION(connection_input_transitions, from, to);
-  atomic_store_explicit(&connection->input, to, memory_order_relaxed);
-}
 static inline bool connection_is_at_end(const struct connection *connection)
 {
   return atomic_load_explicit(&connection->input, memory_order_relaxed) == CONNECTION_INPUT_ENDED;
+}
+/* Who has the input, unless it has ended. */
+static inline void connection_set_input(struct connection *connection, enum connection_input to)
+{
+  ASSERT_TRANSITION(connection_input_transitions,
+                    atomic_load_explicit(&connection->input, memory_order_relaxed), to);
+  atomic_store_explicit(&connection->input, to, memory_order_relaxed);
+}
+/* The same, where the input may have ended: the end stays. */
+static inline void connection_note_input(struct connection *connection, enum connection_input to)
+{
+  if (!connection_is_at_end(connection))
+    connection_set_input(connection, to);
 }
 
 /* --- the owner, and the watcher --- */

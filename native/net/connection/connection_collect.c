@@ -17,7 +17,7 @@ enum {
 size_t connection_collect_held(const struct connection_duplex *duplex)
 {
   return duplex->queued_bytes + duplex->collected.len +
-         (duplex->message == DUPLEX_MESSAGE_IN_HAND ? duplex->in_hand.len : 0);
+         (duplex->message == DUPLEX_MESSAGE_SERVED ? duplex->in_hand.len : 0);
 }
 
 static void append_message(struct connection_duplex *duplex, struct duplex_message *made, bool at_front)

@@ -272,7 +272,7 @@ void connection_duplex_begin_call(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   take_pushed(connection);
   duplex->in_hand = connection->message;
-  duplex_set_message(duplex, DUPLEX_MESSAGE_IN_HAND);
+  duplex_set_message(duplex, DUPLEX_MESSAGE_SERVED);
   connection->message = duplex->collected;
   duplex->collected = (struct buffer){0};
   connection->has_message = false;
@@ -294,18 +294,6 @@ static void take_input_back(struct connection *connection)
   duplex_set_reader(duplex, duplex->reader == DUPLEX_MEMBER ? DUPLEX_RECALLED : DUPLEX_OWNER);
   while (duplex->reader == DUPLEX_RECALLED || duplex->upcalls > 0)
     pthread_cond_wait(&duplex->given_back, &connection->lock);
-}
-
-/* A message that is only begun stays in its buffer; otherwise the buffer that the thread has lent stays. */
-static void drop_served(struct connection *connection, struct buffer *served)
-{
-  if (connection->message.data != NULL) {
-    buffer_fini(served);
-    return;
-  }
-  buffer_clear(served);
-  connection->message = *served;
-  *served = (struct buffer){0};
 }
 
 /* A message that must wait for a member goes to the front of the queue, so that the input behind it is read. */
@@ -333,20 +321,26 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
     put_back(connection); /* only the watcher's message waits: it was not in hand */
     return;
   }
-  if (duplex->message != DUPLEX_MESSAGE_IN_HAND) {
+  if (duplex->message != DUPLEX_MESSAGE_SERVED) {
     duplex->in_hand = connection->message;
     connection->message = duplex->collected;
     duplex->collected = (struct buffer){0};
     connection->has_message = false;
   }
   duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
-  drop_served(connection, &duplex->in_hand);
+  if (connection->message.data != NULL) {
+    buffer_fini(&duplex->in_hand); /* the next message has begun, in a buffer of its own */
+  } else {
+    buffer_clear(&duplex->in_hand); /* the buffer is lent by the thread, which gets it from `message` */
+    connection->message = duplex->in_hand;
+    duplex->in_hand = (struct buffer){0};
+  }
 }
 
 struct text connection_message_in_hand(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
-  bool is_in_hand = duplex != NULL && duplex->message == DUPLEX_MESSAGE_IN_HAND;
+  bool is_in_hand = duplex != NULL && duplex->message == DUPLEX_MESSAGE_SERVED;
   return buffer_text(is_in_hand ? &duplex->in_hand : &connection->message);
 }
 
@@ -368,7 +362,7 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* Of the owner's thread, which alone has this role, and takes and gives it itself. */
+/* Of the owner's thread, which alone has this role, and alone changes it. */
 static bool is_waiting(const struct connection *connection)
 {
   return connection->duplex != NULL &&
@@ -410,7 +404,7 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   if (connection->duplex->has_slept)
     wake_carrier(connection, member);
   connection->duplex->has_slept = false;
-  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, CONNECTION_INPUT_OPEN);
   bool has_taken = connection_collect(connection, member) == COLLECTED_SOME;
   if (atomic_load(&connection->duplex->wants_room))
     tell_of_room(connection);
@@ -494,7 +488,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   struct crew_turn turn;
   enum collected collected;
   crew_turn_begin(&turn);
-  connection_set_input(connection, CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, CONNECTION_INPUT_OPEN);
   do
     collected = connection_collect(connection, member);
   while (collected == COLLECTED_SOME && atomic_load(&duplex->reader) != DUPLEX_RECALLED &&
@@ -688,16 +682,6 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Its own thread is in Java, and may stay there: a member sends what it has held back. Once for all that is held. */
-static void leave_to_member(const struct push *push)
-{
-  struct connection_duplex *duplex = push->duplex;
-  if (duplex->reader != DUPLEX_NOBODY && duplex->reader != DUPLEX_ARMED)
-    return;
-  duplex_set_reader(duplex, DUPLEX_ARMED_TO_SEND);
-  watch_duplex(push->connection, atomic_load(&duplex->open_calls) > 0);
-}
-
 /* The thread that reads or sends next must know that there is something unsent. */
 static void watch_output(const struct push *push)
 {
@@ -753,17 +737,21 @@ static void flush_out(struct connection *connection)
 static void write_out(const struct push *push)
 {
   struct connection *connection = push->connection;
+  struct connection_duplex *duplex = push->duplex;
   take_pushed(connection);
-  struct buffer *out = connection->stream != NULL ? &push->duplex->pushed : &connection->out;
+  struct buffer *out = connection->stream != NULL ? &duplex->pushed : &connection->out;
   connection->protocol->write_message(out, push->message);
-  atomic_store(&push->duplex->has_pushed, push->duplex->pushed.len > 0);
+  atomic_store(&duplex->has_pushed, duplex->pushed.len > 0);
   bool is_held = may_wait_for_more(push);
   if (!is_held)
     flush_out(connection);
   if (connection_unsent(connection) > 0)
     watch_output(push);
-  if (is_held)
-    leave_to_member(push);
+  /* The thread that holds events back is in Java, and may stay there: a member sends all of them. */
+  if (is_held && (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED)) {
+    duplex_set_reader(duplex, DUPLEX_ARMED_TO_SEND);
+    watch_duplex(connection, atomic_load(&duplex->open_calls) > 0);
+  }
   if (connection_is_unowned(connection) && connection_unsent(connection) == 0)
     buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
 }

@@ -18,14 +18,14 @@
  * to that (crew_meanwhile.read_ahead).
  *   | reader   | what holds                                       | who leaves it, on what                             |
  *   | NOBODY   | the owner has its turn; in call: no call is      | a thread that sends, or the watcher, arms it; the  |
- *   |          | open, or only those of its own thread, which     | owner takes the input back                         |
+ *   |          | open, or only those of its own thread, which     | owner: take_input_back                             |
  *   |          | runs a nested request and looks when it waits    |                                                    |
  *   |          | again; and nothing is read ahead                 |                                                    |
  *   | ARMED    | an event is asked for                            | the member (or the watcher) that gets it; the owner |
- *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that has it read as well        |
+ *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that wants input read            |
  *   | MEMBER   | a thread reads, and gives the role back soon     | that thread: give_role_back; the owner recalls it  |
  *   | RECALLED | as MEMBER; the owner waits for its end           | that thread: give_role_back                        |
- *   | OWNER    | the owner has taken the input back, and waits    | the owner: it waits in a callback, or the call ends |
+ *   | OWNER    | the owner has all again, in call, and waits      | the owner: it waits in a callback, or the call ends |
  *   |          | while `upcalls` is not 0                         |                                                    |
  *   | WAITER   | the owner's thread waits in a callback, of       | the owner: end_waiting                             |
  *   |          | whatever connection, and reads (crew_wait)       |                                                    |
@@ -53,11 +53,11 @@ enum { DUPLEX_QUEUE_MAX = 1000 };
 /* Who has the reading role. Under the connection's lock; the threads MEMBER and WAITER ask without it. */
 enum duplex_reader {
   DUPLEX_NOBODY,        /* the owner has all, or nobody reads in call */
-  DUPLEX_ARMED,         /* who gets the event */
-  DUPLEX_ARMED_TO_SEND, /* who gets the event, which was asked for to send events that are held back */
+  DUPLEX_ARMED,         /* the thread that gets the next event of the socket */
+  DUPLEX_ARMED_TO_SEND, /* the same, where that event was asked for so that held-back messages are sent */
   DUPLEX_MEMBER,        /* a member, or the watcher, that has got the event */
-  DUPLEX_RECALLED,      /* the same, while the owner waits for it */
-  DUPLEX_OWNER,         /* the owner has taken it back in call */
+  DUPLEX_RECALLED,      /* the same, while the owner waits for its end */
+  DUPLEX_OWNER,         /* the owner again, in call */
   DUPLEX_WAITER         /* the owner's thread, which waits in a callback */
 };
 
@@ -73,10 +73,10 @@ static const uint16_t duplex_reader_transitions[] = {
 
 /* What the last part of the input was. The thread that has the input writes it; others ask without a lock. */
 enum collected {
-  COLLECTED_SOME, /* something was taken: there may be more */
-  COLLECTED_ALL, /* nothing has come: what lies in its buffers is no whole message, and only an event brings more */
+  COLLECTED_SOME, /* something was received: there may be more */
+  COLLECTED_ALL,  /* nothing was received: the buffers have no whole message, and only an event brings more */
   COLLECTED_BLOCKED, /* the client must read first */
-  COLLECTED_FULL,    /* as much was read ahead as may be */
+  COLLECTED_FULL,    /* no more may be read ahead */
   COLLECTED_END,     /* nothing more is read: last_step is due when the queue is served */
   COLLECTED_CUT      /* the same, because all input together has reached its bound */
 };
@@ -97,14 +97,14 @@ static const uint16_t collected_transitions[] = {
 /* The message that the owner serves next, or serves. The owner's; in call it stays as it is. */
 enum duplex_message_state {
   DUPLEX_MESSAGE_NEW,     /* there is none, or it was not shown to the service */
-  DUPLEX_MESSAGE_OFFERED, /* it was shown to the service, which has not taken it: it is to be served */
-  DUPLEX_MESSAGE_IN_HAND  /* it is being served, and lies in `in_hand` */
+  DUPLEX_MESSAGE_OFFERED, /* it was shown to the service, which has not consumed it: it is to be served */
+  DUPLEX_MESSAGE_SERVED   /* it is being served, and is in `in_hand` */
 };
 
 static const uint16_t duplex_message_transitions[] = {
-    [DUPLEX_MESSAGE_NEW] = TO(DUPLEX_MESSAGE_OFFERED) | TO(DUPLEX_MESSAGE_IN_HAND),
-    [DUPLEX_MESSAGE_OFFERED] = TO(DUPLEX_MESSAGE_NEW) | TO(DUPLEX_MESSAGE_IN_HAND),
-    [DUPLEX_MESSAGE_IN_HAND] = TO(DUPLEX_MESSAGE_NEW),
+    [DUPLEX_MESSAGE_NEW] = TO(DUPLEX_MESSAGE_OFFERED) | TO(DUPLEX_MESSAGE_SERVED),
+    [DUPLEX_MESSAGE_OFFERED] = TO(DUPLEX_MESSAGE_NEW) | TO(DUPLEX_MESSAGE_SERVED),
+    [DUPLEX_MESSAGE_SERVED] = TO(DUPLEX_MESSAGE_NEW),
 };
 
 struct duplex_message {
@@ -132,7 +132,7 @@ struct connection_duplex {
   uint32_t armed_events;      /* those of the end of the last turn; 0: it was submitted */
   _Atomic bool wants_room;    /* a send found none; read without the lock */
   _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */
-  bool is_closed;             /* nothing more is sent; the input may still go on, or end later */
+  bool is_closed;             /* no message is sent beside the answers; the input may still go on */
   _Atomic bool reads_ahead;   /* in this call; who reads asks without the lock */
 
   /* Of the input side: */

@@ -277,8 +277,8 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
   struct text length = request->fields[HTTP_FIELD_CONTENT_LENGTH];
   const bool is_chunked = coding.data != NULL;
   const bool has_length = length.data != NULL;
-  request->framing = is_chunked ? HTTP_FRAMING_CHUNKS : has_length ? HTTP_FRAMING_LENGTH : HTTP_FRAMING_NONE;
-  parser->is_chunked = is_chunked;
+  parser->framing = is_chunked ? HTTP_FRAMING_CHUNKS : has_length ? HTTP_FRAMING_LENGTH : HTTP_FRAMING_NONE;
+  request->framing = parser->framing;
   if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
     return fail_with(parser, 400, "no Host");
   if (is_chunked && has_length)
@@ -332,6 +332,7 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
 
 void http_expect_body(struct http_parser *parser, uint64_t length)
 {
+  parser->framing = HTTP_FRAMING_LENGTH;
   parser->length_left = length;
 }
 
@@ -443,7 +444,7 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
                                   size_t *used, struct buffer *body)
 {
   *used = 0;
-  if (!parser->is_chunked)
+  if (parser->framing != HTTP_FRAMING_CHUNKS)
     return read_piece(parser, input, body_max, used, body);
   if (parser->trailer != TRAILER_NONE)
     return read_trailer(parser, input, used);

@@ -95,7 +95,7 @@ struct http_parser {
   size_t trailer_left; /* bytes that the trailer section may still have */
   enum http_trailer trailer;
   enum chunk_line chunk_line;
-  bool is_chunked;
+  enum http_framing framing; /* of the body that follows the head */
   int status;
   const char *reason;
 };

@@ -311,16 +311,12 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   return act_on_route(connection, &request, &route, used);
 }
 
-/* JSON-RPC 1.1 draft, 7.1. Errors of JSON-RPC 2.0 have the status 200. */
-static int status_of(enum crew_served served)
-{
-  return served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
-}
-
 static void write_served(struct connection *connection, enum crew_served served, struct text reply,
                          const struct rpc_told_session *told)
 {
-  write_reply(connection, status_of(served), reply, told);
+  /* JSON-RPC 1.1 draft, 7.1. Errors of JSON-RPC 2.0 have the status 200. */
+  const int status = served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
+  write_reply(connection, status, reply, told);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -460,7 +456,7 @@ static int64_t find_deadline(struct connection *connection, bool has_begun, int6
 static size_t count_bytes_left(const struct connection *connection)
 {
   const struct http_state *state = (const struct http_state *)(const void *)connection->protocol_state;
-  bool is_known = connection->is_midway && !state->parser.is_chunked;
+  bool is_known = connection->is_midway && state->parser.framing != HTTP_FRAMING_CHUNKS;
   return is_known ? (size_t)state->parser.length_left : SIZE_MAX;
 }
 

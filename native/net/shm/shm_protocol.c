@@ -70,7 +70,7 @@ static bool receive_frames(struct connection *connection)
   uint64_t available = ring_reader_available(&state->in);
   bool has_some = (available > 0 && !state->is_stuck) || state->in.is_broken;
   state->limit = state->in.position + (available < CHUNK_SIZE ? available : CHUNK_SIZE);
-  connection_set_input(connection, has_some ? CONNECTION_INPUT_OPEN : CONNECTION_INPUT_DRAINED);
+  connection_note_input(connection, has_some ? CONNECTION_INPUT_OPEN : CONNECTION_INPUT_DRAINED);
   connection->since_ms = 0;
   return has_some;
 }
@@ -246,17 +246,6 @@ static enum step serve_message(struct connection *connection, struct crew_member
   return connection_serve_frame(connection, member, write_answer);
 }
 
-static enum step begin_message(struct connection *connection, uint32_t kind, size_t length,
-                               struct buffer *out)
-{
-  if (kind != RING_JSON)
-    return write_end(out, "a frame of a kind that a client does not send");
-  if (length > connection->limits->message_max)
-    return write_end(out, "the message is longer than message-max");
-  connection->is_midway = true;
-  return STEP_AGAIN;
-}
-
 /* A skip frame counts for the turn, so that a client that sends nothing else has no longer ones. */
 static enum step read_head(struct connection *connection, struct buffer *out)
 {
@@ -270,7 +259,12 @@ static enum step read_head(struct connection *connection, struct buffer *out)
   case RING_SKIPPED:
     return STEP_SERVED;
   case RING_FRAME:
-    return begin_message(connection, kind, length, out);
+    if (kind != RING_JSON)
+      return write_end(out, "a frame of a kind that a client does not send");
+    if (length > connection->limits->message_max)
+      return write_end(out, "the message is longer than message-max");
+    connection->is_midway = true;
+    return STEP_AGAIN;
   default:
     return write_end(out, "the positions in shared memory are wrong");
   }
@@ -290,8 +284,8 @@ static enum step read_payload(struct connection *connection, size_t allowed)
     return STEP_NEEDS_INPUT;
   connection->is_midway = false;
   connection->has_message = true;
-  connection_set_input(connection, ring_reader_available(&state->in) == 0 ? CONNECTION_INPUT_DRAINED
-                                                                          : CONNECTION_INPUT_OPEN);
+  connection_note_input(connection, ring_reader_available(&state->in) == 0 ? CONNECTION_INPUT_DRAINED
+                                                                           : CONNECTION_INPUT_OPEN);
   return STEP_SERVED;
 }
 

@@ -340,7 +340,7 @@ static struct crew_source *take_event(struct crew_member *member)
     source = member->found;
     member->found = NULL;
   }
-  if (source == NULL && member->choice == CREW_CHOICE_AWAKE_FIRST)
+  if (source == NULL && member->choice == CREW_CHOICE_POLLED_FIRST)
     source = crew_take_event(member->crew, 0);
   return source;
 }
@@ -351,7 +351,7 @@ static struct crew_source *take_waiting(struct crew_member *member)
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
   member->choice = (enum crew_choice)((member->choice + 1) % CREW_CHOICES);
-  if (member->choice == CREW_CHOICE_EPOLL_FIRST || member->choice == CREW_CHOICE_AWAKE_FIRST)
+  if (member->choice == CREW_CHOICE_EPOLL_FIRST || member->choice == CREW_CHOICE_POLLED_FIRST)
     source = take_event(member);
   /* This member was woken for ready work and takes an event instead: another one takes the work. */
   if (source != NULL && source != &crew->wake && !member->has_found && atomic_load(&crew->idle) > 0)

@@ -110,7 +110,7 @@ struct crew_call {
  *   | WAITING  | it is inside the service, in crew_wait         | the thread, when the wait is over                    |
  */
 enum crew_member_state {
-  CREW_MEMBER_FREE,     /* no thread: the place may be taken */
+  CREW_MEMBER_FREE,     /* no thread: the place can be used */
   CREW_MEMBER_STARTING, /* its thread does not run yet */
   CREW_MEMBER_SERVING,  /* its thread is idle, or has a turn */
   CREW_MEMBER_WAITING   /* its thread waits for its client, in crew_wait */
@@ -123,11 +123,11 @@ static const uint16_t crew_member_transitions[] = {
     [CREW_MEMBER_WAITING] = TO(CREW_MEMBER_SERVING),
 };
 
-/* What a member that has both ready work and events takes next: in this order, and from the beginning again. */
+/* What a member serves next where there are both ready work and events: in this order, and from the beginning again. */
 enum crew_choice {
-  CREW_CHOICE_AWAKE_FIRST, /* an event of an awake source, else one of epoll, else ready work */
-  CREW_CHOICE_READY,       /* ready work */
-  CREW_CHOICE_EPOLL_FIRST, /* an event of epoll, else one of an awake source, else ready work */
+  CREW_CHOICE_POLLED_FIRST, /* a source that is polled and has input, else an event of epoll, else ready work */
+  CREW_CHOICE_READY,        /* ready work */
+  CREW_CHOICE_EPOLL_FIRST, /* an event of epoll, else a source that is polled and has input, else ready work */
   CREW_CHOICE_READY_AGAIN, /* ready work */
   CREW_CHOICES
 };
@@ -178,11 +178,11 @@ struct crew_lookout {
   int (*meet)(struct crew_source *source, int processor);
 };
 
-/* How soon the last message of a source with a lookout had come after the answer before. */
+/* How soon the last message of a source with a lookout was received after the answer before. */
 enum crew_pace {
-  CREW_PACE_SLOW,   /* late: it is put to sleep at once */
-  CREW_PACE_STEADY, /* soon enough that it may be awake while the looker has other work */
-  CREW_PACE_BRISK   /* so soon that its client is looked for */
+  CREW_PACE_SLOW,   /* late: the source is not polled, and its client has to notify the peer */
+  CREW_PACE_STEADY, /* soon enough that it may be polled while the poller has other work */
+  CREW_PACE_FAST    /* so soon that a member polls for the next message */
 };
 
 struct crew_source {

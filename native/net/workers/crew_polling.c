@@ -68,7 +68,7 @@ static void remove_awake(struct crew *crew, size_t index)
   crew->awake[index] = crew->awake[count];
   crew->awake[index].source->awake_at = index;
   atomic_store_explicit(&crew->awake_count, count, memory_order_relaxed);
-  if (source->pace == CREW_PACE_BRISK)
+  if (source->pace == CREW_PACE_FAST)
     atomic_fetch_sub_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
   atomic_store_explicit(&source->is_awake, false, memory_order_release);
 }
@@ -127,7 +127,7 @@ bool crew_keep_awake(struct crew *crew, struct crew_source *source)
     source->awake_at = count;
     atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
     atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
-    if (source->pace == CREW_PACE_BRISK) {
+    if (source->pace == CREW_PACE_FAST) {
       atomic_fetch_add_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
       atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
     }
@@ -387,7 +387,7 @@ static void look_at_clock_after_work(struct crew_member *member, struct stay *st
   stay->is_quick = !is_slow || !member->was_slow;
   stay->pause_ns = began_ns - source->answered_ns;
   member->was_slow = is_slow;
-  source->pace = stay->pause_ns < BRISK_NS ? CREW_PACE_BRISK : CREW_PACE_SLOW;
+  source->pace = stay->pause_ns < BRISK_NS ? CREW_PACE_FAST : CREW_PACE_SLOW;
   source->answered_ns = member->looked_ns;
 }
 
@@ -400,7 +400,7 @@ static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
     return false;
   look_at_clock_after_work(member, stay);
   /* Also for other clients that are awake and worth looking for. */
-  bool looks = stay->source->pace == CREW_PACE_BRISK ||
+  bool looks = stay->source->pace == CREW_PACE_FAST ||
                (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member));
   if (!looks && stay->pause_ns >= AWAKE_NS)
     return false;

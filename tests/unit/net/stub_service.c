@@ -87,6 +87,17 @@ static void wait_inside(struct stub *stub, const struct rpc_waits *waits)
   pthread_mutex_unlock(&stub->lock);
 }
 
+static void block_inside(struct stub *stub)
+{
+  pthread_mutex_lock(&stub->lock);
+  stub->inside++;
+  pthread_cond_broadcast(&stub->changed);
+  for (const int64_t since_ms = clock_now_ms(); !stub->open;)
+    await_signal(&stub->changed, &stub->lock, since_ms, "stub_let_go");
+  stub->inside--;
+  pthread_mutex_unlock(&stub->lock);
+}
+
 static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                   struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream)
@@ -96,15 +107,8 @@ static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, stru
   const struct rpc_waits *waits = &((struct stub_worker *)(void *)worker)->waits;
   if (text_equal(message, TEXT("wait")))
     wait_inside(stub, waits);
-  if (text_equal(message, TEXT("block"))) {
-    pthread_mutex_lock(&stub->lock);
-    stub->inside++;
-    pthread_cond_broadcast(&stub->changed);
-    for (const int64_t since_ms = clock_now_ms(); !stub->open;)
-      await_signal(&stub->changed, &stub->lock, since_ms, "stub_let_go");
-    stub->inside--;
-    pthread_mutex_unlock(&stub->lock);
-  }
+  if (text_equal(message, TEXT("block")))
+    block_inside(stub);
   if (text_equal(message, TEXT("note")))
     return RPC_NO_REPLY;
   atomic_fetch_add(&stub->served, 1);
@@ -122,7 +126,8 @@ static void stub_take_back(void *context, struct rpc_worker *worker, struct rpc_
 static bool stub_serve_without_worker(void *context, struct text message, struct buffer *out,
                                       enum rpc_served *served)
 {
-  (void)context;
+  if (text_equal(message, TEXT("hold")))
+    block_inside(context);
   if (!text_equal(message, TEXT("ping")))
     return false;
   BUFFER_LITERAL(out, "pong");

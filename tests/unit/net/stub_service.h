@@ -2,7 +2,7 @@
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
  * A service with no JVM: "block" blocks until the test lets go, "wait" does so by the crew's rpc_waits, "ping" is a ping,
- * "note" a notification, all else comes back.
+ * "note" a notification, all else comes back. "hold" blocks a thread without a worker, and is then left to a member.
  */
 #include "rpc/service.h"
 

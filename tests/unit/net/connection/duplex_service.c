@@ -310,6 +310,18 @@ static void run_calls(struct caller *caller, unsigned count, struct buffer *out)
     buffer_printf(out, "got %s", answer);
 }
 
+/* Events that are held back need a thread that sends them, without the watcher's help. */
+static void stay_after_events(struct caller *caller, unsigned count, struct buffer *out)
+{
+  struct connection *connection = caller->callbacks->connection;
+  send_events(caller, count);
+  pthread_mutex_lock(&connection->lock);
+  bool is_forgotten = connection_holds_back(connection) && connection->duplex->reader == DUPLEX_NOBODY;
+  pthread_mutex_unlock(&connection->lock);
+  AWAIT(atomic_load(&service_of(caller)->may_leave));
+  buffer_printf(out, "%s", is_forgotten ? "forgotten" : "left");
+}
+
 static void serve_text(struct caller *caller, const char *text, struct buffer *out)
 {
   struct duplex_service *s = service_of(caller);
@@ -340,9 +352,11 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
     send_events(caller, count);
     BUFFER_LITERAL(out, "sent");
   } else if (sscanf(text, "stay %u", &count) == 1) {
-    send_events(caller, count);
-    AWAIT(atomic_load(&s->may_leave));
-    BUFFER_LITERAL(out, "left");
+    stay_after_events(caller, count, out);
+  } else if (sscanf(text, "call and stay %u", &count) == 1) {
+    send_events(caller, 2);
+    call_client(caller, clock_now_ms() + PATIENCE_MS, answer);
+    stay_after_events(caller, count, out);
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);
     BUFFER_LITERAL(out, "spraying");

@@ -11,6 +11,9 @@
  *   spawn         a thread that is none of the crew calls the client; "spawned"
  *   join          waits for all such threads as Java would, in no callback; "joined" and the text of the last answer
  *   events N      sends N events on the thread that serves; "sent"
+ *   stay N        sends N events on the thread that serves, and stays until requests may leave; "left", or "forgotten"
+ *                 where some are held back and no thread was asked to send them
+ *   call and stay N  the same, after two events and a call
  *   spray N       a thread that is none of the crew sends N events; "spraying"
  *   block         blocks until the test lets go; "block"
  *   wait          the same, in a wait that no callback is the reason of; "wait"

@@ -576,16 +576,22 @@ DUPLEX_TEST(any_thread_may_send_while_turns_run, some_threads)
   expect_events(fd, SPRAYS, SPRAYED, SPRAYS + 300);
 }
 
+/* The next messages are these events. */
+static void expect_numbered_events(int fd, int count)
+{
+  char text[40];
+  for (int event = 0; event < count; event++) {
+    snprintf(text, sizeof text, "event %d", event);
+    duplex_expect(fd, text);
+  }
+}
+
 /* The first go at once, those that follow together. */
 DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 {
   int fd = duplex_connect_open(f);
-  char text[40];
   duplex_send(fd, "events 5000");
-  for (int i = 0; i < 5000; i++) {
-    snprintf(text, sizeof text, "event %d", i);
-    duplex_expect(fd, text);
-  }
+  expect_numbered_events(fd, 5000);
   duplex_expect(fd, "sent");
 }
 
@@ -593,18 +599,33 @@ DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 {
   int fd = duplex_connect_open(f);
-  char text[40];
   atomic_store(&f->has_no_ticks, true);
   duplex_send(fd, "stay 50");
-  for (int event = 0; event < 50; event++) {
-    snprintf(text, sizeof text, "event %d", event);
-    duplex_expect(fd, text);
-  }
+  expect_numbered_events(fd, 50);
   atomic_store(&f->s.may_leave, true);
   duplex_expect(fd, "left");
   atomic_store(&f->has_no_ticks, false);
 }
 UNIT_TEST_ALSO(events_leave_while_their_request_stays, some_threads, close_fixture)
+
+/* The wait has sent the events before the call: those after the call need a member of their own. */
+DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
+{
+  enum { ROUNDS = 20 };
+  int fd = duplex_connect_open(f);
+  atomic_store(&f->has_no_ticks, true);
+  for (int round = 0; round < ROUNDS; round++) {
+    atomic_store(&f->s.may_leave, false);
+    duplex_send(fd, "call and stay 50");
+    expect_numbered_events(fd, 2);
+    duplex_answer(fd, duplex_expect_call(fd), "yes");
+    expect_numbered_events(fd, 50);
+    atomic_store(&f->s.may_leave, true);
+    duplex_expect(fd, "left");
+  }
+  atomic_store(&f->has_no_ticks, false);
+}
+UNIT_TEST_ALSO(events_leave_after_a_call_while_their_request_stays, some_threads, close_fixture)
 
 /* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
 DUPLEX_TEST(a_sender_waits_for_room, little_room)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { MESSAGE_MAX = 1024 * 1024, RING_SIZE = 4 * RING_SIZE_STEP };
@@ -51,6 +52,20 @@ static inline int shm_fixture_close(void **state)
   assert_int_equal(atomic_load(&f->server.pool.total), 0);
   free(f);
   return 0;
+}
+
+/* The peer drops the connection, after notifications at most. */
+static inline void expect_dropped(const struct fixture *f)
+{
+  const struct timeval patience = {.tv_sec = 60};
+  char byte;
+  ssize_t count;
+  setsockopt(f->c.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  while ((count = recv(f->c.fd, &byte, 1, 0)) > 0)
+    continue;
+  if (count < 0 && errno == EAGAIN)
+    fail_msg("the peer did not drop the connection in 60 s");
+  assert_true(count == 0 || errno == ECONNRESET);
 }
 
 #define SHM_TEST(name, open) UNIT_TEST_OF(name, struct fixture *f, open, shm_fixture_close)

@@ -51,7 +51,7 @@ static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
   return now_ms + TICK_MS;
 }
 
-static int open_with_limits(void **state, size_t message_max, size_t send_buffer_max)
+static int open_with_threads(void **state, size_t message_max, size_t send_buffer_max, unsigned threads_max)
 {
   struct zeromq_fixture *f = calloc(1, sizeof *f);
   stub_open(&f->stub, 100, &f->service);
@@ -65,7 +65,7 @@ static int open_with_limits(void **state, size_t message_max, size_t send_buffer
   assert_int_equal(zeromq_create(&config, &f->zeromq, &error), JP_OK);
   assert_int_equal(zeromq_listen(f->zeromq, NULL, 0, f->address, &error), JP_OK);
   struct crew_config crew = {.threads = 2,
-                             .threads_max = 20,
+                             .threads_max = threads_max,
                              .linger_ms = 100,
                              .busy_timeout_ms = 60000,
                              .tick = tick,
@@ -77,6 +77,11 @@ static int open_with_limits(void **state, size_t message_max, size_t send_buffer
   f->context = zmq_ctx_new();
   *state = f;
   return 0;
+}
+
+static int open_with_limits(void **state, size_t message_max, size_t send_buffer_max)
+{
+  return open_with_threads(state, message_max, send_buffer_max, 20);
 }
 
 static int open_fixture(void **state)
@@ -94,6 +99,12 @@ static int open_narrow_fixture(void **state)
 static int open_wide_fixture(void **state)
 {
   return open_with_limits(state, LARGE_MAX, LARGE_MAX);
+}
+
+/* Two calls that block leave the watcher alone. */
+static int open_two_threads(void **state)
+{
+  return open_with_threads(state, MESSAGE_MAX, SEND_BUFFER_MAX, 2);
 }
 
 /* A context waits for its sockets when it ends. */
@@ -511,6 +522,25 @@ ZEROMQ_TEST(answers_come_before_the_error_at_the_end, open_fixture)
   expect_text(client, "two");
   expect_text(client, "shutting down");
   close_client(f, client);
+}
+
+/* The watcher's turn leaves a request to a member, but its client has got the error already. */
+ZEROMQ_TEST(a_request_that_was_refused_at_the_end_does_not_run, open_two_threads)
+{
+  enum { THREADS = 2, CLIENTS = THREADS + 1 };
+  void *clients[CLIENTS];
+  for (int i = 0; i < CLIENTS; i++) {
+    clients[i] = connect_client(f, ZMQ_DEALER);
+    send_text(clients[i], i < THREADS ? "block" : "hold", 0);
+    stub_wait_inside(&f->stub, i + 1);
+  }
+  zeromq_refuse_rest(f->zeromq, "shutting down");
+  stub_let_go(&f->stub);
+  for (int i = 0; i < CLIENTS; i++) {
+    expect_text(clients[i], "shutting down");
+    ask(clients[i], "next", "next");
+  }
+  assert_int_equal(atomic_load(&f->stub.served), THREADS + CLIENTS); /* no "hold" */
 }
 
 UNIT_MAIN
