@@ -13,8 +13,8 @@
  * One function changes the state. It begins with ASSERT_TRANSITION, which a build without assertions leaves out, so that
  * a change of state is one store there. The first row is the state of a new object; to be initialised is no transition.
  *
- * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above, with one
- * line for a row.
+ * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above. A row may take
+ * several lines.
  */
 #include <assert.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 #include "cli/java_arguments.h"
 
+#include "base/transitions.h"
 #include "cli/argument_file.h"
 #include "cli/java_options.h"
 #include "cli/run_option_rows.h"
@@ -10,23 +11,52 @@
 
 static const char variable_name[] = "JDK_JAVA_OPTIONS";
 
+/*
+ * What the next word is. The transitions are of two functions, note_option and take_word.
+ *
+ * | state           | what holds                                                       | who leaves it, on what       |
+ * | NEXT_OPTION     | the next word is an option, an @FILE or the main class           | an option that takes a       |
+ * |                 |                                                                  | value; what ends the options |
+ * | NEXT_VALUE      | the next word is the value of an option                          | that value                   |
+ * | NEXT_LAST_VALUE | the next word is the value of an option that ends the options:   | that value                   |
+ * |                 | -jar FILE                                                        |                              |
+ * | NEXT_ARGUMENT   | the words that follow belong to the application, @FILEs included | nobody                       |
+ */
+enum next_word {
+  NEXT_OPTION,     /* the next word is an option, an @FILE or the main class */
+  NEXT_VALUE,      /* the next word is the value of an option */
+  NEXT_LAST_VALUE, /* the next word is the value of an option that ends the options */
+  NEXT_ARGUMENT    /* the words that follow belong to the application */
+};
+
+static const uint16_t next_word_transitions[] = {
+    [NEXT_OPTION] = TO(NEXT_OPTION) | TO(NEXT_VALUE) | TO(NEXT_LAST_VALUE) | TO(NEXT_ARGUMENT),
+    [NEXT_VALUE] = TO(NEXT_OPTION),
+    [NEXT_LAST_VALUE] = TO(NEXT_ARGUMENT),
+    [NEXT_ARGUMENT] = 0,
+};
+
 struct expansion {
   struct arena *arena;
   struct java_arguments *out;
   size_t capacity;
-  bool awaits_value;  /* the last word was an option whose value comes next */
-  bool ends_at_value; /* and this value ends the options: -jar FILE */
-  bool is_over;       /* what follows belongs to the application, @FILEs included */
-  bool is_literal;    /* --disable-@files was given */
-  bool in_variable;
+  enum next_word next;
+  bool is_literal;  /* --disable-@files was given */
+  bool in_variable; /* the words are those of JDK_JAVA_OPTIONS, which is read first */
 };
+
+static void set_next(struct expansion *expansion, enum next_word to)
+{
+  ASSERT_TRANSITION(next_word_transitions, expansion->next, to);
+  expansion->next = to;
+}
 
 /* ---- limits of the variable ---- */
 
 static enum jp_status check_for_variable(const struct expansion *expansion, const char *word,
                                          struct jp_error *error)
 {
-  if (expansion->is_over)
+  if (expansion->next == NEXT_ARGUMENT)
     return jp_fail(error, JP_INVALID, "%s cannot name a main class (\"%.*s\")", variable_name,
                    OPTION_SHOWN(word));
   if (word[0] == '-' && java_option_is_for_line(word))
@@ -48,27 +78,28 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
 static void note_option(struct expansion *expansion, const char *word)
 {
   if (strcmp(word, "--") == 0 || strncmp(word, "--module=", strlen("--module=")) == 0) {
-    expansion->is_over = true;
+    set_next(expansion, NEXT_ARGUMENT);
     return;
   }
   expansion->is_literal |= strcmp(word, "--disable-@files") == 0;
-  expansion->awaits_value =
+  bool takes_value =
       options_take_next(run_option_rows, run_option_count, word) || java_option_takes_next(word);
-  expansion->ends_at_value =
-      strcmp(word, "-jar") == 0 || strcmp(word, "-m") == 0 || strcmp(word, "--module") == 0;
+  bool is_last = strcmp(word, "-jar") == 0 || strcmp(word, "-m") == 0 || strcmp(word, "--module") == 0;
+  set_next(expansion, !takes_value ? NEXT_OPTION : is_last ? NEXT_LAST_VALUE : NEXT_VALUE);
 }
 
 /* Takes a word that is not an @FILE. */
 static enum jp_status take_word(struct expansion *expansion, char *word, struct jp_error *error)
 {
-  if (expansion->awaits_value) {
-    expansion->awaits_value = false;
-    expansion->is_over = expansion->ends_at_value;
-  } else if (!expansion->is_over) {
+  if (expansion->next == NEXT_VALUE) {
+    set_next(expansion, NEXT_OPTION);
+  } else if (expansion->next == NEXT_LAST_VALUE) {
+    set_next(expansion, NEXT_ARGUMENT);
+  } else if (expansion->next == NEXT_OPTION) {
     if (word[0] == '-' && word[1] != '\0')
       note_option(expansion, word);
     else
-      expansion->is_over = true;
+      set_next(expansion, NEXT_ARGUMENT);
     enum jp_status status = expansion->in_variable ? check_for_variable(expansion, word, error) : JP_OK;
     if (status != JP_OK)
       return status;
@@ -137,7 +168,7 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
 
 static enum jp_status take_argument(struct expansion *expansion, char *word, struct jp_error *error)
 {
-  if (expansion->is_over || expansion->is_literal || word[0] != '@' || word[1] == '\0')
+  if (expansion->next == NEXT_ARGUMENT || expansion->is_literal || word[0] != '@' || word[1] == '\0')
     return take_word(expansion, word, error);
   if (word[1] == '@')
     return take_word(expansion, word + 1, error);
@@ -167,7 +198,7 @@ static enum jp_status take_variable(struct expansion *expansion, const char *var
       return status;
   }
   expansion->in_variable = false;
-  if (expansion->awaits_value)
+  if (expansion->next == NEXT_VALUE || expansion->next == NEXT_LAST_VALUE)
     return jp_fail(error, JP_INVALID, "%s ends before the value of %.*s", variable_name,
                    OPTION_SHOWN(expansion->out->words[expansion->out->count - 1]));
   return JP_OK;

@@ -24,16 +24,16 @@ enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 /*
  * Who keeps a callback. Under the client's lock.
  *
- * | state             | what holds                                                   | who leaves it, on what                     |
- * |-------------------|--------------------------------------------------------------|--------------------------------------------|
- * | CALLBACK_HELD     | the program has it                                           | jp_callback_release                        |
- * | CALLBACK_RELEASED | Java, calls, chains or messages have it (given, users, giving) | jp_callback_keep; the last of these        |
- * | CALLBACK_ENDED    | nobody has it: it is in callbacks->ended, and then freed     | nobody                                     |
+ * | state             | what holds                                                     | who leaves it, on what |
+ * | CALLBACK_HELD     | the program holds the callback                                 | jp_callback_release    |
+ * | CALLBACK_RELEASED | Java, calls, chains or messages hold it (given, users, giving) | jp_callback_keep; the  |
+ * |                   |                                                                | last of these          |
+ * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed     | nobody                 |
  */
 enum callback_state {
-  CALLBACK_HELD,     /* by the program */
-  CALLBACK_RELEASED, /* by the program; Java, calls, chains or messages have it */
-  CALLBACK_ENDED     /* nobody has it */
+  CALLBACK_HELD,     /* the program holds the callback */
+  CALLBACK_RELEASED, /* the program has released the callback; Java, calls, chains or messages still hold it */
+  CALLBACK_ENDED     /* nobody holds the callback */
 };
 
 static const uint16_t callback_transitions[] = {
@@ -45,22 +45,24 @@ static const uint16_t callback_transitions[] = {
 /*
  * A call from Java. Under the client's lock.
  *
- * | state              | what holds                                                  | who leaves it, on what                     |
- * |--------------------|-------------------------------------------------------------|--------------------------------------------|
- * | CALL_WAITING       | a thread has it next, or it is in a list                    | the thread that runs or refuses it         |
- * | CALL_RUNNING       | the function runs on call->thread                           | the function: it answers, defers or returns |
- * | CALL_DEFERRED      | it runs; the call may be answered after it                  | the function: it returns; an answer        |
- * | CALL_ANSWERED      | it runs; the call is answered, or cannot be any more        | the function: it returns                   |
- * | CALL_OPEN          | the function has returned; the program is to answer         | the program's answer                       |
- * | CALL_OVER          | neither runs nor can be answered: whoever brings it here ends it | nobody                                |
+ * | state         | what holds                                                       | who leaves it, on what    |
+ * | CALL_WAITING  | a thread has it next, or it is in a list                         | the thread that runs or   |
+ * |               |                                                                  | refuses it                |
+ * | CALL_RUNNING  | the function runs on call->thread                                | the function: it answers, |
+ * |               |                                                                  | defers or returns         |
+ * | CALL_DEFERRED | the function runs; the call may be answered after it             | the function: it returns; |
+ * |               |                                                                  | an answer                 |
+ * | CALL_ANSWERED | the function runs; the call is answered, or cannot be any more   | the function: it returns  |
+ * | CALL_OPEN     | the function has returned; the program is to answer              | the program's answer      |
+ * | CALL_OVER     | neither runs nor can be answered: whoever brings it here ends it | nobody                    |
  */
 enum call_state {
-  CALL_WAITING,  /* for a thread that runs it */
+  CALL_WAITING,  /* the call waits for a thread that runs it */
   CALL_RUNNING,  /* the function runs, and has not answered */
   CALL_DEFERRED, /* the function runs; the call may be answered after it */
-  CALL_ANSWERED, /* the function runs; the call is answered, or cannot be any more */
+  CALL_ANSWERED, /* the function runs; the call is answered, or cannot be answered any more */
   CALL_OPEN,     /* the function has returned, and the call is to be answered */
-  CALL_OVER      /* it does not run, and is answered or cannot be */
+  CALL_OVER      /* the function does not run; the call is answered, or cannot be answered any more */
 };
 
 static const uint16_t call_transitions[] = {
@@ -90,10 +92,10 @@ struct jp_callback {
   /* Messages that gave it and are waited for, and the thread that waits, where all of them are one's. */
   size_t giving;
   pthread_t giver;
-  bool has_many_givers;
+  bool has_many_givers; /* of several threads since `giving` was 0 */
 
   /* Events run one at a time, in order: one is in hand, or runs, and these come after it. */
-  bool has_event;
+  bool has_event; /* always where first_event is not NULL */
   struct jp_callback_call *first_event;
   struct jp_callback_call *last_event;
 

@@ -49,7 +49,8 @@ struct client_callbacks {
   struct waiter *last_asking;
   struct jp_callback_call *free_calls;
   size_t free_count;
-  bool is_closing; /* calls are refused */
+  /* Calls are refused: from the farewell on, for which the connection is still open, so that no client_state says it. */
+  bool is_closing;
 };
 
 void callbacks_init(struct jp_client *client);

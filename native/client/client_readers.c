@@ -51,7 +51,7 @@ static void end_leading(struct jp_client *client)
 
 /* ---- waking ---- */
 
-void client_call_leader(struct jp_client *client)
+void client_notify_leader(struct jp_client *client)
 {
   enum leader_state state = client->leader_state;
   if (state == LEADER_BUSY_POLLING)
@@ -78,7 +78,7 @@ static bool end_poll(struct jp_client *client)
 void client_wake_waiter(struct jp_client *client, struct waiter *waiter)
 {
   if (waiter == client->leader)
-    client_call_leader(client);
+    client_notify_leader(client);
   else if (waiter->state == WAITER_ASLEEP)
     pthread_cond_signal(&waiter->wake);
 }
@@ -173,8 +173,13 @@ static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t de
 
 /* ---- reading for all ---- */
 
-/* What has ended a poll, or the leader's turn. */
-enum turn_end { TURN_GOES_ON, TURN_SIGNALLED, TURN_LATE };
+/* What has ended one round of a wait: a poll, a time as the leader, or a sleep. */
+enum round_end {
+  ROUND_GOES_ON,
+  ROUND_SIGNALLED, /* a signal has come while it polled */
+  ROUND_LATE,
+  ROUND_INTERRUPTED /* the caller's hook ends the wait */
+};
 
 void client_rest(struct jp_client *client)
 {
@@ -183,7 +188,7 @@ void client_rest(struct jp_client *client)
   if (!client_is_open(client) || client_is_busy_polled(client) || !somebody_sleeps)
     return;
   if (kind->sleep != NULL ? kind->sleep(client->transport) : client_has_input(client)) {
-    client_call_leader(client);
+    client_notify_leader(client);
     client_wake_loop(client);
   }
 }
@@ -198,8 +203,8 @@ static int poll_timeout(int64_t deadline_ns)
   return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* Looks without the lock. True: there is something to read, or the leader was called meanwhile. */
-static bool look_awake(struct jp_client *client)
+/* Polls memory without the lock. True: there is something to read, or the leader was notified during that. */
+static bool busy_poll(struct jp_client *client)
 {
   struct client_transport *transport = client->transport;
   const struct transport_kind *kind = client->kind;
@@ -232,12 +237,12 @@ static short poll_connection(struct jp_client *client, int timeout_ms, bool *was
 }
 
 /* Polls the connection, and reads once. */
-static enum turn_end read_once(struct jp_client *client, int64_t deadline_ns)
+static enum round_end read_once(struct jp_client *client, int64_t deadline_ns)
 {
   short ready = POLLIN;
   bool in_time = true;
   bool was_signalled = false;
-  if (client_has_input(client) || look_awake(client)) {
+  if (client_has_input(client) || busy_poll(client)) {
     in_time = deadline_ns == INT64_MAX || clock_coarse_ms() * NS_IN_MS < deadline_ns;
   } else {
     int timeout_ms = poll_timeout(deadline_ns);
@@ -245,19 +250,19 @@ static enum turn_end read_once(struct jp_client *client, int64_t deadline_ns)
     in_time = timeout_ms != 0;
   }
   if (client_close_transport(client))
-    return TURN_GOES_ON;
+    return ROUND_GOES_ON;
   if ((ready & POLLOUT) != 0)
     client_flush(client);
   if ((ready & ~POLLOUT) != 0 && client_is_open(client))
     client_read(client);
-  return !in_time ? TURN_LATE : was_signalled ? TURN_SIGNALLED : TURN_GOES_ON;
+  return !in_time ? ROUND_LATE : was_signalled ? ROUND_SIGNALLED : ROUND_GOES_ON;
 }
 
-static enum turn_end lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+static enum round_end lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  enum turn_end end = TURN_GOES_ON;
+  enum round_end end = ROUND_GOES_ON;
   begin_leading(client, waiter);
-  while (has_nothing_to_do(waiter) && end == TURN_GOES_ON &&
+  while (has_nothing_to_do(waiter) && end == ROUND_GOES_ON &&
          !(waiter->runs_calls && client->callbacks.ended != NULL))
     end = read_once(client, deadline_ns);
   end_leading(client);
@@ -294,29 +299,29 @@ static int64_t next_question_ns(struct jp_client *client, struct waiter *waiter)
   return waiter->ask_ms * NS_IN_MS;
 }
 
-/* Reads, or sleeps while another thread reads. TURN_SIGNALLED: the hook has ended the wait. */
-static enum turn_end wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+/* Reads, or sleeps while another thread reads. Never ROUND_SIGNALLED: a signal only asks the hook. */
+static enum round_end wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   int64_t ask_ns = next_question_ns(client, waiter);
   int64_t until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
-  enum turn_end end = TURN_GOES_ON;
+  enum round_end end = ROUND_GOES_ON;
   if (client->leader_state == LEADER_NONE)
     end = lead(client, waiter, until_ns);
   else if (!sleep_on(client, waiter, until_ns))
-    end = TURN_LATE;
-  bool is_due = end != TURN_GOES_ON || clock_coarse_ms() >= waiter->ask_ms;
+    end = ROUND_LATE;
+  bool is_due = end != ROUND_GOES_ON || clock_coarse_ms() >= waiter->ask_ms;
   if (client->interrupted != NULL && waiter->left > 0 && is_due && ask_hook(client, waiter))
-    return TURN_SIGNALLED;
-  return end == TURN_LATE && until_ns == deadline_ns && waiter->left > 0 ? TURN_LATE : TURN_GOES_ON;
+    return ROUND_INTERRUPTED;
+  return end == ROUND_LATE && until_ns == deadline_ns && waiter->left > 0 ? ROUND_LATE : ROUND_GOES_ON;
 }
 
 enum wait_end client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  enum turn_end end = TURN_GOES_ON;
-  while (end == TURN_GOES_ON) {
+  enum round_end end = ROUND_GOES_ON;
+  while (end == ROUND_GOES_ON) {
     if (callback_run_one(client, waiter)) {
       bool in_time = waiter->left == 0 || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
-      end = in_time ? TURN_GOES_ON : TURN_LATE;
+      end = in_time ? ROUND_GOES_ON : ROUND_LATE;
     } else if (waiter->left == 0) {
       break;
     } else {
@@ -328,7 +333,7 @@ enum wait_end client_wait(struct jp_client *client, struct waiter *waiter, int64
     pthread_cond_destroy(&waiter->wake);
   if (waiter->left == 0)
     return WAIT_OVER;
-  return end == TURN_LATE ? WAIT_TIMED_OUT : WAIT_INTERRUPTED;
+  return end == ROUND_LATE ? WAIT_TIMED_OUT : WAIT_INTERRUPTED;
 }
 
 /* ---- the descriptor of the program's loop ---- */
@@ -390,7 +395,7 @@ void client_watch_connection(struct jp_client *client)
   if (client_has_input(client)) { /* which the descriptor may not show any more */
     if (client->processors == 0)  /* else the last of them finds it */
       client_wake_loop(client);
-    client_call_leader(client);
+    client_notify_leader(client);
   }
   enum loop_watch watch = client_polls_writing(client) ? LOOP_INPUT_ROOM : LOOP_INPUT;
   if (watch == loop->watch)
@@ -492,7 +497,7 @@ static bool look_for_answers(struct jp_client *client)
   if (!client_is_open(client) || client->leader_state != LEADER_NONE)
     return false;
   begin_leading(client, &nobody);
-  bool found = look_awake(client);
+  bool found = busy_poll(client);
   end_leading(client);
   (void)client_close_transport(client);
   if (client->sleepers != NULL)

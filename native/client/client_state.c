@@ -225,7 +225,7 @@ static void end_transport(struct jp_client *client, enum client_state to, const 
   client_give_room(client, why->status, why);
   client_wake_loop(client);
   if (client_is_polled(client))
-    client_call_leader(client);
+    client_notify_leader(client);
   else
     (void)client_close_transport(client);
 }
@@ -283,7 +283,7 @@ void client_flush(struct jp_client *client)
   if (client_is_polled(client) &&
       ((client_polls_writing(client) && client->leader_state != LEADER_POLLING_TO_WRITE) ||
        client_has_input(client)))
-    client_call_leader(client);
+    client_notify_leader(client);
   client_watch_connection(client);
 }
 
@@ -464,9 +464,15 @@ static void end_connection(struct jp_client *client)
   case CLIENT_BROKEN:
     set_client_state(client, CLIENT_CLOSED);
     break;
-  default: /* it was closed before */
+  case CLIENT_CLOSING_OPENING: /* it was closed before */
+  case CLIENT_CLOSING:
+  case CLIENT_CLOSED:
+    break;
+  case CLIENT_UNCONNECTED:
+    assert(false); /* jp_client_open gives no client that it has not connected */
     break;
   }
+  pthread_cond_broadcast(&client->changed); /* threads that wait for a connection, which will not come */
 }
 
 void jp_client_end(struct jp_client *client)

@@ -21,16 +21,17 @@
 /*
  * Whether a thread that waits sleeps while another one reads. Under client->lock; client_readers.c has the transitions.
  *
- * | state        | what holds                                                          | who leaves it, on what               |
- * |--------------|---------------------------------------------------------------------|--------------------------------------|
- * | WAITER_NEW   | it has not slept yet: waiter->wake is not initialized               | the waiter, where another one leads  |
- * | WAITER_ASLEEP | it is in client->sleepers                                          | the waiter: its wait is over, it has a call to run, or nobody leads |
- * | WAITER_AWAKE | it leads, runs a call or asks the hook; waiter->wake is initialized | the waiter, where another one leads  |
+ * | state         | what holds                                            | who leaves it, on what                    |
+ * | WAITER_NEW    | it has not slept yet: waiter->wake is not initialized | the waiter, where another one leads       |
+ * | WAITER_ASLEEP | it is in client->sleepers                             | the waiter: its wait is over, it has a    |
+ * |               |                                                       | call to run, or nobody leads              |
+ * | WAITER_AWAKE  | it leads, runs a call or asks the hook; waiter->wake  | the waiter, where another one leads       |
+ * |               | is initialized                                        |                                           |
  */
 enum waiter_state {
-  WAITER_NEW,    /* it has not slept yet */
-  WAITER_ASLEEP, /* it sleeps while another thread reads */
-  WAITER_AWAKE   /* it has slept before */
+  WAITER_NEW,    /* the thread has not slept yet */
+  WAITER_ASLEEP, /* the thread sleeps while another one reads */
+  WAITER_AWAKE   /* the thread has slept before, and does not now */
 };
 
 /* A thread that waits: for answers, or until all that was written has left. It lies on the thread's stack.
@@ -46,7 +47,7 @@ struct waiter {
   struct waiter *previous;
   struct waiter *next_roomless; /* in client->roomless */
   int64_t ask_ms;               /* when the hook is asked next; 0: that is not yet said */
-  bool runs_calls;              /* of callbacks; then `thread` is set. Constant */
+  bool runs_calls;              /* of callbacks, in any state; then `thread` is set. Constant */
   pthread_t thread;
   struct jp_callback_call *call;        /* in hand: it runs next; NULL: none */
   uint64_t last_call;                   /* the number of the last one that came before the end of the wait */
@@ -110,16 +111,16 @@ struct completion_queue {
 /*
  * What the loop's epoll reports of the connection. Under client->lock; client_readers.c has the transitions.
  *
- * | state           | what holds                        | who leaves it, on what                                      |
- * |-----------------|-----------------------------------|-------------------------------------------------------------|
- * | LOOP_UNWATCHED  | epoll_fd has not the connection   | client_watch_connection: it is open, and there is a loop    |
- * | LOOP_INPUT      | it reports input                  | client_watch_connection: output waits; the connection's end |
- * | LOOP_INPUT_ROOM | it reports input and room to write | client_watch_connection: no output waits; the connection's end |
+ * | state           | what holds                      | who leaves it, on what                                        |
+ * | LOOP_UNWATCHED  | epoll_fd has not the connection | client_watch_connection: it is open, and there is a loop      |
+ * | LOOP_INPUT      | it reports input                | client_watch_connection: output waits; the connection's end   |
+ * | LOOP_INPUT_ROOM | it reports input and room to    | client_watch_connection: no output waits; the connection's    |
+ * |                 | write                           | end                                                           |
  */
 enum loop_watch {
   LOOP_UNWATCHED, /* the loop does not watch the connection */
-  LOOP_INPUT,     /* it watches for input */
-  LOOP_INPUT_ROOM /* it watches for input and room to write */
+  LOOP_INPUT,     /* the loop watches it for input */
+  LOOP_INPUT_ROOM /* the loop watches it for input and for room to write */
 };
 
 /* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
@@ -127,7 +128,7 @@ struct client_loop {
   int epoll_fd;  /* holds the others, and the connection; -1: there is no loop */
   int wake_fd;   /* an eventfd: completions wait, or the connection has ended */
   int timer_fd;  /* the next deadline of a completion */
-  bool is_woken; /* wake_fd is readable */
+  bool is_woken; /* wake_fd is readable. Of no state: also while the loop does not watch the connection */
   enum loop_watch watch;
   int64_t timer_ns; /* what timer_fd is set to; INT64_MAX: nothing */
 };
@@ -144,69 +145,72 @@ struct client_reader {
 };
 
 /*
- * The state of a client's connection. Under client->lock; client_state.c has the transitions. client->transport is there in
- * CLIENT_OPEN, CLIENT_BREAKING and CLIENT_CLOSING alone.
+ * The state of a client's connection. Under client->lock; client_state.c has the transitions. client->transport is NULL
+ * except in CLIENT_OPEN, CLIENT_BREAKING and CLIENT_CLOSING. client_is_closed is true from CLIENT_CLOSING_OPENING on.
  *
- * | state                  | what holds                                           | who leaves it, on what               |
- * |------------------------|------------------------------------------------------|--------------------------------------|
- * | CLIENT_UNCONNECTED     | jp_client_open makes it                              | jp_client_open: it opens             |
- * | CLIENT_OPENING         | a thread opens a connection, without the lock        | that thread; who closes the client   |
- * | CLIENT_OPEN            | messages are sent and received                       | the transport fails; who closes      |
- * | CLIENT_BREAKING        | the transport has failed, and is still to be closed  | the leader, after its poll, or whoever has seen it fail where nobody polls; who closes |
- * | CLIENT_BROKEN          | client->ended says why there is no connection        | a request: it opens one; who closes  |
- * | CLIENT_CLOSING_OPENING | the client is closed; a thread opens a connection    | that thread                          |
- * | CLIENT_CLOSING         | the client is closed, the transport is not           | as CLIENT_BREAKING                   |
- * | CLIENT_CLOSED          | the client is closed                                 | nobody                               |
+ * | state                  | what holds                                    | who leaves it, on what                   |
+ * | CLIENT_UNCONNECTED     | jp_client_open makes it                       | jp_client_open: it opens                 |
+ * | CLIENT_OPENING         | a thread opens a connection, without the lock | that thread; who closes the client       |
+ * | CLIENT_OPEN            | messages are sent and received                | the transport fails; who closes          |
+ * | CLIENT_BREAKING        | the transport has failed, and is still to be  | the leader, after its poll, or whoever   |
+ * |                        | closed                                        | has seen it fail where nobody polls; who |
+ * |                        |                                               | closes                                   |
+ * | CLIENT_BROKEN          | client->ended says why there is no connection | a request: it opens one; who closes      |
+ * | CLIENT_CLOSING_OPENING | the client is closed; a thread opens a        | that thread, when the opening succeeds   |
+ * |                        | connection                                    | or fails                                 |
+ * | CLIENT_CLOSING         | the client is closed, the transport is not    | as CLIENT_BREAKING                       |
+ * | CLIENT_CLOSED          | the client is closed                          | nobody                                   |
  */
 enum client_state {
-  CLIENT_UNCONNECTED, /* it is being made */
-  CLIENT_OPENING,     /* a thread opens a connection */
-  CLIENT_OPEN,        /* there is a connection */
-  CLIENT_BREAKING,    /* the connection has failed; its transport is still to be closed */
-  CLIENT_BROKEN,      /* the last connection has failed, or could not be opened */
-  CLIENT_CLOSING_OPENING, /* the client is closed, and a thread opens a connection. From here on client_is_closed */
-  CLIENT_CLOSING,         /* the client is closed; its transport is still to be closed */
-  CLIENT_CLOSED           /* the client is closed */
+  CLIENT_UNCONNECTED,     /* the client is being made */
+  CLIENT_OPENING,         /* a thread opens a connection */
+  CLIENT_OPEN,            /* there is a connection */
+  CLIENT_BREAKING,        /* the connection has failed; its transport is still to be closed */
+  CLIENT_BROKEN,          /* the last connection has failed, or could not be opened */
+  CLIENT_CLOSING_OPENING, /* the program has closed the client while a thread opens a connection */
+  CLIENT_CLOSING,         /* the program has closed the client; its transport is still to be closed */
+  CLIENT_CLOSED           /* the program has closed the client, and nothing of a connection is left */
 };
 
 /*
  * What the leader does: client->leader, the waiter that reads for all. Under client->lock; client_readers.c has the
- * transitions. client->leader is NULL in LEADER_NONE alone.
+ * transitions. client->leader is NULL in LEADER_NONE alone. client_is_polled is true from LEADER_BUSY_POLLING on.
  *
- * | state                        | what holds                                       | who leaves it, on what                   |
- * |------------------------------|--------------------------------------------------|------------------------------------------|
- * | LEADER_NONE                  | nobody reads for others                          | who begins to wait; jp_client_process    |
- * | LEADER_READING               | it has the lock                                  | the leader: it polls, or its wait is over |
- * | LEADER_BUSY_POLLING          | it polls memory, without the lock                | the leader; who notifies it              |
- * | LEADER_BUSY_POLLING_NOTIFIED | likewise; client->wake_fd is readable            | the leader: it consumes the notification |
- * | LEADER_POLLING               | it is in poll(2) for input, without the lock     | the leader; who notifies it              |
- * | LEADER_POLLING_TO_WRITE      | likewise, and for room to write                  | the leader; who notifies it              |
- * | LEADER_POLLING_NOTIFIED      | it is in poll(2), and client->wake_fd is readable | the leader: it consumes the notification |
+ * | state                        | what holds                            | who leaves it, on what                    |
+ * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
+ * | LEADER_READING               | the leader has the lock               | the leader: it polls, or its wait is over |
+ * | LEADER_BUSY_POLLING          | it polls memory, without the lock     | the leader; who notifies it               |
+ * | LEADER_BUSY_POLLING_NOTIFIED | likewise; client->wake_fd is readable | the leader: it consumes the notification  |
+ * | LEADER_POLLING               | it is in poll(2) for input, without   | the leader; who notifies it               |
+ * |                              | the lock                              |                                           |
+ * | LEADER_POLLING_TO_WRITE      | likewise, and for room to write       | the leader; who notifies it               |
+ * | LEADER_POLLING_NOTIFIED      | it is in poll(2), and client->wake_fd | the leader: it consumes the notification  |
+ * |                              | is readable                           |                                           |
  */
 enum leader_state {
   LEADER_NONE,                  /* nobody reads for others */
-  LEADER_READING,               /* it has the lock */
-  LEADER_BUSY_POLLING,          /* it polls memory, without the lock. From here on client_is_polled */
-  LEADER_BUSY_POLLING_NOTIFIED, /* it polls memory, and was notified */
-  LEADER_POLLING,               /* it is in poll(2), for input */
-  LEADER_POLLING_TO_WRITE,      /* it is in poll(2), for input and room to write */
-  LEADER_POLLING_NOTIFIED       /* it is in poll(2), and was notified */
+  LEADER_READING,               /* the leader has the lock: it reads, or is about to poll */
+  LEADER_BUSY_POLLING,          /* the leader polls memory, without the lock */
+  LEADER_BUSY_POLLING_NOTIFIED, /* the leader polls memory, and was notified */
+  LEADER_POLLING,               /* the leader is in poll(2), for input */
+  LEADER_POLLING_TO_WRITE,      /* the leader is in poll(2), for input and for room to write */
+  LEADER_POLLING_NOTIFIED       /* the leader is in poll(2), and was notified */
 };
 
 /*
  * Which threads call jp_client_process: as long as one thread alone does, it is not notified of work while it is inside.
  * Under client->lock; client_readers.c has the transitions.
  *
- * | state             | what holds                                      | who leaves it, on what                       |
- * |-------------------|-------------------------------------------------|----------------------------------------------|
- * | PROCESSED_NEVER   | none has yet                                    | the first thread; a call of Java with an origin |
- * | PROCESSED_BY_ONE  | client->last_processor has, and no other thread | another thread; such a call                  |
- * | PROCESSED_BY_MANY | several have, or should                         | nobody                                       |
+ * | state             | what holds               | who leaves it, on what                          |
+ * | PROCESSED_NEVER   | none has yet             | the first thread; a call of Java with an origin |
+ * | PROCESSED_BY_ONE  | client->last_processor   | another thread; such a call                     |
+ * |                   | has, and no other thread |                                                 |
+ * | PROCESSED_BY_MANY | several have, or should  | nobody                                          |
  */
 enum processed_by {
   PROCESSED_NEVER,  /* no thread has called jp_client_process */
-  PROCESSED_BY_ONE, /* one thread has */
-  PROCESSED_BY_MANY /* several have, or should */
+  PROCESSED_BY_ONE, /* one thread has called it */
+  PROCESSED_BY_MANY /* several threads have called it, or should */
 };
 
 /* Whose a client's session is. Constant. */
@@ -257,7 +261,7 @@ struct jp_client {
   pthread_t processor;     /* the one whose sends leave together */
   pthread_t last_processor;
   unsigned unflushed; /* messages that completions have sent, since the last flush */
-  bool has_processor; /* `processor` is inside */
+  bool has_processor; /* `processor` is inside; others may be when it has left */
   enum processed_by processed_by;
 
   /* Requests and answers. */
@@ -328,7 +332,7 @@ enum jp_client_status client_report_end(const struct jp_client *client,
 struct buffer *client_begin_message(struct jp_client *client);
 /* The message is whole. is_answered: false for a notification. */
 void client_end_message(struct jp_client *client, bool is_answered);
-/* Nobody polls: closes the transport where it has failed, or the client was closed. False: neither is so. */
+/* Call while nobody polls. Closes the transport in CLIENT_BREAKING and CLIENT_CLOSING; false: in another state. */
 bool client_close_transport(struct jp_client *client);
 /* Writes what the socket takes. Failures end the connection. */
 void client_flush(struct jp_client *client);
@@ -362,8 +366,8 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
 /* Ends those waits. */
 void client_give_room(struct jp_client *client, enum jp_client_status status,
                       const struct jp_client_error *error);
-/* Ends the leader's poll, so that it looks again. */
-void client_call_leader(struct jp_client *client);
+/* Ends the leader's poll, so that the leader reads the client's state again. */
+void client_notify_leader(struct jp_client *client);
 /* More than one thread should call jp_client_process. */
 void client_need_processors(struct jp_client *client);
 /* For those who sleep until the connection's descriptor shows something: makes sure that it does. To be

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/transitions.h"
 #include "client/client_open.h"
 #include "client/messages/client_error.h"
 #include "client/messages/json_config.h"
@@ -36,18 +37,45 @@ enum { LIFELINE_OF_CHILD = 3 };
 /* What the child has written is in the pipes when it has ended; only a grandchild can write more. */
 enum { CHUNK = 16 * 1024, FAREWELL_MS = 1000 };
 
+/*
+ * A child process. The owner's alone.
+ *
+ * | state       | what holds                                                | who leaves it, on what          |
+ * | CHILD_NONE  | no process was started: child->pid is 0                   | start_process: it runs          |
+ * | CHILD_RUNS  | the process was started, and waitpid has not seen its end | await_end: it has ended, or     |
+ * |             |                                                           | somebody else has waited for it |
+ * | CHILD_ENDED | the process has ended: child->pid may be another one's    | nobody                          |
+ */
+enum child_state {
+  CHILD_NONE, /* no process was started */
+  CHILD_RUNS, /* the process was started, and its end was not seen */
+  CHILD_ENDED /* the process has ended */
+};
+
+static const uint16_t child_transitions[] = {
+    [CHILD_NONE] = TO(CHILD_RUNS),
+    [CHILD_RUNS] = TO(CHILD_ENDED),
+    [CHILD_ENDED] = 0,
+};
+
 struct child {
+  enum child_state state;
   pid_t pid; /* 0: none */
   int lifeline; /* our end of a socket, whose other end the child watches; it writes there why it does not start */
   int output[2]; /* the read ends of its stdout and stderr; -1: they are ours */
-  bool has_ended;
-  int status; /* of waitpid; -1: somebody else has waited for it */
+  int status;    /* of waitpid; -1: somebody else has waited for it */
 };
+
+static void set_child_state(struct child *child, enum child_state to)
+{
+  ASSERT_TRANSITION(child_transitions, child->state, to);
+  child->state = to;
+}
 
 /* What a child writes, and the function that it is given to. */
 struct output {
   pthread_t thread;
-  bool runs;
+  bool runs;          /* the thread is to be joined, also after the child has ended */
   int descriptors[2]; /* of the child's stdout and stderr; owned */
   int stop;           /* an eventfd: the child has ended */
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
@@ -284,8 +312,10 @@ static enum jp_client_status start_process(struct child *child, const char *cons
   close_end(&ends.lifeline);
   close_end(&ends.output[0]);
   close_end(&ends.output[1]);
-  if (fault == 0)
+  if (fault == 0) {
+    set_child_state(child, CHILD_RUNS);
     return JP_CLIENT_OK;
+  }
   child->pid = 0;
   close_end(&child->lifeline);
   close_end(&child->output[0]);
@@ -293,22 +323,24 @@ static enum jp_client_status start_process(struct child *child, const char *cons
   return client_fail(error, JP_CLIENT_REFUSED, "cannot start %s: %s", command[0], strerror(fault));
 }
 
-/* Whether it has ended; waits for timeout_ms at most. */
+/* Whether no process runs any more; waits for timeout_ms at most. */
 static bool await_end(struct child *child, int timeout_ms)
 {
   enum { PAUSE_MS = 2 };
   int64_t deadline = clock_now_ms() + timeout_ms;
-  while (child->pid != 0 && !child->has_ended) {
+  while (child->state == CHILD_RUNS) {
     int status;
     pid_t ended = waitpid(child->pid, &status, WNOHANG);
     if (ended == child->pid)
       child->status = status;
-    child->has_ended = ended == child->pid || (ended < 0 && errno == ECHILD);
-    if (child->has_ended || (timeout_ms >= 0 && clock_now_ms() >= deadline))
+    if (ended == child->pid || (ended < 0 && errno == ECHILD))
+      set_child_state(child, CHILD_ENDED);
+    else if (timeout_ms >= 0 && clock_now_ms() >= deadline)
       break;
-    poll(NULL, 0, PAUSE_MS);
+    else
+      poll(NULL, 0, PAUSE_MS);
   }
-  return child->pid == 0 || child->has_ended;
+  return child->state != CHILD_RUNS;
 }
 
 /* What the child has written to the lifeline, without waiting for it; "" where that is nothing. */

@@ -1,21 +1,52 @@
 #include "rpc/collector.h"
 
 #include "base/clock.h"
+#include "base/transitions.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 enum { PERIOD_MS = 1000 };
 
+/*
+ * The collector's own thread. Under the collector's lock.
+ *
+ * | state              | what holds                                        | who leaves it, on what                   |
+ * | COLLECTOR_NONE     | rpc_collector_start was not called, or has failed | rpc_collector_start; rpc_collector_stop  |
+ * | COLLECTOR_RUNS     | the thread runs the collections that are wanted   | rpc_collector_stop; rpc_collector_start, |
+ * |                    |                                                   | where no thread was made                 |
+ * | COLLECTOR_STOPPING | the thread ends after the collection that it runs | the thread                               |
+ * | COLLECTOR_STOPPED  | there is no thread                                | nobody                                   |
+ */
+enum collector_state {
+  COLLECTOR_NONE,     /* no thread was started */
+  COLLECTOR_RUNS,     /* the thread runs the collections that are wanted */
+  COLLECTOR_STOPPING, /* the thread ends after the collection that it runs */
+  COLLECTOR_STOPPED   /* the thread has ended */
+};
+
+static const uint16_t collector_transitions[] = {
+    [COLLECTOR_NONE] = TO(COLLECTOR_RUNS) | TO(COLLECTOR_STOPPED),
+    [COLLECTOR_RUNS] = TO(COLLECTOR_STOPPING) | TO(COLLECTOR_NONE),
+    [COLLECTOR_STOPPING] = TO(COLLECTOR_STOPPED),
+    [COLLECTOR_STOPPED] = 0,
+};
+
 struct rpc_collector {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   int64_t next_ms; /* when the next collection may begin */
-  bool is_busy;    /* a collection runs */
-  bool is_wanted;  /* another one, by requests that share it */
-  bool has_thread; /* the collector's own, which runs what is wanted */
-  bool is_stopping;
+  bool is_busy;    /* a collection runs, of any thread */
+  bool is_wanted;  /* another one, by requests that share it; also while none runs, before next_ms */
+  enum collector_state state;
 };
+
+static void set_collector_state(struct rpc_collector *collector, enum collector_state to)
+{
+  assert(pthread_mutex_trylock(&collector->lock) != 0);
+  ASSERT_TRANSITION(collector_transitions, collector->state, to);
+  collector->state = to;
+}
 
 struct rpc_collector *rpc_collector_create(void)
 {
@@ -50,11 +81,14 @@ bool rpc_collector_stop(struct rpc_collector *collector, int64_t wait_ms)
     return true;
   int64_t deadline = clock_now_ms() + wait_ms;
   pthread_mutex_lock(&collector->lock);
-  collector->is_stopping = true;
+  if (collector->state == COLLECTOR_RUNS)
+    set_collector_state(collector, COLLECTOR_STOPPING);
+  else if (collector->state == COLLECTOR_NONE)
+    set_collector_state(collector, COLLECTOR_STOPPED);
   pthread_cond_broadcast(&collector->changed);
-  while (collector->has_thread && clock_now_ms() < deadline)
+  while (collector->state != COLLECTOR_STOPPED && clock_now_ms() < deadline)
     wait_until(collector, deadline);
-  bool has_ended = !collector->has_thread;
+  bool has_ended = collector->state == COLLECTOR_STOPPED;
   pthread_mutex_unlock(&collector->lock);
   return has_ended;
 }
@@ -89,7 +123,7 @@ static void run_wanted(void *argument, struct jvm_thread *thread)
 {
   struct rpc_collector *collector = argument;
   pthread_mutex_lock(&collector->lock);
-  while (!collector->is_stopping) {
+  while (collector->state == COLLECTOR_RUNS) {
     if (!collector->is_wanted || collector->is_busy) {
       pthread_cond_wait(&collector->changed, &collector->lock);
     } else if (may_collect(collector)) {
@@ -99,17 +133,22 @@ static void run_wanted(void *argument, struct jvm_thread *thread)
       wait_until(collector, collector->next_ms);
     }
   }
-  collector->has_thread = false;
+  set_collector_state(collector, COLLECTOR_STOPPED);
   pthread_cond_broadcast(&collector->changed);
   pthread_mutex_unlock(&collector->lock);
 }
 
 enum jp_status rpc_collector_start(struct rpc_collector *collector, struct jvm *jvm, struct jp_error *error)
 {
-  collector->has_thread = true;
+  pthread_mutex_lock(&collector->lock);
+  set_collector_state(collector, COLLECTOR_RUNS);
+  pthread_mutex_unlock(&collector->lock);
   enum jp_status status = jvm_spawn(jvm, "jpeer-gc", run_wanted, collector, error);
-  if (status != JP_OK)
-    collector->has_thread = false;
+  if (status == JP_OK)
+    return JP_OK;
+  pthread_mutex_lock(&collector->lock);
+  set_collector_state(collector, COLLECTOR_NONE);
+  pthread_mutex_unlock(&collector->lock);
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/keyed_hash.h"
+#include "base/transitions.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -50,15 +51,40 @@ struct rpc_session {
   _Atomic uint64_t calls;                    /* of clients that have released it; used without the lock */
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
-  bool is_passing; /* only the message that made it has used it */
-  bool is_idle;
-  bool ends_with_holders; /* although it has a key */
+  bool is_passing;        /* only the message that made it has used it, whether or not it is held */
+  bool is_idle;           /* in its queues; one that nobody holds and that is not idle has ended */
+  bool ends_with_holders; /* although it has a key: it is never idle. Set while it is held */
   unsigned holders;
   int64_t idle_since;
   uint64_t epoch; /* of the name that it had when clients were first told of it; 0: OpenSSL failed */
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
+};
+
+/*
+ * The thread that sweeps. Under the sessions' lock.
+ *
+ * | state            | what holds                                       | who leaves it, on what                      |
+ * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed | rpc_sessions_start; rpc_sessions_stop       |
+ * | SWEEPER_RUNS     | the thread sweeps what has expired               | rpc_sessions_stop; rpc_sessions_start,      |
+ * |                  |                                                  | where no thread was made                    |
+ * | SWEEPER_STOPPING | the thread ends every session that nobody holds  | the thread, after that                      |
+ * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session   | nobody                                      |
+ * |                  | that nobody holds                                |                                             |
+ */
+enum sweeper_state {
+  SWEEPER_NONE,     /* no thread was started */
+  SWEEPER_RUNS,     /* the thread sweeps what has expired */
+  SWEEPER_STOPPING, /* the thread ends every session that nobody holds, and then itself */
+  SWEEPER_STOPPED   /* the thread has ended */
+};
+
+static const uint16_t sweeper_transitions[] = {
+    [SWEEPER_NONE] = TO(SWEEPER_RUNS) | TO(SWEEPER_STOPPED),
+    [SWEEPER_RUNS] = TO(SWEEPER_STOPPING) | TO(SWEEPER_NONE),
+    [SWEEPER_STOPPING] = TO(SWEEPER_STOPPED),
+    [SWEEPER_STOPPED] = 0,
 };
 
 /* Everything is used under the lock, except where a comment says otherwise. */
@@ -74,8 +100,7 @@ struct rpc_sessions {
   struct session_queue idle;
   struct session_queue passing; /* idle ones that are passing */
   struct rpc_session *dead;     /* ended; the sweeper destroys them */
-  bool stopping;
-  bool sweeper_runs;
+  enum sweeper_state sweeper;
   int64_t sweeper_wakes;     /* when it looks next, or has last looked; INT64_MAX: when it is told */
   struct keyed_hash *epochs; /* used without the lock */
   uint8_t seed[SEED_BYTES];  /* callers choose the keys; they must not choose the buckets */
@@ -638,6 +663,19 @@ static int64_t next_expiry(const struct rpc_sessions *sessions)
   return next == NULL ? INT64_MAX : find_expiry(sessions, next);
 }
 
+static void set_sweeper(struct rpc_sessions *sessions, enum sweeper_state to)
+{
+  assert(pthread_mutex_trylock(&sessions->lock) != 0);
+  ASSERT_TRANSITION(sweeper_transitions, sessions->sweeper, to);
+  sessions->sweeper = to;
+}
+
+/* Under the lock: also when that is over. */
+static bool is_stopping(const struct rpc_sessions *sessions)
+{
+  return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;
+}
+
 /* The next session to destroy, or NULL. */
 static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
@@ -646,7 +684,8 @@ static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now
   struct rpc_session *idle = longest_idle(sessions);
   if (ended != NULL) {
     sessions->dead = ended->next;
-  } else if (idle != NULL && (sessions->stopping || now_ms - idle->idle_since >= sessions->limits.ttl_ms)) {
+  } else if (idle != NULL &&
+             (is_stopping(sessions) || now_ms - idle->idle_since >= sessions->limits.ttl_ms)) {
     ended = idle;
     end_session(sessions, ended);
   }
@@ -681,26 +720,31 @@ static void run_sweeper(void *argument, struct jvm_thread *thread)
   bool stopping = false;
   pthread_mutex_lock(&sessions->lock);
   while (!stopping) {
-    while (!sessions->stopping && sessions->dead == NULL && next_expiry(sessions) > clock_now_ms()) {
+    while (!is_stopping(sessions) && sessions->dead == NULL && next_expiry(sessions) > clock_now_ms()) {
       sessions->sweeper_wakes = next_expiry(sessions);
       wait_until(sessions, sessions->sweeper_wakes);
     }
-    stopping = sessions->stopping;
+    stopping = is_stopping(sessions);
     pthread_mutex_unlock(&sessions->lock);
     rpc_sessions_sweep(sessions, thread, clock_now_ms());
     pthread_mutex_lock(&sessions->lock);
   }
-  sessions->sweeper_runs = false;
+  set_sweeper(sessions, SWEEPER_STOPPED);
   pthread_cond_broadcast(&sessions->changed);
   pthread_mutex_unlock(&sessions->lock);
 }
 
 enum jp_status rpc_sessions_start(struct rpc_sessions *sessions, struct jvm *jvm, struct jp_error *error)
 {
-  sessions->sweeper_runs = true;
+  pthread_mutex_lock(&sessions->lock);
+  set_sweeper(sessions, SWEEPER_RUNS);
+  pthread_mutex_unlock(&sessions->lock);
   enum jp_status status = jvm_spawn(jvm, "jpeer-sessions", run_sweeper, sessions, error);
-  if (status != JP_OK)
-    sessions->sweeper_runs = false;
+  if (status == JP_OK)
+    return JP_OK;
+  pthread_mutex_lock(&sessions->lock);
+  set_sweeper(sessions, SWEEPER_NONE);
+  pthread_mutex_unlock(&sessions->lock);
   return status;
 }
 
@@ -708,11 +752,14 @@ bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms)
 {
   int64_t deadline = clock_now_ms() + wait_ms;
   pthread_mutex_lock(&sessions->lock);
-  sessions->stopping = true;
+  if (sessions->sweeper == SWEEPER_RUNS)
+    set_sweeper(sessions, SWEEPER_STOPPING);
+  else if (sessions->sweeper == SWEEPER_NONE)
+    set_sweeper(sessions, SWEEPER_STOPPED);
   pthread_cond_broadcast(&sessions->changed);
-  while (sessions->sweeper_runs && clock_now_ms() < deadline)
+  while (sessions->sweeper != SWEEPER_STOPPED && clock_now_ms() < deadline)
     wait_until(sessions, deadline);
-  bool ended = !sessions->sweeper_runs;
+  bool ended = sessions->sweeper == SWEEPER_STOPPED;
   pthread_mutex_unlock(&sessions->lock);
   return ended;
 }

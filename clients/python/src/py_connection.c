@@ -1,6 +1,7 @@
 /* Connections: opened, launched, used by any number of threads, closed. */
 #include "py_native.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -77,6 +78,22 @@ enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
 /* Those that are open; the GIL guards the list. */
 static struct py_connection *open_connections;
 
+/* ---- the state ---- */
+
+static const uint16_t py_connection_transitions[] = {
+    [PY_CONNECTION_NEW] = TO(PY_CONNECTION_OPEN),
+    [PY_CONNECTION_OPEN] = TO(PY_CONNECTION_CLOSING),
+    [PY_CONNECTION_CLOSING] = TO(PY_CONNECTION_CLOSED),
+    [PY_CONNECTION_CLOSED] = 0,
+};
+
+static void set_connection_state(struct py_connection *connection, enum py_connection_state to)
+{
+  assert((py_connection_transitions[connection->state] & TO(to)) != 0);
+  (void)py_connection_transitions;
+  connection->state = to;
+}
+
 /* ---- users ---- */
 
 /* The connection's hold of each of them ends. */
@@ -100,12 +117,11 @@ static void finish(struct py_connection *connection, int timeout_ms)
   struct jp_peer *peer = connection->peer;
   int callbacks_fd = connection->callbacks_fd;
   int exit_status = 0;
+  set_connection_state(connection, PY_CONNECTION_CLOSED);
   connection->links = NULL;
   connection->link_count = 0;
   connection->peer = NULL;
   connection->callbacks_fd = -1;
-  if (links == NULL)
-    return;
   Py_BEGIN_ALLOW_THREADS;
   for (struct link *each = links->next; each != NULL; each = each->next)
     jp_client_close(each->client); /* the first one's may be the launched peer's */
@@ -122,7 +138,7 @@ static void finish(struct py_connection *connection, int timeout_ms)
 
 static bool check_open(const struct py_connection *connection)
 {
-  if (!connection->is_closed && connection->links != NULL)
+  if (connection->state == PY_CONNECTION_OPEN)
     return true;
   PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
   return false;
@@ -152,7 +168,7 @@ struct link *connection_enter_first(struct py_connection *connection)
 void connection_leave(struct py_connection *connection)
 {
   connection->users--;
-  if (connection->users > 0 || !connection->is_closed)
+  if (connection->users > 0 || connection->state != PY_CONNECTION_CLOSING)
     return;
   PyObject *type;
   PyObject *value;
@@ -177,10 +193,10 @@ static void leave_list(const struct py_connection *connection)
 static void close_connection(struct py_connection *connection, int timeout_ms)
 {
   const struct timespec millisecond = {.tv_nsec = 1000000};
-  if (connection->is_closed || connection->links == NULL)
+  if (connection->state != PY_CONNECTION_OPEN)
     return;
   leave_list(connection);
-  connection->is_closed = true;
+  set_connection_state(connection, PY_CONNECTION_CLOSING);
   connection->users++;
   Py_BEGIN_ALLOW_THREADS;
   for (const struct link *each = connection->links; each != NULL; each = each->next)
@@ -262,6 +278,7 @@ static bool note_open(struct py_connection *connection, struct jp_client *client
     PyErr_NoMemory();
     return false;
   }
+  set_connection_state(connection, PY_CONNECTION_OPEN);
   connection->link_count = 1;
   connection->peer = peer;
   connection->next = open_connections;
@@ -552,7 +569,7 @@ static PyObject *get_closed(PyObject *self, void *ignored)
 {
   (void)ignored;
   const struct py_connection *connection = (const struct py_connection *)self;
-  return PyBool_FromLong(connection->is_closed || connection->links == NULL);
+  return PyBool_FromLong(connection->state != PY_CONNECTION_OPEN);
 }
 
 static PyObject *get_process_id(PyObject *self, void *ignored)

@@ -24,8 +24,6 @@ static _Thread_local struct link_frame *innermost;
 
 /* ---- one link ---- */
 
-#define TO(state) (1u << (state))
-
 static const uint16_t link_transitions[] = {
     [LINK_FOR_THREADS] = TO(LINK_FOR_LOOP) | TO(LINK_ENDED) | TO(LINK_CLOSED),
     [LINK_FOR_LOOP] = TO(LINK_ENDED) | TO(LINK_CLOSED),
@@ -35,7 +33,6 @@ static const uint16_t link_transitions[] = {
 
 void link_set_state(struct link *link, enum link_state to)
 {
-  assert(PyGILState_Check());
   assert((link_transitions[link->state] & TO(to)) != 0);
   (void)link_transitions;
   link->state = to;
@@ -99,7 +96,7 @@ static const char lease_name[] = "jpeer._native.lease";
 /* With the GIL: who closes the connection says so before it lets go of it. */
 static bool may_flush(const struct link *link)
 {
-  return !is_ending && link->state != LINK_CLOSED && !link->connection->is_closed;
+  return !is_ending && link->state != LINK_CLOSED && link->connection->state == PY_CONNECTION_OPEN;
 }
 
 void link_flush_others(struct py_connection *connection, const struct link *link)
@@ -210,7 +207,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
   Py_BEGIN_ALLOW_THREADS;
   status = open_client(connection, url, &link->client);
   Py_END_ALLOW_THREADS;
-  bool is_wanted = status == JP_CLIENT_OK && !connection->is_closed; /* who closes it walks the list */
+  bool is_wanted =
+      status == JP_CLIENT_OK && connection->state == PY_CONNECTION_OPEN; /* who closes it walks the list */
   if (is_wanted) {
     link->number = ++connection->numbered_links;
     if (state != link->state)
@@ -265,7 +263,7 @@ static struct link *take_link(struct py_connection *connection)
     link = open_link(connection, LINK_FOR_THREADS);
   if (PyErr_Occurred())
     return NULL;
-  if (connection->links == NULL) {
+  if (connection->links == NULL) { /* it was closed while a link was opened */
     PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
     return NULL;
   }

@@ -17,6 +17,9 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* For tables of transitions, as in native/base/transitions.h: the package is built of this folder and the installed library. */
+#define TO(state) ((uint16_t)(1U << (state)))
+
 /* ---- types (py_module.c makes them) ---- */
 
 struct native_types {
@@ -46,15 +49,33 @@ extern atomic_bool is_ending;
 
 enum { PEER_ID_SIZE = 37 };
 
+/*
+ * Whether a connection may be used. The GIL guards it; py_connection.c has the transitions.
+ *
+ * | state                 | what holds                          | who leaves it, on what                        |
+ * | PY_CONNECTION_NEW     | it is being opened: `links` is NULL | its opening, where that succeeds              |
+ * | PY_CONNECTION_OPEN    | threads may enter it                | close_connection                              |
+ * | PY_CONNECTION_CLOSING | nobody enters it any more; threads  | the last of `users`, which closes the clients |
+ * |                       | may still be inside its clients     |                                               |
+ * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nobody                                        |
+ * |                       | being closed: `links` is NULL       |                                               |
+ */
+enum py_connection_state {
+  PY_CONNECTION_NEW,     /* the connection is being opened */
+  PY_CONNECTION_OPEN,    /* threads may enter the connection */
+  PY_CONNECTION_CLOSING, /* no thread enters the connection any more; some may still be inside its clients */
+  PY_CONNECTION_CLOSED   /* the connection has no clients any more */
+};
+
 struct py_connection {
   PyObject ob_base;
-  struct link *links;      /* the first is the connection's own; NULL: it was closed, or never opened */
-  size_t link_count;       /* those that are being opened included */
+  enum py_connection_state state;
+  struct link *links; /* the first is the connection's own; NULL while it is new, and when it is closed */
+  size_t link_count;  /* those that are being opened included */
   unsigned numbered_links; /* but for the first, which is 0 */
   size_t dropped;          /* objects that were let go of since all links were flushed */
   struct jp_peer *peer;    /* of launch(); it owns the first link's client then */
   size_t users;            /* threads inside the clients */
-  bool is_closed;          /* the last user closes the clients */
   /* How links are opened. No name of a session: there is but one. */
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
@@ -98,18 +119,18 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
 /*
  * Who may use a link. The GIL guards it; py_links.c has the transitions.
  *
- * | state            | what holds                                        | who leaves it, on what                                |
- * |------------------|---------------------------------------------------|-------------------------------------------------------|
- * | LINK_FOR_THREADS | a thread without a link may take it               | a loop reserves it; its client ends; it is closed     |
- * | LINK_FOR_LOOP    | a loop's: no thread takes it                      | its client ends; it is closed                         |
- * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                                          |
- * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                                                |
+ * | state            | what holds                                        | who leaves it, on what        |
+ * | LINK_FOR_THREADS | a thread without a link may take it               | a loop reserves it; its       |
+ * |                  |                                                   | client ends; it is closed     |
+ * | LINK_FOR_LOOP    | a loop's: no thread takes it                      | its client ends; it is closed |
+ * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                  |
+ * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                        |
  */
 enum link_state {
-  LINK_FOR_THREADS, /* a thread without a link may take it */
-  LINK_FOR_LOOP,    /* a loop's: no thread takes it */
-  LINK_ENDED,       /* its client has ended: nobody begins to use it */
-  LINK_CLOSED       /* its connection is closed */
+  LINK_FOR_THREADS, /* a thread without a link may take this one */
+  LINK_FOR_LOOP,    /* the link is a loop's: no thread takes it */
+  LINK_ENDED,       /* the client of the link has ended: nobody begins to use the link */
+  LINK_CLOSED       /* the connection of the link is closed */
 };
 
 /* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
@@ -121,8 +142,8 @@ struct link {
   struct jp_client *client;
   unsigned long thread; /* that calls over it; 0: none */
   unsigned number;      /* of the connection's */
-  bool was_left;        /* a wait was given up: its request may still be inside Java */
-  bool gives_callbacks; /* it is in the connection's callbacks_fd */
+  bool was_left;        /* a wait was abandoned: its request may still be inside Java. In any state */
+  bool gives_callbacks; /* it was put into the connection's callbacks_fd. In any state */
   struct link *next;    /* of the connection; each holds the next */
 };
 
@@ -149,7 +170,7 @@ void link_pop(const struct link_frame *frame);
 bool link_is_nested(const struct py_connection *connection);
 /* The innermost of them, and the link that it has come by; NULL: none does. */
 const struct link_frame *link_frame(const struct py_connection *connection);
-/* False: it is one whose Java thread is still inside a request that was given up. */
+/* False: it is one whose Java thread is still inside a request that was abandoned. */
 bool link_can_ask(const struct py_connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct py_connection *connection);

@@ -24,11 +24,11 @@ struct http_response {
 /*
  * Where a reader is. Its owner's alone; http_responses.c has the transitions.
  *
- * | state               | what holds                                 | who leaves it, on what                              |
- * |---------------------|--------------------------------------------|-----------------------------------------------------|
- * | HTTP_READER_BETWEEN | no response has begun                      | llhttp: one begins                                  |
- * | HTTP_READER_INSIDE  | a response has begun                       | llhttp: it is whole, or another one follows it (1xx) |
- * | HTTP_READER_WHOLE   | a response is whole, and not yet given on  | http_reader_read, http_reader_end: it is given      |
+ * | state               | what holds            | who leaves it, on what                               |
+ * | HTTP_READER_BETWEEN | no response has begun | llhttp: one begins                                   |
+ * | HTTP_READER_INSIDE  | a response has begun  | llhttp: it is whole, or another one follows it (1xx) |
+ * | HTTP_READER_WHOLE   | a response is whole,  | http_reader_read, http_reader_end: it is given       |
+ * |                     | and was not returned  |                                                      |
  */
 enum http_reader_state {
   HTTP_READER_BETWEEN, /* no response has begun */
@@ -46,9 +46,9 @@ struct http_reader {
   struct buffer pieces;
   struct text span;     /* of the body: the piece that is still in the input */
   struct buffer *value; /* of the field that is being read; NULL: nobody asks for it */
-  bool has_type;
-  bool has_epoch;
-  bool is_last; /* of the response that is whole: the connection ends after it */
+  bool has_type;        /* the response that has begun has a Content-Type */
+  bool has_epoch;       /* likewise, a jpeer-epoch */
+  bool is_last;         /* the connection ends after the response that is whole */
   enum http_reader_state state;
   enum chunk_line chunk_line; /* what of the body is read next: llhttp's, or the line of a chunk */
   size_t words_length;

@@ -168,14 +168,16 @@ JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_cli
 /*
  * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here.
  * The objects of this client end in the peer, but for those that answers to pending requests would name in
- * a session of the caller's. A second at most is spent on telling the peer. No other thread may begin a
+ * a session of the caller's. A second at most is spent on telling the peer; where another thread opens a connection,
+ * this waits until that has succeeded or failed, connect_timeout_ms at most. No other thread may begin a
  * call with the client any more. In a process that fork has made it closes that process's descriptors and
  * tells the peer nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
 
 /*
- * Ends the connection: threads that wait get JP_CLIENT_CLOSED, as do later calls. The client stays until
+ * Ends the connection: threads that wait get JP_CLIENT_CLOSED, as do later calls; a thread that opens a connection gets it
+ * when that has succeeded or failed, and this does not wait for it. The client stays until
  * jp_client_close, which the caller can put off until no other thread uses it.
  */
 JP_API void jp_client_end(struct jp_client *client);

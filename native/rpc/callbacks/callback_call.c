@@ -451,8 +451,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   pthread_mutex_lock(&callbacks->lock);
   enum jvm_callback_sight sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
-    callback_call_set_state(call, RPC_CALL_ENDED);
-    call->ending = CALLBACK_TIMED_OUT;
+    callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
   }
   enum callback_ending ending = call->ending;

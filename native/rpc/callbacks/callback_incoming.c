@@ -292,8 +292,7 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
       call->answer_number = ++callbacks->answers; /* for rpc_callbacks_await_answers */
       call->answered_ms = clock_coarse_ms();
     } else {
-      callback_call_set_state(call, RPC_CALL_ENDED);
-      call->ending = CALLBACK_ANSWER_TOO_LONG;
+      callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_TOO_LONG);
     }
     waiter = callback_call_wake(call);
   }
@@ -332,8 +331,7 @@ static void end_call(void *context, uint64_t number, const char *reason)
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     buffer_append_text(&call->answer, text_of(reason));
-    callback_call_set_state(call, RPC_CALL_ENDED);
-    call->ending = CALLBACK_ANSWER_FAULTY;
+    callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_FAULTY);
     waiter = callback_call_wake(call);
   }
   pthread_mutex_unlock(&callbacks->lock);

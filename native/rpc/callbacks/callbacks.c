@@ -314,8 +314,7 @@ static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending endi
   for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
     if (call->state == RPC_CALL_ANSWERED || callback_call_has_ended(call))
       continue;
-    callback_call_set_state(call, RPC_CALL_ENDING);
-    call->ending = ending;
+    callback_call_end(call, RPC_CALL_ENDING, ending);
   }
 }
 

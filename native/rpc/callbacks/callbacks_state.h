@@ -32,16 +32,17 @@ struct callback_records {
 /*
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
- * | state             | what holds                                            | who leaves it, on what                        |
- * |-------------------|-------------------------------------------------------|-----------------------------------------------|
- * | RELEASES_WAIT     | nobody sends; they wait for a thread, or for room     | callbacks_send_releases                       |
- * | RELEASES_LEAVE    | a thread sends them, those that are added during that included | that thread; rpc_callbacks_has_room  |
- * | RELEASES_GOT_ROOM | likewise; room was made since it has begun to send the last message | that thread: the next message, or the end |
+ * | state             | what holds                                        | who leaves it, on what                    |
+ * | RELEASES_WAIT     | nobody sends; they wait for a thread, or for room | callbacks_send_releases                   |
+ * | RELEASES_LEAVE    | a thread sends them, those that are added during  | that thread; rpc_callbacks_has_room       |
+ * |                   | that included                                     |                                           |
+ * | RELEASES_GOT_ROOM | likewise; room was made since it has begun to     | that thread: the next message, or the end |
+ * |                   | send the last message                             |                                           |
  */
 enum callback_releases_state {
-  RELEASES_WAIT,    /* nobody sends them */
-  RELEASES_LEAVE,   /* a thread sends them */
-  RELEASES_GOT_ROOM /* a thread sends them, and room was made during that */
+  RELEASES_WAIT,    /* no thread sends the releases */
+  RELEASES_LEAVE,   /* a thread sends the releases */
+  RELEASES_GOT_ROOM /* a thread sends the releases, and room was made during that */
 };
 
 /* The IDs that are to be released, and were not told to the client yet. */
@@ -53,22 +54,23 @@ struct callback_releases {
 };
 
 /*
- * The state of a client's callbacks. Under their lock; callbacks.c has the transitions. In the last two the session is held
- * only as long as calls are open.
+ * The state of a client's callbacks. Under their lock; callbacks.c has the transitions. callbacks_are_closed is true in
+ * the last two, in which the session is held only as long as calls are open.
  *
- * | state                        | what holds                                          | who leaves it, on what              |
- * |------------------------------|-----------------------------------------------------|-------------------------------------|
- * | RPC_CALLBACKS_OPEN           | calls begin                                         | whoever sees the connection's end; the watcher, after the grace time of a stop |
- * | RPC_CALLBACKS_CLIENT_GONE    | no answer can come: calls end                       | rpc_callbacks_close                 |
- * | RPC_CALLBACKS_STOPPED        | the grace time of a stop is over: calls end         | rpc_callbacks_close                 |
- * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed  | nobody                              |
- * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed      | nobody                              |
+ * | state                        | what holds                                         | who leaves it, on what        |
+ * | RPC_CALLBACKS_OPEN           | calls may begin                                    | whoever sees the connection's |
+ * |                              |                                                    | end; the watcher, after the   |
+ * |                              |                                                    | grace time of a stop          |
+ * | RPC_CALLBACKS_CLIENT_GONE    | no answer can come: calls end                      | rpc_callbacks_close           |
+ * | RPC_CALLBACKS_STOPPED        | the grace time of a stop is over: calls end        | rpc_callbacks_close           |
+ * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed | nobody                        |
+ * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed     | nobody                        |
  */
 enum rpc_callbacks_state {
-  RPC_CALLBACKS_OPEN,        /* calls begin */
-  RPC_CALLBACKS_CLIENT_GONE, /* no answer can come */
-  RPC_CALLBACKS_STOPPED,     /* the grace time of a stop is over */
-  RPC_CALLBACKS_CLOSED, /* no answer can come, and the client is closed. From here on callbacks_are_closed */
+  RPC_CALLBACKS_OPEN,          /* calls may begin */
+  RPC_CALLBACKS_CLIENT_GONE,   /* no answer can come */
+  RPC_CALLBACKS_STOPPED,       /* the grace time of a stop is over */
+  RPC_CALLBACKS_CLOSED,        /* no answer can come, and the client is closed */
   RPC_CALLBACKS_STOPPED_CLOSED /* the grace time of a stop is over, and the client is closed */
 };
 
@@ -102,8 +104,8 @@ struct rpc_callbacks {
   uint64_t answers; /* that were kept for their calls, so far */
   size_t waiting;   /* threads in rpc_callbacks_await_answers */
   pthread_cond_t was_read;
-  bool has_dropped; /* an answer; a line in the log says so */
-  bool has_misfit;  /* in an answer, likewise */
+  bool has_dropped; /* an answer was dropped, and a line in the log says so: the only one */
+  bool has_misfit;  /* an answer did not fit, likewise */
   struct callback_releases releases;
 };
 
@@ -138,30 +140,32 @@ enum callback_ending {
 };
 
 /*
- * What a call waits for. Under the callbacks' lock.
+ * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and call->ending
+ * is CALLBACK_GOES_ON before that only.
  *
- * | state             | what holds                                                    | who leaves it, on what                    |
- * |-------------------|---------------------------------------------------------------|-------------------------------------------|
- * | RPC_CALL_UNSENT   | it is written, or is an event that has found room             | its thread sends it; its end              |
- * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for room; an answer may come | room, an answer, its end; a send that fails |
- * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent         | its thread sends it; an answer; its end   |
- * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads            | nobody                                    |
- * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken        | callbacks_wake_ended                      |
- * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken                  | nobody                                    |
+ * | state             | what holds                                             | who leaves it, on what               |
+ * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |
+ * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
+ * |                   | room; an answer may come                               | that fails                           |
+ * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
+ * |                   |                                                        | end                                  |
+ * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nobody                               |
+ * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
+ * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nobody                               |
  *
  * Its thread closes it in each of the last three states, and where its message cannot be sent.
  */
 enum rpc_call_state {
-  RPC_CALL_UNSENT,   /* nothing is expected */
-  RPC_CALL_EXPECTS,  /* room for its message, or an answer */
-  RPC_CALL_HAS_ROOM, /* likewise, and it may be sent */
-  RPC_CALL_ANSWERED, /* its answer is there */
-  RPC_CALL_ENDING,   /* it has ended without an answer; its thread is still to be woken */
-  RPC_CALL_ENDED     /* it has ended without an answer */
+  RPC_CALL_UNSENT,   /* the call expects nothing */
+  RPC_CALL_EXPECTS,  /* the call expects room for its message, or an answer */
+  RPC_CALL_HAS_ROOM, /* the call expects the same, and room was made: its message may be sent */
+  RPC_CALL_ANSWERED, /* the answer was received */
+  RPC_CALL_ENDING,   /* the call has ended without an answer; its thread is still to be woken */
+  RPC_CALL_ENDED     /* the call has ended without an answer, and its thread knows or was woken */
 };
 
 static const uint16_t rpc_call_transitions[] = {
-    [RPC_CALL_UNSENT] = TO(RPC_CALL_EXPECTS) | TO(RPC_CALL_ENDING) | TO(RPC_CALL_ENDED),
+    [RPC_CALL_UNSENT] = TO(RPC_CALL_EXPECTS) | TO(RPC_CALL_ENDING),
     [RPC_CALL_EXPECTS] = TO(RPC_CALL_UNSENT) | TO(RPC_CALL_HAS_ROOM) | TO(RPC_CALL_ANSWERED) |
                          TO(RPC_CALL_ENDING) | TO(RPC_CALL_ENDED),
     [RPC_CALL_HAS_ROOM] = TO(RPC_CALL_UNSENT) | TO(RPC_CALL_EXPECTS) | TO(RPC_CALL_ANSWERED) |
@@ -195,20 +199,20 @@ struct rpc_callback_call {
   struct rpc_callback_call *next;
   struct rpc_callback_call **link;
   enum rpc_call_state state;
-  enum callback_ending ending; /* of RPC_CALL_ENDING and RPC_CALL_ENDED */
+  enum callback_ending ending; /* set by callback_call_end alone */
   struct buffer answer;        /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
   uint64_t answer_number;      /* of rpc_callbacks.answers */
   int64_t answered_ms;         /* clock_coarse_ms */
 
-  bool has_thread;       /* counted in the peer's callback_threads */
+  bool has_thread;       /* counted in the peer's callback_threads, from open to close. Constant in between */
   _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
 
   /* The thread's own: */
-  bool is_sent;
-  struct buffer message;                   /* that found no room */
-  struct jvm_stored stored;                /* what its arguments tell */
-  bool was_read;                           /* its answer, as a whole */
-  struct rpc_given given;                  /* in its answer */
+  bool is_sent; /* its message has left: in RPC_CALL_UNSENT of an event; its answer may come before */
+  struct buffer message;    /* that found no room */
+  struct jvm_stored stored; /* what its arguments tell */
+  bool was_read;            /* its answer, as a whole; a part of RPC_CALL_ANSWERED that needs no lock */
+  struct rpc_given given;   /* in its answer */
   struct callback_thread *previous_thread; /* between enter and leave */
   struct nested_worker *nested;            /* likewise */
   struct judge judge;                      /* likewise */
@@ -263,12 +267,22 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread);
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Without it: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
-/* Under the lock. */
+/* Under the lock. Not to end a call, except from RPC_CALL_ENDING to RPC_CALL_ENDED. */
 static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   assert(callbacks_are_locked(call->callbacks));
   ASSERT_TRANSITION(rpc_call_transitions, call->state, to);
+  assert((to >= RPC_CALL_ENDING) == (call->ending != CALLBACK_GOES_ON));
   call->state = to;
+}
+
+/* Under the lock: the call ends without an answer. to: RPC_CALL_ENDING, or RPC_CALL_ENDED where its thread is the caller
+ * or is woken by the caller. */
+static inline void callback_call_end(struct rpc_callback_call *call, enum rpc_call_state to,
+                                     enum callback_ending ending)
+{
+  call->ending = ending;
+  callback_call_set_state(call, to);
 }
 
 static inline bool callback_call_has_ended(const struct rpc_callback_call *call)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -177,32 +178,102 @@ UNIT_TEST(test_pauses)
 
 /* ---- closing ---- */
 
-static void *call_closed(void *client)
+/* A thread that calls or closes a client which another one ends. */
+struct client_user {
+  pthread_t thread;
+  struct jp_client *client;
+  atomic_bool has_begun;
+  atomic_bool is_done;
+  enum jp_client_status status;
+  struct jp_client_error error;
+};
+
+static void *run_call(void *context)
 {
-  struct jp_client_error error = {0};
-  enum jp_client_status status = fixture_call(client, 60000, &error);
-  return status == JP_CLIENT_CLOSED && strcmp(error.text, "the client was closed") == 0 ? client : NULL;
+  struct client_user *user = context;
+  user->has_begun = true;
+  user->status = fixture_call(user->client, 60000, &user->error);
+  user->is_done = true;
+  return NULL;
 }
 
-/* A connection that is opened while the program closes the client is no longer used, and closing does not wait for its end. */
-UNIT_TEST(test_end_while_a_connection_is_opened)
+static void *run_close(void *context)
 {
-  char seen[40] = "";
-  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct client_user *user = context;
+  user->has_begun = true;
+  jp_client_close(user->client);
+  user->is_done = true;
+  return NULL;
+}
+
+static void begin_use(struct client_user *user, struct jp_client *client, void *(*run)(void *context))
+{
+  *user = (struct client_user){.client = client};
+  assert_int_equal(pthread_create(&user->thread, NULL, run, user), 0);
+  AWAIT(user->has_begun);
+}
+
+static void await_use(struct client_user *user, const char *what)
+{
+  for (const int64_t since_ms = clock_now_ms(); !user->is_done;)
+    AWAIT_PAUSE(since_ms, what);
+  assert_int_equal(pthread_join(user->thread, NULL), 0);
+}
+
+static void await_closed_call(struct client_user *user, const char *what)
+{
+  await_use(user, what);
+  assert_int_equal(user->status, JP_CLIENT_CLOSED);
+  assert_string_equal(user->error.text, "the client was closed");
+}
+
+/* A client that a thread connects again, where the peer has not answered the handshake, and that another thread waits for. */
+static struct jp_client *open_reconnecting(char seen[40], struct client_user *opener,
+                                           struct client_user *waiter)
+{
+  const struct jp_client_config config = {
+      .size = sizeof config, .reconnects = true, .connect_timeout_ms = 60000};
   struct jp_client *client = fixture_open(fake_peer_start(serve_two, seen), &config);
   for (int i = 0; i < 2; i++)
     assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_CLOSED);
   fake_peer_hold(fixture_peer, true);
-  pthread_t thread;
-  void *saw_the_end;
-  assert_int_equal(pthread_create(&thread, NULL, call_closed, client), 0);
+  begin_use(opener, client, run_call);
   AWAIT(fake_peer_connections(fixture_peer) == 2);
+  begin_use(waiter, client, run_call);
+  return client;
+}
+
+/* A connection that is opened while the program ends the client is no longer used. jp_client_end does not wait until it is
+ * opened, nor do threads that want it. */
+UNIT_TEST(test_end_while_a_connection_is_opened)
+{
+  char seen[40] = "";
+  struct client_user opener;
+  struct client_user waiter;
+  struct jp_client *client = open_reconnecting(seen, &opener, &waiter);
   jp_client_end(client);
+  await_closed_call(&waiter, "a call that waits for the connection");
   fake_peer_hold(fixture_peer, false);
-  assert_int_equal(pthread_join(thread, &saw_the_end), 0);
-  assert_ptr_equal(saw_the_end, client);
+  await_closed_call(&opener, "the call that opens the connection");
   fixture_end(client);
+}
+
+/* jp_client_close waits until the thread that opens the connection is out of the client, and no longer. */
+UNIT_TEST(test_close_while_a_connection_is_opened)
+{
+  char seen[40] = "";
+  struct client_user opener;
+  struct client_user waiter;
+  struct client_user closer;
+  struct jp_client *client = open_reconnecting(seen, &opener, &waiter);
+  begin_use(&closer, client, run_close);
+  await_closed_call(&waiter, "a call that waits for the connection"); /* the client is closed from here on */
+  assert_false(closer.is_done);
+  fake_peer_hold(fixture_peer, false);
+  await_use(&closer, "jp_client_close");
+  await_closed_call(&opener, "the call that opens the connection");
+  fake_peer_stop(fixture_peer);
 }
 
 /* ---- fork ---- */
