@@ -42,7 +42,7 @@ struct open_call {
   jobject java_thread;              /* global: of a thread that parks, which alone may go on; else NULL */
 
   /* Under the lock of `calls`: */
-  bool is_parked; /* its thread has gone to Java to wait, and is not back */
+  bool is_parked; /* its thread has gone to Java to wait, and is not back. Never where `own` is set */
   unsigned holders;
   struct open_call *next;
 };
@@ -50,7 +50,7 @@ struct open_call {
 /* What Java gets of a call. */
 struct callback_result {
   jobject value;  /* local; NULL for null and for nothing */
-  bool is_thrown; /* value is to be thrown */
+  bool is_thrown; /* value, which is not NULL then, is to be thrown */
 };
 
 /* One stretch in C of a call's thread. */

@@ -2,6 +2,7 @@
 #include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
+#include "base/transitions.h"
 #include "jni/runtime/peer_threads.h"
 
 #include <assert.h>
@@ -13,6 +14,26 @@ enum { STACK_MIN = 256 * 1024 };
 
 /* ---- waiters ---- */
 
+/*
+ * What the thread that wakes is to do for a waiter. Under the lock of `left`.
+ *
+ * | state               | what holds                                      | who leaves it, on what |
+ * | JVM_WAITER_UNLISTED | the waiter is not in the list                   | leave_to_thread        |
+ * | JVM_WAITER_TO_WAKE  | it is in the list, which holds it               | take_left              |
+ * | JVM_WAITER_TO_FREE  | it is in the list, and nobody holds it any more | take_left              |
+ */
+enum jvm_waiter_state {
+  JVM_WAITER_UNLISTED, /* the waiter is in no list: nothing is left to be done for it */
+  JVM_WAITER_TO_WAKE,  /* the Java thread of the waiter is to be woken */
+  JVM_WAITER_TO_FREE   /* the waiter is to be freed */
+};
+
+static const uint16_t jvm_waiter_transitions[] = {
+    [JVM_WAITER_UNLISTED] = TO(JVM_WAITER_TO_WAKE) | TO(JVM_WAITER_TO_FREE),
+    [JVM_WAITER_TO_WAKE] = TO(JVM_WAITER_UNLISTED),
+    [JVM_WAITER_TO_FREE] = TO(JVM_WAITER_UNLISTED),
+};
+
 struct jvm_waiter {
   struct jvm *jvm;
   jobject waiting;     /* global */
@@ -21,8 +42,7 @@ struct jvm_waiter {
   atomic_uint holders;
 
   /* Under the lock of `left`: */
-  bool is_listed;
-  bool is_to_wake; /* else to be freed */
+  enum jvm_waiter_state state;
   struct jvm_waiter *next;
 };
 
@@ -32,6 +52,13 @@ static struct {
   sem_t any;
   struct jvm_waiter *first;
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void set_waiter_state(struct jvm_waiter *waiter, enum jvm_waiter_state to)
+{
+  assert(pthread_mutex_trylock(&left.lock) != 0);
+  ASSERT_TRANSITION(jvm_waiter_transitions, waiter->state, to);
+  waiter->state = to;
+}
 
 static void free_now(JNIEnv *env, struct jvm_waiter *waiter)
 {
@@ -80,16 +107,15 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* to_wake: the list holds the waiter until that is done. */
-static void leave_to_thread(struct jvm_waiter *waiter, bool to_wake)
+/* One that is in the list stays there as it is: woken once is enough, and what is to be freed nobody can wake. */
+static void leave_to_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
 {
   pthread_mutex_lock(&left.lock);
-  bool is_new = !waiter->is_listed;
+  bool is_new = waiter->state == JVM_WAITER_UNLISTED;
   if (is_new) {
-    if (to_wake)
+    if (to == JVM_WAITER_TO_WAKE)
       jvm_waiter_hold(waiter);
-    waiter->is_listed = true;
-    waiter->is_to_wake = to_wake;
+    set_waiter_state(waiter, to);
     waiter->next = left.first;
     left.first = waiter;
   }
@@ -104,7 +130,7 @@ void jvm_waiter_wake(struct jvm_waiter *waiter)
   if (env != NULL)
     wake_now(env, waiter);
   else
-    leave_to_thread(waiter, true);
+    leave_to_thread(waiter, JVM_WAITER_TO_WAKE);
 }
 
 void jvm_waiter_release(struct jvm_waiter *waiter)
@@ -115,19 +141,20 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
   if (env != NULL)
     free_now(env, waiter);
   else
-    leave_to_thread(waiter, false);
+    leave_to_thread(waiter, JVM_WAITER_TO_FREE);
 }
 
 /* ---- the thread that wakes ---- */
 
-static struct jvm_waiter *take_left(bool *is_to_wake)
+/* NULL: nothing is left. */
+static struct jvm_waiter *take_left(enum jvm_waiter_state *what)
 {
   pthread_mutex_lock(&left.lock);
   struct jvm_waiter *waiter = left.first;
   if (waiter != NULL) {
     left.first = waiter->next;
-    waiter->is_listed = false;
-    *is_to_wake = waiter->is_to_wake;
+    *what = waiter->state;
+    set_waiter_state(waiter, JVM_WAITER_UNLISTED);
   }
   pthread_mutex_unlock(&left.lock);
   return waiter;
@@ -139,11 +166,11 @@ static void serve_left(void *unused, struct jvm_thread *thread)
   for (;;) {
     while (sem_wait(&left.any) != 0)
       continue; /* a signal */
-    bool is_to_wake;
-    struct jvm_waiter *waiter = take_left(&is_to_wake);
+    enum jvm_waiter_state what;
+    struct jvm_waiter *waiter = take_left(&what);
     if (waiter == NULL)
       continue;
-    if (is_to_wake) {
+    if (what == JVM_WAITER_TO_WAKE) {
       wake_now(thread->env, waiter);
       jvm_waiter_release(waiter);
     } else {

@@ -148,7 +148,7 @@ enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *reques
   jvalue arguments[FEW_ARGUMENTS];
   jvalue value = {0};
   jobject receiver;
-  thread->frame_is_empty = true;
+  jvm_thread_set_frame(thread, JVM_FRAME_EMPTY);
   /* A static member without an id: its class is not initialised yet. */
   if ((member->method_id == NULL && member->field_id == NULL) ||
       !read_arguments(member, request->operation, arguments) || !take_receiver(request, member, &receiver))
@@ -164,7 +164,7 @@ enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *reques
 void jvm_whole_number_call_fail(const struct jvm_request *request, struct outcome *outcome)
 {
   struct jvm_thread *thread = request->thread;
-  thread->frame_is_empty = false;
+  jvm_thread_set_frame(thread, JVM_FRAME_USED);
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   (void)throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, outcome);
 }

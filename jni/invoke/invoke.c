@@ -497,6 +497,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                                   .beside = target->resolved->named};
   if (reserve_place(request, target->resolved, outcome))
     actions[target->resolved->action](&conversion);
-  request->thread->frame_is_empty = target->resolved->leaves_no_references &&
-                                    !conversion.frame->has_references && outcome->kind != OUTCOME_ERROR;
+  bool is_empty = target->resolved->leaves_no_references && !conversion.frame->has_references &&
+                  outcome->kind != OUTCOME_ERROR;
+  jvm_thread_set_frame(request->thread, is_empty ? JVM_FRAME_EMPTY : JVM_FRAME_USED);
 }

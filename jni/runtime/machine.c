@@ -22,8 +22,7 @@ static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *
 {
   thread->env = place->env;
   thread->restorable = place->restorable;
-  thread->has_frame = place->has_frame;
-  thread->frame_is_empty = place->frame_is_empty;
+  thread->frame = place->frame; /* of another thread's stack: no transition */
   thread->more_frames = place->more_frames;
 }
 
@@ -31,8 +30,7 @@ struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env)
 {
   const struct jvm_thread_place own = {.env = thread->env,
                                        .restorable = thread->restorable,
-                                       .has_frame = thread->has_frame,
-                                       .frame_is_empty = thread->frame_is_empty,
+                                       .frame = thread->frame,
                                        .more_frames = thread->more_frames};
   set_place(thread, &(struct jvm_thread_place){.env = env});
   return own;
@@ -48,9 +46,9 @@ jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
 {
   for (; thread->more_frames > 0; thread->more_frames--)
     kept = (*thread->env)->PopLocalFrame(thread->env, kept);
-  if (thread->has_frame)
+  if (thread->frame != JVM_FRAME_NONE)
     kept = (*thread->env)->PopLocalFrame(thread->env, kept);
-  thread->has_frame = false;
+  jvm_thread_set_frame(thread, JVM_FRAME_NONE);
   return kept;
 }
 
@@ -104,19 +102,19 @@ static void restore_thread(struct jvm_thread *thread)
 
 enum jp_status jvm_request_begin(struct jvm_thread *thread)
 {
-  if (!thread->has_frame && (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
+  if (thread->frame == JVM_FRAME_NONE &&
+      (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
     (*thread->env)->ExceptionClear(thread->env);
     return JP_NO_MEMORY;
   }
-  thread->has_frame = true;
-  thread->frame_is_empty = false;
+  jvm_thread_set_frame(thread, JVM_FRAME_USED);
   restore_thread(thread);
   return JP_OK;
 }
 
 void jvm_request_end(struct jvm_thread *thread)
 {
-  if (!thread->frame_is_empty)
+  if (thread->frame != JVM_FRAME_EMPTY)
     (void)jvm_thread_drop_frames_but(thread, NULL);
   if (thread->unit_capacity <= UNITS_KEPT)
     return;

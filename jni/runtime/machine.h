@@ -4,6 +4,7 @@
  * The contents of struct jvm and struct jvm_thread. Only jni/ and its tests include this header; the rest of
  * the peer sees jni/jvm.h, which includes no <jni.h>.
  */
+#include "base/transitions.h"
 #include "jni/jvm.h"
 #include "jni/runtime/known.h"
 
@@ -89,6 +90,28 @@ struct jvm {
   struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
 
+/*
+ * The first frame of local references of a thread. The thread's own, or that of the thread that it is lent to.
+ *
+ * | state           | what holds                                       | who leaves it, on what                       |
+ * | JVM_FRAME_NONE  | no frame is open                                 | jvm_request_begin                            |
+ * | JVM_FRAME_USED  | the request that is served may have references   | jvm_request_end, and what else drops frames; |
+ * |                 | in it                                            | a call that leaves no reference              |
+ * | JVM_FRAME_EMPTY | the request that is served has left no reference | jvm_request_begin, for the next request; a   |
+ * |                 | in it, so that jvm_request_end lets it stay      | result that has references                   |
+ */
+enum jvm_frame {
+  JVM_FRAME_NONE, /* no frame of local references is open */
+  JVM_FRAME_USED, /* a frame is open, in which the request that is served may have references */
+  JVM_FRAME_EMPTY /* a frame is open, in which the request has left no reference: it stays for the next request */
+};
+
+static const uint16_t jvm_frame_transitions[] = {
+    [JVM_FRAME_NONE] = TO(JVM_FRAME_NONE) | TO(JVM_FRAME_USED),
+    [JVM_FRAME_USED] = TO(JVM_FRAME_USED) | TO(JVM_FRAME_EMPTY) | TO(JVM_FRAME_NONE),
+    [JVM_FRAME_EMPTY] = TO(JVM_FRAME_EMPTY) | TO(JVM_FRAME_USED) | TO(JVM_FRAME_NONE),
+};
+
 /* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread, and while
  * it is lent (jvm_thread_lend); gone when the thread's run returns. */
 struct jvm_thread {
@@ -100,8 +123,7 @@ struct jvm_thread {
   jobject
       restorable; /* java_thread, borrowed: requests undo what calls have done to it. NULL: not to be touched */
 
-  bool has_frame;      /* a frame of local references is open; it stays for the next request if it is empty */
-  bool frame_is_empty; /* the request in hand has left no reference in it */
+  enum jvm_frame frame;
   unsigned more_frames; /* opened inside it, by a request that holds many references */
 
   uint16_t *units; /* jvm_thread_units: scratch for converting strings */
@@ -109,7 +131,7 @@ struct jvm_thread {
 
   /* What throwable_to_outcome has described last, for a request that asks for its ref. */
   struct {
-    bool is_wanted;
+    bool is_wanted; /* `described` and `object` are kept only then */
     jobject object; /* global; NULL: none yet */
     const struct outcome_throwable *described;
   } thrown;
@@ -129,6 +151,12 @@ struct jvm_thread {
   void (*found_classes_destroy)(struct jvm_thread *thread);
 };
 
+static inline void jvm_thread_set_frame(struct jvm_thread *thread, enum jvm_frame to)
+{
+  ASSERT_TRANSITION(jvm_frame_transitions, thread->frame, to);
+  thread->frame = to;
+}
+
 /* Fills *thread for the calling thread, which is attached with env. Takes java_thread, a global reference. */
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread);
 /* Call it while Java is still usable on this thread. */
@@ -138,8 +166,7 @@ void jvm_thread_fini(struct jvm_thread *thread);
 struct jvm_thread_place {
   JNIEnv *env;
   jobject restorable;
-  bool has_frame;
-  bool frame_is_empty;
+  enum jvm_frame frame;
   unsigned more_frames;
 };
 

@@ -69,7 +69,7 @@ struct run_options {
   bool as_service;
   bool fx_thread;
   bool compat_pal;
-  bool help;
+  bool help; /* as `version`, `dry_run` and `show` what the user has asked for: several can be given */
   bool version;
   bool has_uuid;
   struct uuid uuid;

@@ -21,7 +21,7 @@ struct jp_jsonrpc_call {
   struct jsonrpc_response *response;
   struct jp_json_writer writer;
   bool has_begun;
-  bool is_error;
+  bool is_error; /* whose data may be a tree, too */
   bool gives_tree;
   bool is_tree; /* the handler wrote a tree of the codec */
   void *params_tree;

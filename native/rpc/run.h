@@ -72,7 +72,7 @@ struct rpc_run {
       request; /* as jni knows it; its objects and operation are those of the operation in flight */
 
   /* Of the request in flight: */
-  bool names_session;
+  bool names_session;        /* always where `guest` is not NULL */
   bool is_framed;            /* jvm_request_end is due */
   struct uuid guest_id;      /* of the session that it names */
   struct rpc_session *guest; /* that session, held until the request ends; NULL: not held */

@@ -117,6 +117,7 @@ static void finish(struct py_connection *connection, int timeout_ms)
   struct jp_peer *peer = connection->peer;
   int callbacks_fd = connection->callbacks_fd;
   int exit_status = 0;
+  assert(links != NULL); /* it was open */
   set_connection_state(connection, PY_CONNECTION_CLOSED);
   connection->links = NULL;
   connection->link_count = 0;

@@ -61,9 +61,10 @@ struct serving {
    * run.runner are the client and the worker's runner from above. */
   bool has_begun;
 
-  size_t start;               /* of the message's answer in out */
-  bool found_invalid;         /* the envelope, by jsonrpc */
-  bool has_unread;            /* a request has failed before its arguments were read */
+  size_t start;       /* of the message's answer in out */
+  bool found_invalid; /* the envelope, by jsonrpc */
+  bool
+      has_unread; /* a request has failed before its arguments were read (has_failed, !was_read): of the message */
   struct outcome_body stream; /* of RPC_STREAM */
 
   struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
@@ -74,7 +75,7 @@ struct serving {
   const struct jsonrpc_request *request;
   struct rpc_request_options options; /* of the request, where it has some */
   bool by_value;                      /* its result is plain JSON */
-  bool was_read;                      /* all its arguments were */
+  bool was_read;                      /* all its arguments were, also of a request that fails then */
   bool has_failed;                    /* its answer is an error, */
   size_t error_at;                    /* the data of which begin there in out */
   const struct batch_result *cause;   /* the failed result that it names; else NULL */

@@ -16,7 +16,7 @@ struct seen {
   struct jvm_thread *thread;
   struct jvm_task *task; /* of its thread while it ran */
   atomic_int runs;
-  bool has_frame;
+  enum jvm_frame frame;
   bool opens_frames;
 };
 
@@ -26,7 +26,7 @@ static void note_run(void *argument, struct jvm_thread *thread)
   atomic_fetch_add(&seen->runs, 1);
   seen->env = thread->env;
   seen->thread = thread;
-  seen->has_frame = thread->has_frame;
+  seen->frame = thread->frame;
   seen->task = jvm_task_of(thread->own_env);
   jvm_task_release(thread->env, seen->task);
   if (!seen->opens_frames)
@@ -97,13 +97,13 @@ UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
   assert_ptr_equal(seen.thread, the_thread);
   assert_ptr_not_equal(seen.env, env);
   assert_ptr_equal(seen.task, task);
-  assert_false(seen.has_frame);
+  assert_int_equal(seen.frame, JVM_FRAME_NONE);
   assert_non_null(jvm_task_taker(task, &taker_env));
   assert_ptr_equal(taker_env, seen.env);
   /* The thread is as it was before, except that the work has added to its memory. */
   assert_ptr_equal(the_thread->env, env);
   assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
-  assert_true(the_thread->has_frame);
+  assert_int_equal(the_thread->frame, JVM_FRAME_USED);
   assert_int_equal(the_thread->more_frames, 0);
   assert_true(the_thread->unit_capacity >= 1000);
   jvm_task_release(env, task);
@@ -125,8 +125,8 @@ UNIT_TEST(runs_on_its_own_thread)
   assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
   assert_int_equal(seen.runs, 1);
   assert_ptr_equal(seen.env, env);
-  assert_false(seen.has_frame);
-  assert_true(the_thread->has_frame);
+  assert_int_equal(seen.frame, JVM_FRAME_NONE);
+  assert_int_equal(the_thread->frame, JVM_FRAME_USED);
   jvm_task_release(env, task);
   jvm_request_end(the_thread);
 }
