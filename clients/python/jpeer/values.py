@@ -316,7 +316,7 @@ def _offset_text(value: datetime.timezone) -> str:
     return datetime.time(tzinfo=value).isoformat()[8:]
 
 
-WRITERS: dict[str, Callable[[Any], Any]] = {
+WRITERS: dict[str, Callable[[Any], str]] = {
     "decimal": _decimal_text,
     "duration": _timedelta_text,
     "instant": _instant_text,
