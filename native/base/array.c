@@ -21,7 +21,8 @@ static void *move_items(void *items, size_t wanted, size_t *capacity, size_t ite
   size_t larger = *capacity + *capacity / 2;
   if (larger < wanted + FIRST_ITEMS)
     larger = wanted + FIRST_ITEMS;
-  void *moved = reallocarray(items, larger, item_size);
+  size_t bytes;
+  void *moved = __builtin_mul_overflow(larger, item_size, &bytes) ? NULL : realloc(items, bytes);
   if (moved != NULL)
     *capacity = larger;
   return moved;
