@@ -138,7 +138,8 @@ enum jp_status stream_read_head(struct stream *stream, struct text *head, struct
 {
   for (;;) {
     struct text unused = stream_unused(stream);
-    const char *end = unused.len == 0 ? NULL : memmem(unused.data, unused.len, "\r\n\r\n", 4);
+    const char *end =
+        unused.data == NULL || unused.len == 0 ? NULL : memmem(unused.data, unused.len, "\r\n\r\n", 4);
     if (end != NULL) {
       *head = text_slice(unused, 0, (size_t)(end - unused.data) + 4);
       stream->taken += head->len;
