@@ -179,7 +179,9 @@ static unsigned cost_object(struct conversion *conversion, struct jvm_class *cla
     return cost_parse(class, value);
   case MAKER_NATURAL:
     return cost_natural(conversion, class, value);
-  default:
+  case MAKER_LIST:
+  case MAKER_MAP:
+  case MAKER_OTHER:
     break;
   }
   if (value->kind == OP_LIST || value->kind == OP_MAP)
