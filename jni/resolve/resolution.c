@@ -468,7 +468,8 @@ static bool is_allowed_method(const struct resolution *resolution, struct jvm_me
 
 static bool append_method(struct candidates *to, struct jvm_method *method)
 {
-  to->methods = arena_grow(to->resolution->arena, to->methods, to->count, &to->capacity, sizeof *to->methods);
+  to->methods =
+      arena_grow(to->resolution->arena, to->methods, to->count, &to->capacity, sizeof(struct jvm_method *));
   if (to->methods == NULL)
     return argument_fail_memory(&to->resolution->conversion);
   to->methods[to->count++] = method;
@@ -519,7 +520,7 @@ static bool is_seen(struct candidates *candidates, struct jvm_class *interface)
     if (candidates->seen[i] == interface)
       return true;
   candidates->seen = arena_grow(candidates->resolution->arena, candidates->seen, candidates->seen_count,
-                                &candidates->seen_capacity, sizeof *candidates->seen);
+                                &candidates->seen_capacity, sizeof(struct jvm_class *));
   if (candidates->seen != NULL)
     candidates->seen[candidates->seen_count++] = interface;
   return candidates->seen == NULL;

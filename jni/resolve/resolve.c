@@ -8,6 +8,8 @@
 #include "jni/resolve/resolution.h"
 #include "judge/judge.h"
 
+#include <assert.h>
+
 enum {
   FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
   /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
@@ -299,6 +301,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   resolution.only_ancestors = only_ancestors;
   if (!find_class(&resolution))
     return NULL;
+  assert(resolution.named != NULL);
   resolution.conversion.beside = resolution.named;
   member->named = resolution.named;
   member->name = request->operation->member;
