@@ -13,8 +13,8 @@ CI runs on every change: the same tests under sanitizers and -Xcheck:jni, on eac
 that take too long for every change (tools/test-release). A STEP that is named may be of the first look or of --all.
 
 --flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at
-once and beside a process on each core that never waits, and names those that failed at all. What they printed then lies in
-build/flaky.
+once and beside a process on each core that never waits, and names those that failed at all. What they printed is then in
+build/flaky. A command that was interrupted goes on where it was, if the commit is still the same.
 """
 
 import json
@@ -25,7 +25,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -362,33 +364,62 @@ def single_tests(commands):
             for test in json.loads(listed.stdout)["tests"]:
                 yield test["name"], [*command[:4], "--tests-regex", f"^{re.escape(test['name'])}$"]
         else:
-            yield Path(command[-1]).stem, command
+            yield Path(next(part for part in reversed(command) if not part.startswith("-"))).stem, command
 
 
-def run_flaky(times, tests, environment):
+class FlakyRuns:
+    """The runs of a step that are over, in a file, so that an interrupted command goes on where it was. Runs of another
+    commit do not count."""
+
+    def __init__(self, step):
+        FLAKY_FOLDER.mkdir(parents=True, exist_ok=True)
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+        self.file = FLAKY_FOLDER / f"{step}.runs"
+        before = self.file.read_text().splitlines() if self.file.exists() else []
+        self.over = {}
+        if before and before[0] == commit.strip():
+            for line in before[1:]:
+                name, number, has_failed = line.split()
+                self.over[name, int(number)] = has_failed == "failed"
+        else:
+            self.file.write_text(f"{commit.strip()}\n")
+        self.lock = threading.Lock()
+
+    def add(self, name, number, has_failed):
+        with self.lock:
+            self.over[name, number] = has_failed
+            with self.file.open("a") as file:
+                file.write(f"{name} {number} {'failed' if has_failed else 'good'}\n")
+
+
+def run_flaky(times, step, tests, environment):
     """The exit status."""
-    FLAKY_FOLDER.mkdir(parents=True, exist_ok=True)
-    failures = {}
+    known = FlakyRuns(step)
+    runs = [(name, command, number) for name, command in tests for number in range(1, times + 1)]
+    left = [run for run in runs if (run[0], run[2]) not in known.over]
+    random.shuffle(left)
+    if len(left) < len(runs):
+        show_now(f"{len(runs) - len(left)} of {len(runs)} runs were over before\n")
 
     def run_once(name, command, number):
         output, status = run_command(command, environment, lambda line: None)
-        if count(output, status)[1] > 0:
+        has_failed = count(output, status)[1] > 0
+        if has_failed:
             (FLAKY_FOLDER / f"{name}-{number}.log").write_text(output)
-            failures[name] = failures.get(name, 0) + 1
             show_now(f"{name} failed, run {number}: {FLAKY_FOLDER.relative_to(ROOT)}/{name}-{number}.log\n")
+        known.add(name, number, has_failed)
 
     spin = f"import os\nwhile os.getppid() == {os.getpid()}: pass"  # not longer than this process, however it ends
     spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in os.sched_getaffinity(0)]
     try:
         with ThreadPoolExecutor(FLAKY_AT_ONCE) as pool:
-            runs = [(name, command, number) for name, command in tests for number in range(1, times + 1)]
-            random.shuffle(runs)
-            for one in [pool.submit(run_once, *run) for run in runs]:
+            for one in [pool.submit(run_once, *run) for run in left]:
                 one.result()
     finally:
         for spinner in spinners:
             spinner.kill()
             spinner.wait()
+    failures = Counter(name for name, _, number in runs if known.over[name, number])
     for name, failed in sorted(failures.items()):
         print(f"FAIL {name}: {failed} of {times} runs")
     print(f"\n{len(tests) - len(failures)} passed, {len(failures)} failed, each run {times} times", flush=True)
@@ -405,7 +436,7 @@ def main_flaky(steps, arguments):
         return 1
     pattern = arguments[2] if len(arguments) == 3 else ""
     tests = [test for test in single_tests(commands) if re.search(pattern, test[0])]
-    return run_flaky(int(arguments[0]), tests, environment)
+    return run_flaky(int(arguments[0]), arguments[1], tests, environment)
 
 
 def main(arguments):
