@@ -10,13 +10,15 @@
  *     [DOOR_LOCKED] = TO(DOOR_CLOSED),
  *   };
  *
- * One function changes the state. It begins with ASSERT_TRANSITION, which a build without assertions leaves out, so that
- * a change of state is one store there. The first row is the state of a new object; to be initialised is no transition.
+ * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the lock of the
+ * state is held, where it has one. A build without assertions leaves both out, so that a change of state is one store
+ * there. The first row is the state of a new object; to be initialised is no transition.
  *
- * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above. A row may take
- * several lines.
+ * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above. A row
+ * may take several lines.
  */
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,15 @@
 static inline bool transition_is_allowed(const uint16_t *table, size_t count, unsigned from, unsigned to)
 {
   return from < count && (table[from] & TO(to)) != 0;
+}
+
+/* For assertions: some thread has the lock. */
+static inline bool mutex_is_locked(const pthread_mutex_t *mutex)
+{
+  if (pthread_mutex_trylock((pthread_mutex_t *)mutex) != 0)
+    return true;
+  pthread_mutex_unlock((pthread_mutex_t *)mutex);
+  return false;
 }
 
 #ifdef NDEBUG

@@ -2,8 +2,8 @@
 #define JPEER_NET_SERVER_H
 /*
  * The sockets and the crew that serves them: WebSocket and HTTP on some addresses, a ZeroMQ ROUTER on others,
- * each a TCP port or a Unix socket (net/unix_socket.h). Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
- * net_drain.
+ * each a TCP port or a Unix socket (net/unix_socket.h). Made in three steps, so that a port in use is found
+ * before a JVM is started: net_bind, net_start, net_drain.
  *
  * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other
  * origins are refused unless the origin is allowed, and so are Hosts that only DNS rebinding can explain

@@ -211,7 +211,7 @@ void connection_shut_down(struct connection *connection)
 /* True if something new came: bytes, or the end. */
 static bool receive_bytes(struct connection *connection)
 {
-  if (connection->input != CONNECTION_INPUT_OPEN)
+  if (connection_input_state(connection) != CONNECTION_INPUT_OPEN)
     return false;
   size_t room = connection->message.len >= READ_SIZE ? READ_SIZE_LARGE : READ_SIZE;
   if (connection->in_used > 0) {
@@ -533,7 +533,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
 /* STEP_SERVED if there is more to do without new input. The protocol may hold whole messages. */
 static enum step step_after_turn(const struct connection *connection)
 {
-  bool has_more = connection->input != CONNECTION_INPUT_DRAINED || connection->has_message ||
+  bool has_more = connection_input_state(connection) != CONNECTION_INPUT_DRAINED || connection->has_message ||
                   connection->stream != NULL || connection_input(connection).len > 0 ||
                   connection->held > 0 ||
                   (connection->duplex != NULL && connection_duplex_has_more(connection));

@@ -55,15 +55,17 @@ struct connection_limits {
  *   |        | it is inside the service                        |                                                      |
  *
  * `output`: how its side of the stream ends. Of the output side (net/connection/connection_duplex.h): the owner writes
- * it; in call, whoever holds the lock.
+ * it; in call, and while nobody owns the connection, the thread that holds the lock.
  *   | OPEN     | answers are written                           | begin_linger, after the last words were written      |
  *   | LINGERS  | `out` has the last words; input is dropped    | begin_linger, when all was sent                      |
  *   | SAID_ALL | the socket is shut down for writing           | the client's end, or linger_end_ms: it is closed     |
- *   | BROKEN   | nothing can be sent or read                   | the owner finds it, and closes                       |
+ *   | BROKEN   | nothing can be sent or read                   | the owner closes the connection; one that is ARMED   |
+ *   |          |                                               | has an owner with its next event, or at its deadline |
  *
- * `input`: what a read would find. Of the input side: the owner writes it; in call, whoever has the reading role.
- *   | OPEN    | there may be input                             | a read that empties the socket, or finds the end     |
- *   | DRAINED | the last read left nothing                     | each new look begins with OPEN                       |
+ * `input`: whether the next read may receive something. Of the input side: the owner writes it; in call, the thread
+ * that has the reading role.
+ *   | OPEN    | the socket may have input                      | a read that empties the socket, or finds the end     |
+ *   | DRAINED | the last read left nothing                     | connection_note_input, before the next try to read   |
  *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
  */
 enum connection_state {
@@ -95,7 +97,7 @@ static const uint16_t connection_output_transitions[] = {
 };
 
 enum connection_input {
-  CONNECTION_INPUT_OPEN,    /* there may be input */
+  CONNECTION_INPUT_OPEN,    /* the socket may have input */
   CONNECTION_INPUT_DRAINED, /* the last read emptied the socket */
   CONNECTION_INPUT_ENDED    /* the client sends no more */
 };
@@ -166,6 +168,7 @@ struct connection {
 /* Under the lock. */
 static inline void connection_set_state(struct connection *connection, enum connection_state to)
 {
+  assert(mutex_is_locked(&connection->lock));
   ASSERT_TRANSITION(connection_transitions, connection->state, to);
   connection->state = to;
 }
@@ -191,15 +194,18 @@ static inline bool connection_lingers(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_LINGERS || connection->output == CONNECTION_OUTPUT_SAID_ALL;
 }
+static inline enum connection_input connection_input_state(const struct connection *connection)
+{
+  return atomic_load_explicit(&connection->input, memory_order_relaxed);
+}
 static inline bool connection_is_at_end(const struct connection *connection)
 {
-  return atomic_load_explicit(&connection->input, memory_order_relaxed) == CONNECTION_INPUT_ENDED;
+  return connection_input_state(connection) == CONNECTION_INPUT_ENDED;
 }
 /* Who has the input, unless it has ended. */
 static inline void connection_set_input(struct connection *connection, enum connection_input to)
 {
-  ASSERT_TRANSITION(connection_input_transitions,
-                    atomic_load_explicit(&connection->input, memory_order_relaxed), to);
+  ASSERT_TRANSITION(connection_input_transitions, connection_input_state(connection), to);
   atomic_store_explicit(&connection->input, to, memory_order_relaxed);
 }
 /* The same, where the input may have ended: the end stays. */

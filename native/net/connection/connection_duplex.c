@@ -10,6 +10,7 @@
 
 enum {
   CATCH_UP_MESSAGES = 64,      /* collected before the next one is served */
+  VAIN_MEMBERS_MAX = 4,        /* so many are woken between two looks of the watcher */
   ANSWER_ALWAYS = 16 * 1024,   /* an answer of so many bytes finds room, up to twice send_buffer_max */
   EVENTS_TOGETHER = 16 * 1024, /* bytes of events that leave in one write, */
   EVENTS_TOGETHER_NS = 100000  /* where the last ones left so shortly before */
@@ -121,7 +122,7 @@ static void watch_duplex(struct connection *connection, bool for_input)
 /* The connection is in call: the first thread that comes gets the next event. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
-  duplex_set_reader(connection->duplex, DUPLEX_ARMED);
+  duplex_set_reader(connection, DUPLEX_ARMED);
   watch_duplex(connection, for_input);
 }
 
@@ -277,6 +278,7 @@ void connection_duplex_begin_call(struct connection *connection)
   duplex->collected = (struct buffer){0};
   connection->has_message = false;
   duplex->own_calls = 0;
+  duplex->vain_members = 0;
   if (duplex_input(duplex) == COLLECTED_ALL)
     duplex_set_input(duplex, COLLECTED_SOME);
   if (!in_call_is_inside(&connection->in_call))
@@ -290,9 +292,11 @@ void connection_duplex_begin_call(struct connection *connection)
 static void take_input_back(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
-  duplex->has_slept |= duplex->reader != DUPLEX_NOBODY; /* events may have been asked for */
-  duplex_set_reader(duplex, duplex->reader == DUPLEX_MEMBER ? DUPLEX_RECALLED : DUPLEX_OWNER);
-  while (duplex->reader == DUPLEX_RECALLED || duplex->upcalls > 0)
+  const enum duplex_reader reader = duplex_reader(duplex);
+  duplex->has_slept |= reader != DUPLEX_NOBODY; /* events may have been asked for */
+  duplex->vain_members += reader == DUPLEX_ARMED_TO_SEND || reader == DUPLEX_MEMBER;
+  duplex_set_reader(connection, reader == DUPLEX_MEMBER ? DUPLEX_RECALLED : DUPLEX_OWNER);
+  while (duplex_reader(duplex) == DUPLEX_RECALLED || duplex->upcalls > 0)
     pthread_cond_wait(&duplex->given_back, &connection->lock);
 }
 
@@ -313,7 +317,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
 {
   struct connection_duplex *duplex = connection->duplex;
   take_input_back(connection);
-  duplex_set_reader(duplex, DUPLEX_NOBODY);
+  duplex_set_reader(connection, DUPLEX_NOBODY);
   atomic_store(&duplex->reads_ahead, false);
   if (duplex_input(duplex) == COLLECTED_FULL)
     duplex_set_input(duplex, COLLECTED_SOME);
@@ -352,12 +356,11 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
   if (connection->duplex == NULL)
     return; /* a duplex that is made from now on is read by others */
   pthread_mutex_lock(&connection->lock);
-  struct connection_duplex *duplex = connection->duplex;
   if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker &&
       !connection_has_left(connection)) {
     take_input_back(connection);
-    duplex_set_reader(duplex, DUPLEX_WAITER);
-    duplex->waiter = member;
+    duplex_set_reader(connection, DUPLEX_WAITER);
+    connection->duplex->waiter = member;
   }
   pthread_mutex_unlock(&connection->lock);
 }
@@ -365,8 +368,7 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
 /* Of the owner's thread, which alone has this role, and alone changes it. */
 static bool is_waiting(const struct connection *connection)
 {
-  return connection->duplex != NULL &&
-         atomic_load_explicit(&connection->duplex->reader, memory_order_relaxed) == DUPLEX_WAITER;
+  return connection->duplex != NULL && duplex_reader(connection->duplex) == DUPLEX_WAITER;
 }
 
 static void end_waiting(struct crew_source *source, struct crew_member *member)
@@ -377,7 +379,7 @@ static void end_waiting(struct crew_source *source, struct crew_member *member)
     return;
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
-  duplex_set_reader(duplex, DUPLEX_NOBODY);
+  duplex_set_reader(connection, DUPLEX_NOBODY);
   if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
   else if (connection_holds_back(connection))
@@ -419,7 +421,7 @@ static bool look_while_waiting(struct crew_source *source, struct crew_member *m
     return false;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   const struct connection_duplex *duplex = connection->duplex;
-  bool must_try = carrier == NULL || duplex->has_unsent || duplex_input(duplex) >= COLLECTED_BLOCKED;
+  bool must_try = carrier == NULL || duplex->has_unsent || duplex_needs_try(duplex);
   return must_try ? take_while_waiting(source, member) : carrier->look(connection);
 }
 
@@ -454,11 +456,10 @@ static bool take_role(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
-  bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) &&
-                  (duplex->reader == DUPLEX_ARMED || duplex->reader == DUPLEX_ARMED_TO_SEND) &&
+  bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) && duplex_is_armed(duplex) &&
                   !connection_has_left(connection);
   if (is_taken)
-    duplex_set_reader(duplex, DUPLEX_MEMBER);
+    duplex_set_reader(connection, DUPLEX_MEMBER);
   pthread_mutex_unlock(&connection->lock);
   return is_taken;
 }
@@ -472,8 +473,8 @@ static void give_role_back(struct connection *connection, enum collected last)
   bool must_write = !connection_is_broken(connection) &&
                     (connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room));
   bool is_blocked = last == COLLECTED_BLOCKED && connection_unsent(connection) > 0;
-  bool is_recalled = duplex->reader == DUPLEX_RECALLED;
-  duplex_set_reader(duplex, is_recalled ? DUPLEX_OWNER : DUPLEX_NOBODY);
+  bool is_recalled = duplex_reader(duplex) == DUPLEX_RECALLED;
+  duplex_set_reader(connection, is_recalled ? DUPLEX_OWNER : DUPLEX_NOBODY);
   if (!is_recalled && (must_read || must_write))
     arm_for_others(connection, must_read && !is_blocked);
   if (must_write)
@@ -491,7 +492,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   connection_note_input(connection, CONNECTION_INPUT_OPEN);
   do
     collected = connection_collect(connection, member);
-  while (collected == COLLECTED_SOME && atomic_load(&duplex->reader) != DUPLEX_RECALLED &&
+  while (collected == COLLECTED_SOME && duplex_reader(duplex) != DUPLEX_RECALLED &&
          !crew_turn_is_over(&turn));
   return collected;
 }
@@ -528,7 +529,7 @@ static void begin_reading_ahead(struct connection *connection)
     connection_duplex_begin_call(connection);
   }
   atomic_store(&duplex->reads_ahead, true);
-  if (duplex->reader == DUPLEX_NOBODY && wants_input(duplex))
+  if (duplex_reader(duplex) == DUPLEX_NOBODY && wants_input(duplex))
     arm_for_others(connection, true);
 }
 
@@ -572,11 +573,12 @@ int64_t connection_duplex_look(struct connection *connection)
   bool has_moved = connection->has_sent; /* since the last look */
   connection->has_sent = false;
   connection_flush(connection);
+  duplex->vain_members = 0;
   if (duplex->callbacks == NULL)
     return INT64_MAX; /* what is left leaves with the next answer, or by an event */
   look_for_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
-  if (duplex->reader == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
+  if (duplex_reader(duplex) == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
   return connection_unsent(connection) > 0 && !duplex->is_closed ? CONNECTION_FLUSH_SOON : INT64_MAX;
 }
@@ -697,9 +699,22 @@ static void watch_output(const struct push *push)
     return; /* it looks when it waits, or answers */
   if (duplex_is_unread(duplex)) {
     arm_for_others(connection, true);
-  } else if (duplex->reader == DUPLEX_WAITER) {
+  } else if (duplex_reader(duplex) == DUPLEX_WAITER) {
     crew_wake(duplex->waiter);
   }
+}
+
+/* Has a member send the events that the own thread holds back, because that thread may stay in Java. Where it calls the
+ * client soon, the call sends them, and the member is woken in vain; after some of these the watcher sends them, with its
+ * next tick. */
+static void leave_to_member(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const enum duplex_reader reader = duplex_reader(duplex);
+  if ((reader != DUPLEX_NOBODY && reader != DUPLEX_ARMED) || duplex->vain_members >= VAIN_MEMBERS_MAX)
+    return;
+  duplex_set_reader(connection, DUPLEX_ARMED_TO_SEND);
+  watch_duplex(connection, wants_input(duplex));
 }
 
 /* Events of the request's own thread may leave together: with the next one, the next message, or as soon as a member
@@ -747,11 +762,8 @@ static void write_out(const struct push *push)
     flush_out(connection);
   if (connection_unsent(connection) > 0)
     watch_output(push);
-  /* The thread that holds events back is in Java, and may stay there: a member sends all of them. */
-  if (is_held && (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED)) {
-    duplex_set_reader(duplex, DUPLEX_ARMED_TO_SEND);
-    watch_duplex(connection, atomic_load(&duplex->open_calls) > 0);
-  }
+  if (is_held)
+    leave_to_member(connection);
   if (connection_is_unowned(connection) && connection_unsent(connection) == 0)
     buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
 }
@@ -763,9 +775,9 @@ static void count_call(const struct push *push)
   atomic_fetch_add(&duplex->open_calls, 1);
   if (push->is_own) {
     duplex->own_calls++;
-  } else if (in_call_is_inside(&push->connection->in_call) && duplex->reader == DUPLEX_NOBODY) {
+  } else if (in_call_is_inside(&push->connection->in_call) && duplex_reader(duplex) == DUPLEX_NOBODY) {
     arm_for_others(push->connection, true);
-  } else if (duplex->reader == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
+  } else if (duplex_reader(duplex) == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
     crew_wake(duplex->waiter); /* it has stopped reading ahead */
   }
 }

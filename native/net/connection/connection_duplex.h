@@ -2,9 +2,9 @@
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
  * A connection has a duplex from its client's first callback on: it is read while its request is inside Java, and any
- * thread may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection without
- * callbacks has one while its request lasts, and until what was read during that time is served; before and afterwards it
- * has none (connection->duplex is NULL), and nothing here touches it.
+ * thread may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection
+ * without callbacks has one while its request lasts, and until what was read during that time is served; before and
+ * afterwards it has none (connection->duplex is NULL), and nothing here touches it.
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
  * protocol_state, input, began_ms, counted. The output: out, out_sent, unshown, output, has_sent, stalled_ms. The owner
@@ -14,24 +14,28 @@
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
  * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
- * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher sees
- * to that (crew_meanwhile.read_ahead).
- *   | reader   | what holds                                       | who leaves it, on what                             |
- *   | NOBODY   | the owner has its turn; in call: no call is      | a thread that sends, or the watcher, arms it; the  |
- *   |          | open, or only those of its own thread, which     | owner: take_input_back                             |
- *   |          | runs a nested request and looks when it waits    |                                                    |
- *   |          | again; and nothing is read ahead                 |                                                    |
- *   | ARMED    | an event is asked for                            | the member (or the watcher) that gets it; the owner |
- *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that wants input read            |
- *   | MEMBER   | a thread reads, and gives the role back soon     | that thread: give_role_back; the owner recalls it  |
- *   | RECALLED | as MEMBER; the owner waits for its end           | that thread: give_role_back                        |
- *   | OWNER    | the owner has all again, in call, and waits      | the owner: it waits in a callback, or the call ends |
- *   |          | while `upcalls` is not 0                         |                                                    |
- *   | WAITER   | the owner's thread waits in a callback, of       | the owner: end_waiting                             |
- *   |          | whatever connection, and reads (crew_wait)       |                                                    |
+ * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher
+ * sees to that (crew_meanwhile.read_ahead).
+ *   | reader        | what holds                                  | who leaves it, on what                          |
+ *   | NOBODY        | the owner has its turn; in call: no call is | a thread that sends, or the watcher, arms it;   |
+ *   |               | open, or only those of its own thread,      | the owner: take_input_back                      |
+ *   |               | which runs a nested request and reads when  |                                                 |
+ *   |               | it waits again; and nothing is read ahead   |                                                 |
+ *   | ARMED         | an event is asked for                       | the member (or the watcher) that gets it; the   |
+ *   |               |                                             | owner                                           |
+ *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that wants input read        |
+ *   | MEMBER        | a thread reads, and soon ends that          | that thread: give_role_back; the owner recalls  |
+ *   |               |                                             | it                                              |
+ *   | RECALLED      | as MEMBER; the owner waits for its end      | that thread: give_role_back                     |
+ *   | OWNER         | the owner has all again, in call, and waits | the owner: it waits in a callback, or the call  |
+ *   |               | while `upcalls` is not 0                    | ends                                            |
+ *   | WAITER        | the owner's thread waits in a callback, of  | the owner: end_waiting                          |
+ *   |               | whatever connection, and reads (crew_wait)  |                                                 |
  * Input that was read already brings no event: a thread that would arm a connection with such input submits it
  * instead. A send from another thread arms a connection that nobody reads, and so does the owner's thread when it stops
- * waiting while others have calls open.
+ * waiting while others have calls open. The owner's own thread arms it for the events that it holds back, because it
+ * may stay in Java. Where it calls the client before the member has come, the member was woken in vain. The thread
+ * wakes VAIN_MEMBERS_MAX of these at most between two visits of the watcher, which sends the events, too.
  *
  * Queue: ordinary messages that come while they cannot be served wait in order, DUPLEX_QUEUE_MAX of them and message_max
  * bytes at most; beyond, and above INPUT_SMALL where the bound on all input is short, each is refused at once. They count
@@ -75,10 +79,10 @@ static const uint16_t duplex_reader_transitions[] = {
 enum collected {
   COLLECTED_SOME, /* something was received: there may be more */
   COLLECTED_ALL,  /* nothing was received: the buffers have no whole message, and only an event brings more */
-  COLLECTED_BLOCKED, /* the client must read first */
+  COLLECTED_BLOCKED, /* the client must read first; from here on duplex_needs_try */
   COLLECTED_FULL,    /* no more may be read ahead */
-  COLLECTED_END,     /* nothing more is read: last_step is due when the queue is served */
-  COLLECTED_CUT      /* the same, because all input together has reached its bound */
+  COLLECTED_END, /* nothing more is read: last_step is due when the queue is served; from here on duplex_has_ended */
+  COLLECTED_CUT /* the same, because all input together has reached its bound */
 };
 
 static const uint16_t collected_transitions[] = {
@@ -120,12 +124,13 @@ struct connection_duplex {
 
   /* Under the connection's lock: */
   _Atomic enum duplex_reader reader;
-  pthread_cond_t given_back;  /* a DUPLEX_RECALLED or an upcall has ended */
-  _Atomic size_t open_calls;  /* that were sent and are not settled; the owner reads it without the lock */
-  size_t own_calls;           /* those of them that the owner's thread has sent in this call */
-  int64_t flushed_ns;         /* when events of the own thread last left at once */
-  size_t left;                /* bytes that the last attempt by a send left; 0 where they were sent since */
-  int64_t reading_ms;         /* when the connection has to end, not counting output that the client leaves */
+  pthread_cond_t given_back; /* a DUPLEX_RECALLED or an upcall has ended */
+  _Atomic size_t open_calls; /* that were sent and are not settled; the owner reads it without the lock */
+  size_t own_calls;          /* those of them that the owner's thread has sent in this call */
+  int64_t flushed_ns;        /* when events of the own thread last left at once */
+  unsigned vain_members; /* since the watcher's last look: woken to read or send, and the owner was first */
+  size_t left;           /* bytes that the last attempt by a send left; 0 where they were sent since */
+  int64_t reading_ms;    /* when the connection has to end, not counting output that the client leaves */
   struct crew_member *waiter; /* where the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed */
   unsigned upcalls;           /* of the watcher: the owner that comes back waits for their end */
@@ -160,18 +165,28 @@ extern const struct crew_meanwhile connection_meanwhile;
 
 /* --- its states --- */
 
-/* Under the connection's lock. */
-static inline void duplex_set_reader(struct connection_duplex *duplex, enum duplex_reader to)
+static inline enum duplex_reader duplex_reader(const struct connection_duplex *duplex)
 {
-  ASSERT_TRANSITION(duplex_reader_transitions, atomic_load_explicit(&duplex->reader, memory_order_relaxed),
-                    to);
+  return atomic_load_explicit(&duplex->reader, memory_order_relaxed);
+}
+/* Of the connection's duplex. Under the connection's lock. */
+static inline void duplex_set_reader(struct connection *connection, enum duplex_reader to)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  assert(mutex_is_locked(&connection->lock));
+  ASSERT_TRANSITION(duplex_reader_transitions, duplex_reader(duplex), to);
   atomic_store_explicit(&duplex->reader, to, memory_order_relaxed);
+}
+/* True where the thread that gets the next event is the reader. Under the lock. */
+static inline bool duplex_is_armed(const struct connection_duplex *duplex)
+{
+  const enum duplex_reader reader = duplex_reader(duplex);
+  return reader == DUPLEX_ARMED || reader == DUPLEX_ARMED_TO_SEND;
 }
 /* True where an event is asked for, or nobody reads: a thread that holds the lock may have the connection read. */
 static inline bool duplex_is_unread(const struct connection_duplex *duplex)
 {
-  return duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED ||
-         duplex->reader == DUPLEX_ARMED_TO_SEND;
+  return duplex_reader(duplex) == DUPLEX_NOBODY || duplex_is_armed(duplex);
 }
 /* Who has the input. */
 static inline void duplex_set_input(struct connection_duplex *duplex, enum collected to)
@@ -182,6 +197,11 @@ static inline void duplex_set_input(struct connection_duplex *duplex, enum colle
 static inline enum collected duplex_input(const struct connection_duplex *duplex)
 {
   return atomic_load_explicit(&duplex->input, memory_order_relaxed);
+}
+/* True where the next part may be due although nothing was received: only connection_collect can tell. */
+static inline bool duplex_needs_try(const struct connection_duplex *duplex)
+{
+  return duplex_input(duplex) >= COLLECTED_BLOCKED;
 }
 static inline bool duplex_has_ended(const struct connection_duplex *duplex)
 {

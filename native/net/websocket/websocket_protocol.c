@@ -80,16 +80,6 @@ static enum step write_close(struct connection *connection, uint16_t code, const
   return STEP_ENDS;
 }
 
-/* The decoder may be in the middle of the wrong frame, so it is not used again. */
-static enum step close_with_error(struct connection *connection, const struct ws_input *input,
-                                  struct buffer *out)
-{
-  discard_decoder(connection);
-  note_progress(connection);
-  ws_write_close(out, input->code, input->reason);
-  return STEP_ENDS;
-}
-
 static enum ws_event read_frames(struct connection *connection, struct ws_input *input)
 {
   struct websocket_state *state = state_of(connection);
@@ -123,8 +113,11 @@ static enum step collect_message(struct connection *connection, struct crew_memb
   case WS_EVENT_CLOSE:
     ws_write_close(out, input.code, "");
     return STEP_ENDS;
-  default:
-    return close_with_error(connection, &input, out);
+  default: /* the decoder may be in the middle of the wrong frame, so it is not used again */
+    discard_decoder(connection);
+    note_progress(connection);
+    ws_write_close(out, input.code, input.reason);
+    return STEP_ENDS;
   }
 }
 

@@ -106,16 +106,23 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   return JP_OK;
 }
 
-/* Its thread's own, or under the lock. */
+static enum crew_member_state get_member_state(const struct crew_member *member)
+{
+  return atomic_load_explicit(&member->state, memory_order_relaxed);
+}
+
+/* Under the lock, except to and from WAITING, which are the thread's own. */
 static void set_member_state(struct crew_member *member, enum crew_member_state to)
 {
-  ASSERT_TRANSITION(crew_member_transitions, atomic_load_explicit(&member->state, memory_order_relaxed), to);
+  ASSERT_TRANSITION(crew_member_transitions, get_member_state(member), to);
+  assert(get_member_state(member) == CREW_MEMBER_WAITING || to == CREW_MEMBER_WAITING ||
+         mutex_is_locked(&member->crew->lock));
   atomic_store_explicit(&member->state, to, memory_order_relaxed);
 }
 
 static bool is_taken(const struct crew_member *member)
 {
-  return atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_FREE;
+  return get_member_state(member) != CREW_MEMBER_FREE;
 }
 
 static bool has_taken_member(struct crew *crew)
@@ -558,10 +565,15 @@ static enum jp_status start_reserved(struct crew *crew, struct jp_error *error)
   enum jp_status status = JP_OK;
   for (int lane = RPC_LANE_ALL + 1; status == JP_OK && lane < RPC_LANES; lane++) {
     struct crew_member *member = &crew->reserved[lane];
-    set_member_state(member, CREW_MEMBER_STARTING); /* no other thread is there yet */
+    pthread_mutex_lock(&crew->lock);
+    set_member_state(member, CREW_MEMBER_STARTING);
+    pthread_mutex_unlock(&crew->lock);
     status = crew->service->spawn(crew->service->context, names[lane], run_reserved, member, error);
-    if (status != JP_OK)
-      set_member_state(member, CREW_MEMBER_FREE);
+    if (status == JP_OK)
+      continue;
+    pthread_mutex_lock(&crew->lock);
+    set_member_state(member, CREW_MEMBER_FREE);
+    pthread_mutex_unlock(&crew->lock);
   }
   return status;
 }
@@ -687,10 +699,16 @@ void crew_wake(void *thread)
 
 /* --- stopping --- */
 
+/* False: another thread has changed the phase, which is not `from`. */
+static bool change_phase(struct crew *crew, int from, enum crew_phase to)
+{
+  ASSERT_TRANSITION(crew_phase_transitions, from, to);
+  return atomic_compare_exchange_strong(&crew->phase, &from, (int)to);
+}
+
 void crew_refuse_all(struct crew *crew)
 {
-  int serving = CREW_SERVING;
-  atomic_compare_exchange_strong(&crew->phase, &serving, CREW_REFUSING);
+  (void)change_phase(crew, CREW_SERVING, CREW_REFUSING);
   wake_watcher(crew);
 }
 
@@ -714,8 +732,8 @@ static bool has_returning_member(struct crew *crew)
 bool crew_stop(struct crew *crew, int64_t deadline_ms)
 {
   enum { LOOK_MS = 50 }; /* a thread may begin to exit while it is waited for */
-  ASSERT_TRANSITION(crew_phase_transitions, atomic_load(&crew->phase), CREW_STOPPING);
-  atomic_store(&crew->phase, CREW_STOPPING);
+  while (!change_phase(crew, atomic_load(&crew->phase), CREW_STOPPING)) {
+  }
   uint64_t one = 1;
   ssize_t written = write(crew->stop_fd, &one, sizeof one);
   (void)written;

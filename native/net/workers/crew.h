@@ -103,11 +103,12 @@ struct crew_call {
  * Whether a place has a thread, and what that does. The lock guards all changes except those to and from WAITING, which
  * are the thread's own; others read those without it. A reserved thread has the first three states alone, the watcher
  * none.
- *   | state    | what holds                                     | who leaves it, on what                               |
- *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                      |
- *   | STARTING | the thread was asked for; worker is NULL       | the thread, once it runs; who asked, if there is none |
- *   | SERVING  | it has a worker, and is idle or has a turn     | the thread: crew_wait, or the end of its loop        |
- *   | WAITING  | it is inside the service, in crew_wait         | the thread, when the wait is over                    |
+ *   | state    | what holds                                     | who leaves it, on what                              |
+ *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                     |
+ *   | STARTING | the thread was asked for; worker is NULL       | the thread, once it runs; the thread that has asked |
+ *   |          |                                                | for it, if it cannot be started                     |
+ *   | SERVING  | it has a worker, and is idle or has a turn     | the thread: crew_wait, or the end of its loop       |
+ *   | WAITING  | it is inside the service, in crew_wait         | the thread, when the wait is over                   |
  */
 enum crew_member_state {
   CREW_MEMBER_FREE,     /* no thread: the place can be used */

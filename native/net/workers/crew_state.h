@@ -1,14 +1,14 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* Shared by crew.c (members, the ready queue, turns, waits), crew_polling.c (members that look for what clients send) and
- * crew_watcher.c (the watcher's thread). No other file includes it. */
+/* Shared by crew.c (members, the ready queue, turns, waits), crew_polling.c (members that poll for messages of clients)
+ * and crew_watcher.c (the watcher's thread). No other file includes it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
 
 enum { CREW_AWAKE_MAX = 64 };
 
-/* Any thread reads it; the thread that ends the crew changes it (crew_refuse_all, crew_stop). */
+/* Any thread reads the phase; crew_refuse_all and crew_stop change it. */
 enum crew_phase {
   CREW_SERVING,  /* messages are served */
   CREW_REFUSING, /* each message is refused */
@@ -62,7 +62,8 @@ struct crew {
     int64_t until_ns; /* it is put to sleep then; 0: nobody has looked at it yet */
   } awake[CREW_AWAKE_MAX];
 
-  pthread_mutex_t lock;       /* guards all below, and `taken` and `worker` of the members */
+  pthread_mutex_t
+      lock; /* guards all below; of each member `worker`, and `state` except to and from WAITING */
   pthread_cond_t changed;     /* a member left */
   pthread_cond_t lane_wanted; /* a source with a lane was submitted, or the crew stops */
   struct crew_source *first_ready;

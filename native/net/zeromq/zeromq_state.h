@@ -117,8 +117,10 @@ struct zeromq_router {
   size_t full_count;
 };
 
+/* Under zeromq->lock. */
 static inline void zeromq_identity_set_state(struct zeromq_identity *identity, enum zeromq_identity_state to)
 {
+  assert(mutex_is_locked(&identity->zeromq->lock));
   ASSERT_TRANSITION(zeromq_identity_transitions, identity->state, to);
   identity->state = to;
 }

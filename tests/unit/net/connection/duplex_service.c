@@ -322,6 +322,25 @@ static void stay_after_events(struct caller *caller, unsigned count, struct buff
   buffer_printf(out, "%s", is_forgotten ? "forgotten" : "left");
 }
 
+/* Of the two events the first leaves at once, where the call took long enough, and the second is held back. */
+static void mix_events_and_calls(struct caller *caller, unsigned count, struct buffer *out)
+{
+  struct connection *connection = caller->callbacks->connection;
+  char answer[DUPLEX_TEXT] = "";
+  unsigned asked = 0;
+  for (unsigned i = 0; i < count && answer[0] != '!'; i++) {
+    send_events(caller, 2);
+    pthread_mutex_lock(&connection->lock);
+    asked += connection->duplex->reader == DUPLEX_ARMED_TO_SEND;
+    pthread_mutex_unlock(&connection->lock);
+    call_client(caller, clock_now_ms() + PATIENCE_MS, answer);
+  }
+  if (answer[0] == '!')
+    buffer_printf(out, "%s", answer + 1);
+  else
+    buffer_printf(out, "asked %u", asked);
+}
+
 static void serve_text(struct caller *caller, const char *text, struct buffer *out)
 {
   struct duplex_service *s = service_of(caller);
@@ -357,6 +376,8 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
     send_events(caller, 2);
     call_client(caller, clock_now_ms() + PATIENCE_MS, answer);
     stay_after_events(caller, count, out);
+  } else if (sscanf(text, "mix %u", &count) == 1) {
+    mix_events_and_calls(caller, count, out);
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);
     BUFFER_LITERAL(out, "spraying");

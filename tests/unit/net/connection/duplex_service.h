@@ -14,6 +14,8 @@
  *   stay N        sends N events on the thread that serves, and stays until requests may leave; "left", or "forgotten"
  *                 where some are held back and no thread was asked to send them
  *   call and stay N  the same, after two events and a call
+ *   mix N         sends two events and calls, N times, on the thread that serves; "asked N", the number of times for which
+ *                 a thread was asked to send the second event
  *   spray N       a thread that is none of the crew sends N events; "spraying"
  *   block         blocks until the test lets go; "block"
  *   wait          the same, in a wait that no callback is the reason of; "wait"

@@ -627,6 +627,25 @@ DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_after_a_call_while_their_request_stays, some_threads, close_fixture)
 
+/* The calls send the events: a thread that was asked for them comes too late each time, and costs more than it brings. */
+DUPLEX_TEST(events_between_calls_seldom_ask_for_a_thread, some_threads)
+{
+  enum { CALLS = 300 };
+  int fd = duplex_connect_open(f);
+  char text[256];
+  unsigned asked;
+  atomic_store(&f->has_no_ticks, true);
+  duplex_send(fd, "mix 300");
+  for (int i = 0; i < CALLS; i++) {
+    expect_numbered_events(fd, 2);
+    duplex_answer(fd, duplex_expect_call(fd), "yes");
+  }
+  assert_true(duplex_receive(fd, text));
+  assert_int_equal(sscanf(text, "asked %u", &asked), 1);
+  assert_in_range(asked, 0, CALLS / 2);
+  atomic_store(&f->has_no_ticks, false);
+}
+
 /* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
 DUPLEX_TEST(a_sender_waits_for_room, little_room)
 {
