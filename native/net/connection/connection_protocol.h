@@ -66,7 +66,8 @@ struct connection_protocol {
 
   /* The connection speaks this protocol from now on. Its protocol_state is all zero. */
   void (*begin)(struct connection *connection);
-  /* Takes the objects that the thread keeps for the protocol, for a turn. False: no memory. NULL: none. */
+  /* Takes the objects that the thread keeps for the protocol (scratch_take_object, with a constant of enum
+   * scratch_object), for a turn. False: no memory. NULL: none. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
   /* At the end of the turn: returns them if no input is left in them. NULL: there are none. */
   void (*give_back)(struct connection *connection, struct crew_member *member);
