@@ -384,9 +384,16 @@ class FlakyRuns:
         else:
             self.file.write_text(f"{commit.strip()}\n")
         self.lock = threading.Lock()
+        self.is_open = True
+
+    def close(self):
+        """What ends from now on was interrupted, and says nothing of the test."""
+        self.is_open = False
 
     def add(self, name, number, has_failed):
         with self.lock:
+            if not self.is_open:
+                return
             self.over[name, number] = has_failed
             with self.file.open("a") as file:
                 file.write(f"{name} {number} {'failed' if has_failed else 'good'}\n")
@@ -404,7 +411,7 @@ def run_flaky(times, step, tests, environment):
     def run_once(name, command, number):
         output, status = run_command(command, environment, lambda line: None)
         has_failed = count(output, status)[1] > 0
-        if has_failed:
+        if has_failed and known.is_open:
             (FLAKY_FOLDER / f"{name}-{number}.log").write_text(output)
             show_now(f"{name} failed, run {number}: {FLAKY_FOLDER.relative_to(ROOT)}/{name}-{number}.log\n")
         known.add(name, number, has_failed)
@@ -413,8 +420,14 @@ def run_flaky(times, step, tests, environment):
     spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in os.sched_getaffinity(0)]
     try:
         with ThreadPoolExecutor(FLAKY_AT_ONCE) as pool:
-            for one in [pool.submit(run_once, *run) for run in left]:
-                one.result()
+            running = [pool.submit(run_once, *run) for run in left]
+            try:
+                for one in running:
+                    one.result()
+            except KeyboardInterrupt:
+                known.close()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     finally:
         for spinner in spinners:
             spinner.kill()
