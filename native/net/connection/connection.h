@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_H
 #define JPEER_NET_CONNECTION_CONNECTION_H
 /*
- * A TCP connection, whose bytes a protocol reads and writes (net/connection/connection_protocol.h).
+ * A connection over TCP or a Unix socket, whose bytes a protocol reads and writes (net/connection/connection_protocol.h).
  *
  * Owner: a turn owns the connection from connection_turn to its end. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless

@@ -2,7 +2,7 @@
 #define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
  * A protocol of connections as a table of functions. Connections, their table and the watcher know a
- * protocol by this table alone. Each protocol has a folder (net/http, net/websocket) and fills in one table;
+ * protocol by this table alone. Each protocol has a folder (net/http, net/websocket, net/shm) and fills in one table;
  * net/server.c says which one a new connection speaks, and a protocol may change it for another
  * (connection_speak).
  *
@@ -67,7 +67,7 @@ struct connection_protocol {
   /* The connection speaks this protocol from now on. Its protocol_state is all zero. */
   void (*begin)(struct connection *connection);
   /* Takes the objects that the thread keeps for the protocol (scratch_take_object, with a constant of enum
-   * scratch_object), for a turn. False: no memory. NULL: none. */
+   * scratch_object of net/workers/scratch.h), for a turn. False: no memory. NULL: none. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
   /* At the end of the turn: returns them if no input is left in them. NULL: there are none. */
   void (*give_back)(struct connection *connection, struct crew_member *member);

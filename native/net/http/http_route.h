@@ -27,7 +27,7 @@
 
 struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
-  struct text host;                  /* the name that was bound; data NULL: a Unix socket */
+  struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
   bool takes_shm;                    /* its clients may share memory with the peer */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
   const struct web_origins *origins; /* allowed beside its own; NULL: none */
