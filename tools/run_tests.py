@@ -80,6 +80,11 @@ def unittests(folder, wanted=lambda name: True):
             for module in modules]
 
 
+def over(*transports):
+    """The conformance cases over these transports alone."""
+    return [PYTHON, "tests/conformance/run.py", *(f"--transport={name}" for name in transports)]
+
+
 def on(preset, **more):
     return {"JPEER_BUILD": f"build/{preset}", "PYTHONPATH": "tests", **more}
 
@@ -117,15 +122,13 @@ ALL_STEPS = [
      [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
+    # Over what differs in forms of messages or in the life of sessions: no other transport makes references.
     *((f"conformance-ledger-{home.name}", "request and reply, under -Xcheck:jni and a count of all references",
-       RELEASE_BUILD,
-       [[PYTHON, "tests/conformance/run.py"]],
+       RELEASE_BUILD, [over("websocket", "http", "zeromq-binary")],
        on("release", JPEER_LEDGER="1", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     # Over one transport for each form of messages: the fast path knows no more of them.
     ("conformance-no-fastpath", "the same where every request goes the general path",
-     "no-fastpath jpeer fixtures",
-     [[PYTHON, "tests/conformance/run.py", "--transport", transport] for transport in ("websocket", "zeromq-binary")],
-     on("no-fastpath")),
+     "no-fastpath jpeer fixtures", [over("websocket", "zeromq-binary")], on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev",
      unittests("tests/integration", lambda name: name not in WITHOUT_ASAN), on("dev")),
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", RELEASE_BUILD,

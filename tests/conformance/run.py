@@ -1,7 +1,7 @@
 """Runs the conformance cases over WebSocket, HTTP, ZeroMQ and shared memory alike, and as binary messages where they
 have that form. The cases of one suite run over Unix sockets, too, which change nothing above the connection.
 
-usage: run.py [--transport NAME] [--suite NAME] [--verbose]
+usage: run.py [--transport NAME]... [--suite NAME] [--verbose]
 
 A suite is a folder; each of its *.json files is a case or a list of cases, and each of its *.py files has a function
 `cases` that makes some:
@@ -336,11 +336,11 @@ def run_group(options, cases, transports, verbose):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--transport", choices=[transport.name for transport in TRANSPORTS])
+    parser.add_argument("--transport", action="append", choices=[transport.name for transport in TRANSPORTS])
     parser.add_argument("--suite")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    transports = [t for t in TRANSPORTS if arguments.transport in (None, t.name)]
+    transports = [t for t in TRANSPORTS if arguments.transport is None or t.name in arguments.transport]
     groups = {}
     for case in read_cases(arguments.suite):
         options = tuple(word.replace("HERE", str(HERE)) for word in case.get("options", STANDARD))
