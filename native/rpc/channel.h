@@ -1,9 +1,8 @@
 #ifndef JPEER_RPC_CHANNEL_H
 #define JPEER_RPC_CHANNEL_H
 /*
- * The table of channels: what the core has to know of each way that messages come. A new transport adds a
- * constant to enum op_channel and a row here, and compares no channel anywhere else. Constant data; any
- * thread.
+ * The table of channels: what the core has to know of each way in which messages arrive. A transport that operators may
+ * forbid adds a constant to enum op_channel and a row here; others share a channel. Constant data; any thread.
  */
 #include "op/operation.h"
 
@@ -11,7 +10,7 @@
 
 /* How long a client of the channel lives. */
 enum rpc_client_span {
-  RPC_SPAN_CONNECTION, /* a connection: it holds its session from the start, so that no TTL ends it */
+  RPC_SPAN_CONNECTION, /* a connection: it holds the session that it names from the start, so that no TTL ends it */
   RPC_SPAN_MESSAGE,    /* one message: without a session's name, its session is for this message alone */
   RPC_SPAN_TURN        /* some messages of one sender, whose name is the session's */
 };

@@ -98,17 +98,16 @@ struct rpc_waits {
 
 struct rpc_service {
   void *context;
-  /* By enum rpc_codec_id, NULL where the service lacks one: the transport chooses whose message it has. Their functions get the context above.
-   */
+  /* By enum rpc_codec_id, NULL where the service lacks one: the transport chooses the codec of its message. Their
+   * functions get the context above. */
   const struct rpc_codec *const *codecs;
 
   /* Starts a crew member's thread; run is called on it with its worker. */
   enum jp_status (*spawn)(void *context, const char *name,
                           void (*run)(void *argument, struct rpc_worker *worker), void *argument,
                           struct jp_error *error);
-  /* Tells how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. NULL: the service
-   * never waits for a client. */
-  /* NULL: it waits no more, and when this returns nobody wakes it. */
+  /* Says how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. waits NULL: the
+   * thread waits no more, and when this returns nobody wakes it. set_waits NULL: the service never waits for a client. */
   void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
   /* True where the worker's thread will never come back from the call that it is in (System.exit). Any
    * thread. */

@@ -64,7 +64,8 @@ struct connection_protocol {
   bool waits_for_rest;     /* clients send the rest of a message at once, so that a thread may wait for it */
   const struct connection_carrier *carrier; /* NULL: the socket carries the bytes */
 
-  /* The connection speaks this protocol from now on. Its protocol_state is all zero. */
+  /* The connection speaks this protocol from now on. Its protocol_state is all zero. After an accept: the listener's
+   * thread, under the connection's lock; header_timeout_ms then bounds the time to the first turn. */
   void (*begin)(struct connection *connection);
   /* Takes the objects that the thread keeps for the protocol (scratch_take_object, with a constant of enum
    * scratch_object of net/workers/scratch.h), for a turn. False: no memory. NULL: none. */
@@ -74,7 +75,8 @@ struct connection_protocol {
   /* Frees them, with any input that is left in them. NULL: there are none. */
   void (*discard)(struct connection *connection);
 
-  /* Takes the next part of the input, and serves the message if that completes it. */
+  /* Takes the next part of the input, and serves the message if that completes it. Moves what is there of a message
+   * into `message`, whose length the bound on the input of all counts. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /*
    * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. A pong or a close
@@ -82,7 +84,7 @@ struct connection_protocol {
    * are only answered.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
-  /* Appends a whole message to out. Any thread. NULL with collect. */
+  /* Appends a whole message to out. Any thread. NULL where collect is NULL. */
   void (*write_message)(struct buffer *out, struct text message);
   /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a message has. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
@@ -96,7 +98,7 @@ struct connection_protocol {
   /* Ends such an answer so that the client does not take it for whole; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
-  /* The four below write the last words of a connection, which then ends. */
+  /* expire, cut, say_goodbye and write_last_reply write the last words of a connection, which then ends. */
 
   /* The deadline has passed. */
   void (*expire)(struct connection *connection);
