@@ -5,6 +5,7 @@ jpeer_ledger in place of jpeer, which serves each message under the reference le
 kept, and stop() fails where a sanitizer, -Xcheck:jni or the ledger complained in it.
 """
 
+import itertools
 import json
 import os
 import re
@@ -25,6 +26,9 @@ STOP_SECONDS = 60
 COMPLAINTS = re.compile(
     r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
     r"|ThreadSanitizer|runtime error:|A fatal error has been detected|^reference ledger: ")
+# A frame such as "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below one of java.base
+# it may be a hook of the peer that runs: it is called while the JVM makes a class.
+NATIVE_OF_JDK = re.compile(r"\tat [\w.$]+\((?:java\.(?!base@)|jdk\.)[\w.]+@[^/)]*/Native Method\)")
 
 
 def environment(leaks=False, **changes):
@@ -64,7 +68,16 @@ def jvm_options():
 
 
 def complaints_in(text):
-    return [line for line in text.splitlines() if COMPLAINTS.search(line)]
+    """Each line that complains, with the frames of Java below it. -Xcheck:jni also warns of native code of the JDK (its
+    fonts): the innermost frame is a native method of a module then, and nothing of jpeer's is wrong."""
+    lines = text.splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if COMPLAINTS.search(line):
+            frames = [*itertools.takewhile(lambda each: each.startswith("\tat "), lines[number + 1 : number + 9])]
+            if not (line.startswith("WARNING in native method") and frames and NATIVE_OF_JDK.match(frames[0])):
+                found.append("\n".join([line, *frames]))
+    return found
 
 
 def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=(), cwd=None):
