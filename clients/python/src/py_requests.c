@@ -189,6 +189,7 @@ static bool read_fetch(struct argument_builder *builder, PyObject *step, struct 
 
 static bool read_describe(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
+  request->members_only = PyTuple_Size(step) > 3 && part(step, 3) == Py_True;
   if (part(step, 1) != Py_None)
     return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
   request->type = builder_name(builder, part(step, 2));
@@ -332,12 +333,14 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
 
 static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"instance", "type", NULL};
+  static char *names[] = {"instance", "type", "members_only", NULL};
   PyObject *instance = Py_None;
   PyObject *type = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:describe", names, &instance, &type))
+  PyObject *members_only = Py_False;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO!:describe", names, &instance, &type, &PyBool_Type,
+                                   &members_only))
     return NULL;
-  PyObject *step = Py_BuildValue("(sOO)", "describe", instance, type);
+  PyObject *step = Py_BuildValue("(sOOO)", "describe", instance, type, members_only);
   PyObject *value = step == NULL ? NULL : value_of_step((struct py_connection *)self, step);
   Py_XDECREF(step);
   return value;
