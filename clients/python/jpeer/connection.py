@@ -6,11 +6,9 @@ import glob
 import json
 import operator
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -316,10 +314,12 @@ def connect(
 
 def find_program() -> str:
     """The program of the package, else the one of the build folder that the package is in, else that of PATH."""
-    here = Path(os.path.abspath(__file__)).parent  # in a build folder it is a symbolic link
-    for place in (here / "bin" / "jpeer", here.parent.parent / "jpeer"):
-        if place.is_file() and os.access(place, os.X_OK):
-            return str(place)
+    here = os.path.dirname(os.path.abspath(__file__))  # in a build folder it is a symbolic link
+    for place in (os.path.join(here, "bin", "jpeer"), os.path.join(os.path.dirname(os.path.dirname(here)), "jpeer")):
+        if os.path.isfile(place) and os.access(place, os.X_OK):
+            return place
+    import shutil
+
     found = shutil.which("jpeer")
     if found is None:
         raise FileNotFoundError(
