@@ -94,9 +94,11 @@ def cast(java_type: Any, value: Any) -> Any:
 
 
 def call(target: Any, name: str, *args: Any) -> Any:
-    """Calls a method of any visibility, or one whose name a field or Python hides. target: an object or a class. The call
-    of one of jpeer.aio is awaited, as field and set_field are."""
+    """Calls a method of any visibility, or one whose name a field or Python hides; of a class "<init>" is a constructor of
+    any visibility. target: an object or a class. The call of one of jpeer.aio is awaited, as field and set_field are."""
     connection, instance, java_type = _place(target)
+    if name == "<init>" and instance is None:
+        return connection.new(java_type, args)
     return connection.call(java_type, name, instance, args)
 
 
