@@ -3,12 +3,18 @@
 #include "base/number.h"
 
 const struct text rpc_param_names[RPC_PARAMS] = {
-    [RPC_PARAM_TYPE] = TEXT("type"),         [RPC_PARAM_METHOD] = TEXT("method"),
-    [RPC_PARAM_FIELD] = TEXT("field"),       [RPC_PARAM_INSTANCE] = TEXT("instance"),
-    [RPC_PARAM_ARGS] = TEXT("args"),         [RPC_PARAM_VALUE] = TEXT("value"),
-    [RPC_PARAM_ENCODING] = TEXT("encoding"), [RPC_PARAM_CLASSES] = TEXT("classes"),
-    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),   [RPC_PARAM_NAMES] = TEXT("names"),
-    [RPC_PARAM_MAX] = TEXT("max"),           [RPC_PARAM_FROM] = TEXT("from"),
+    [RPC_PARAM_TYPE] = TEXT("type"),
+    [RPC_PARAM_METHOD] = TEXT("method"),
+    [RPC_PARAM_FIELD] = TEXT("field"),
+    [RPC_PARAM_INSTANCE] = TEXT("instance"),
+    [RPC_PARAM_ARGS] = TEXT("args"),
+    [RPC_PARAM_VALUE] = TEXT("value"),
+    [RPC_PARAM_ENCODING] = TEXT("encoding"),
+    [RPC_PARAM_CLASSES] = TEXT("classes"),
+    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),
+    [RPC_PARAM_NAMES] = TEXT("names"),
+    [RPC_PARAM_MAX] = TEXT("max"),
+    [RPC_PARAM_FROM] = TEXT("from"),
     [RPC_PARAM_MEMBERS_ONLY] = TEXT("members_only"),
 };
 
