@@ -23,6 +23,7 @@ from .exceptions import (
     OutOfRange,
     PeerError,
     Refused,
+    ShuttingDown,
     StaleObject,
     handle_of,
 )
@@ -34,7 +35,7 @@ __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "ProtocolError", "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
     "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
 ]  # fmt: skip
 

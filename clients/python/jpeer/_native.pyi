@@ -163,6 +163,7 @@ class Connection:
         main_class: str | None = None,
         arguments: Sequence[str] = (),
         on_output: Callable[[int, bytes], None] | None = None,
+        input: int = 0,  # a descriptor; 0: none
         start_timeout: float = 30.0,
     ) -> "Connection": ...
     url: str  # of launch(): where others connect

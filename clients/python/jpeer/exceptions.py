@@ -17,6 +17,7 @@ INVALID_PARAMS = -32602
 NOT_FOUND = -32601
 SERVER_ERROR = -32000
 DENIED = -32001
+SHUTTING_DOWN = "the peer is shutting down"
 
 FRAMES_MAX = 100  # of a traceback; `java_frames` has all
 
@@ -61,6 +62,10 @@ class Denied(PeerError, PermissionError):
 
 class StaleObject(PeerError, ReferenceError):
     """The session no longer holds the object, or the object is of a peer that has ended."""
+
+
+class ShuttingDown(PeerError, ConnectionError):
+    """The peer is ending, as it does after System.exit: it serves nothing more."""
 
 
 class Refused(PeerError, RuntimeError):
@@ -173,6 +178,8 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
         error = Denied(message)
     elif _is_stale(message, data):
         error = StaleObject(message)
+    elif message == SHUTTING_DOWN:
+        error = ShuttingDown(message)
     else:
         error = Refused(message)
     error.code = code

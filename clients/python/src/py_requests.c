@@ -105,6 +105,8 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   if (status == JP_CLIENT_STALE && answer == NULL && link_learn_epoch(link, timeout_ms))
     status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
+  if (connection->peer != NULL)
+    jp_peer_await_output(connection->peer);
   Py_END_ALLOW_THREADS;
   connection_end_wait(connection, status);
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
@@ -469,6 +471,8 @@ static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject 
   status = jp_chain_send(chain, timeout_ms, &error);
   if (is_stale != NULL && status == JP_CLIENT_STALE && answer_of_step(chain, 0) == NULL)
     may_build = link_learn_epoch(link, timeout_ms);
+  if (connection->peer != NULL)
+    jp_peer_await_output(connection->peer);
   Py_END_ALLOW_THREADS;
   if (may_build) {
     *is_stale = true;
