@@ -23,8 +23,8 @@ from .objects import Wrapper
 
 STOP_SECONDS = 10.0
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
-# that are still running when the connection is closed have a second to end before the peer does.
-DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
+# that are still running when the connection is closed have a moment to end before the peer does.
+DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
