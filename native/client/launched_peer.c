@@ -352,15 +352,16 @@ static int spawn(struct child *child, const struct ends *ends, const char *const
 /* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an
  * empty signal mask and nothing ignored. */
 static enum jp_client_status start_process(struct child *child, const char *const *command,
-                                           const char *const *environment, const struct jp_launch_config *config,
+                                           const char *const *environment,
+                                           const struct jp_launch_config *config,
                                            struct jp_client_error *error)
 {
   struct ends ends = {.lifeline = -1, .output = {-1, -1}, .input = config->input};
-  *child = (struct child){
-      .lock = PTHREAD_MUTEX_INITIALIZER, .lifeline = -1, .output = {-1, -1}, .status = -1};
+  *child =
+      (struct child){.lock = PTHREAD_MUTEX_INITIALIZER, .lifeline = -1, .output = {-1, -1}, .status = -1};
   bool has_pipes = make_lifeline(&ends.lifeline, &child->lifeline) &&
                    (config->on_output == NULL || (make_pipe(&child->output[0], &ends.output[0]) &&
-                                      make_pipe(&child->output[1], &ends.output[1])));
+                                                  make_pipe(&child->output[1], &ends.output[1])));
   int fault = has_pipes ? spawn(child, &ends, command, environment) : errno;
   close_end(&ends.lifeline);
   close_end(&ends.output[0]);

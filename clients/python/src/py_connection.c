@@ -407,8 +407,8 @@ static PyObject *launch_peer(struct py_connection *made, const struct jp_launch_
 
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"hooks",      "program",   "class_path", "jvm_options",   "options",
-                          "main_class", "arguments", "on_output",  "start_timeout", "input", NULL};
+  static char *names[] = {"hooks",     "program",   "class_path",    "jvm_options", "options", "main_class",
+                          "arguments", "on_output", "start_timeout", "input",       NULL};
   (void)ignored;
   PyObject *hooks;
   PyObject *empty = PyTuple_New(0);

@@ -164,8 +164,9 @@ static PyObject *raise_closed(struct py_connection *connection, const struct jp_
     Py_END_ALLOW_THREADS;
     connection_leave(connection);
   }
-  return has_ended ? PyErr_Format(PyExc_ConnectionError, "%s; its process has ended with %s", error->text, how)
-                   : PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  return has_ended
+             ? PyErr_Format(PyExc_ConnectionError, "%s; its process has ended with %s", error->text, how)
+             : PyErr_Format(PyExc_ConnectionError, "%s", error->text);
 }
 
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,

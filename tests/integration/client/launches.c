@@ -114,8 +114,8 @@ static void gives_it_an_input(void)
   struct jp_request in = jp_build_static_field_get("java.lang.System", "in");
   struct jp_answer *stream, *first;
   CHECK(jp_client_call(jp_peer_client(peer), &in, TIMEOUT_MS, &stream, NULL) == JP_CLIENT_OK);
-  struct jp_request read_one = jp_build_instance_method_call("java.io.InputStream", "read",
-                                                             jp_object(jp_answer_ref(stream)), NULL, 0);
+  struct jp_request read_one =
+      jp_build_instance_method_call("java.io.InputStream", "read", jp_object(jp_answer_ref(stream)), NULL, 0);
   CHECK(jp_client_call(jp_peer_client(peer), &read_one, TIMEOUT_MS, &first, NULL) == JP_CLIENT_OK);
   int64_t byte;
   CHECK(jp_answer_integer(first, &byte) && byte == 'a');
