@@ -344,6 +344,9 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
   looking.object_class = looking.class;
   look->class_name = looking.class->name;
   look->judged_name = looking.class->element_name;
+  look->text = TEXT_ABSENT;
+  if (request->operation->members_only)
+    return find_class_shapes(&looking);
   find_length(&looking);
   return find_text(&looking) && find_class_shapes(&looking);
 }

@@ -67,28 +67,33 @@ static size_t read_number(const uint16_t *units)
   return (size_t)units[0] << 16 | units[1];
 }
 
-/* Reads the text that Traces.describe has written (jni/java). */
-static void read_frames(const struct description *d, const uint16_t *units, struct outcome_throwable *out)
+/* Reads a list of the text that Traces.describe has written (jni/java); returns what follows it. Where memory is short the
+ * list is shorter. */
+static const uint16_t *read_list(const struct description *d, const uint16_t *units, struct text **list,
+                                 size_t *list_count)
 {
   size_t count = read_number(units);
   units += 2;
-  out->frames = arena_calloc(d->arena, count, sizeof *out->frames);
-  for (size_t i = 0; out->frames != NULL && i < count; i++) {
+  *list = arena_calloc(d->arena, count, sizeof **list);
+  bool has_room = *list != NULL;
+  for (size_t i = 0; i < count; i++) {
     size_t length = read_number(units);
-    struct text frame = jvm_text_of_units(units + 2, length, d->arena);
-    if (frame.data == NULL)
-      break;
-    out->frames[out->frame_count++] = frame;
+    struct text each = has_room ? jvm_text_of_units(units + 2, length, d->arena) : TEXT_ABSENT;
+    has_room = each.data != NULL;
+    if (has_room)
+      (*list)[(*list_count)++] = each;
     units += 2 + length;
   }
+  return units;
 }
 
-static void describe_frames(const struct description *d, jthrowable throwable, struct outcome_throwable *out)
+static void describe_frames_and_superclasses(const struct description *d, jthrowable throwable,
+                                             struct outcome_throwable *out)
 {
-  if (d->frames_max == 0)
-    return;
   JNIEnv *env = d->thread->env;
   const struct jvm *jvm = d->thread->jvm;
+  if (jvm->traces_class == NULL) /* at the start */
+    return;
   jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
   jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
   if ((*env)->ExceptionCheck(env)) {
@@ -101,7 +106,8 @@ static void describe_frames(const struct description *d, jthrowable throwable, s
   uint16_t *units = jvm_thread_units(d->thread, (size_t)length);
   if (units != NULL) {
     (*env)->GetStringRegion(env, told, 0, length, units);
-    read_frames(d, units, out);
+    const uint16_t *rest = read_list(d, units, &out->frames, &out->frame_count);
+    (void)read_list(d, rest, &out->superclasses, &out->superclass_count);
   }
   (*env)->DeleteLocalRef(env, told);
 }
@@ -123,7 +129,7 @@ static struct outcome_throwable *describe_one(struct description *d, jthrowable 
   d->seen[d->seen_count++] = throwable;
   out->type = describe_type(d, throwable);
   out->message = describe_message(d, throwable);
-  describe_frames(d, throwable, out);
+  describe_frames_and_superclasses(d, throwable, out);
   return out;
 }
 

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Between two signals at least: also where grace_ms is 0. */
-enum { PAUSE_MIN_MS = 1000 };
+/* From the end of the grace time to the next signal: then calls that did not end have been refused, and the JVM ends. */
+enum { LAST_MS = 1000 };
 
 struct watched {
   int descriptor;
@@ -70,7 +70,7 @@ enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_er
   static struct watched watched;
   pthread_t thread;
   watched.descriptor = descriptor;
-  watched.pause_ms = grace_ms > PAUSE_MIN_MS ? grace_ms + 1 : PAUSE_MIN_MS;
+  watched.pause_ms = grace_ms + LAST_MS;
   if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
     return jp_fail(error, JP_IO, "--stop-on-eof: %s", strerror(errno));
   int fault = pthread_create(&thread, NULL, watch, &watched);

@@ -1,6 +1,7 @@
 /*
  * A peer as a child process, from its command line to its end. The child watches a socket, the lifeline, and ends with the
- * parent; what it prints is handed on by a thread, until both pipes have ended. One owner, one thread at a time.
+ * parent; what it prints is handed on by a thread, until both pipes have ended. Whether it has ended and what it has printed
+ * any thread may ask; all else is the owner's.
  */
 #include "jpeer/client.h"
 
@@ -17,10 +18,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -35,10 +38,10 @@ enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockad
 enum { LIFELINE_OF_CHILD = 3 };
 
 /* What the child has written is in the pipes when it has ended; only a grandchild can write more. */
-enum { CHUNK = 16 * 1024, FAREWELL_MS = 1000 };
+enum { CHUNK = 16 * 1024, FAREWELL_MS = 1000, OUTPUT_WAIT_MS = 200 };
 
 /*
- * A child process. The owner's alone.
+ * A child process. state and status are guarded by `lock`; the rest is the owner's.
  *
  * | state       | what holds                                                | who leaves it, on what          |
  * | CHILD_NONE  | no process was started: child->pid is 0                   | start_process: it runs          |
@@ -59,6 +62,7 @@ static const uint16_t child_transitions[] = {
 };
 
 struct child {
+  pthread_mutex_t lock;
   enum child_state state;
   pid_t pid; /* 0: none */
   int lifeline; /* our end of a socket, whose other end the child watches; it writes there why it does not start */
@@ -77,7 +81,15 @@ struct output {
   pthread_t thread;
   bool runs;          /* the thread is to be joined, also after the child has ended */
   int descriptors[2]; /* of the child's stdout and stderr; owned */
+  bool has_ended[2];  /* of each: nothing more comes. The thread's */
   int stop;           /* an eventfd: the child has ended */
+  /* Set before the thread reads and cleared when on_output has had what it read: where it is false and the pipes are empty,
+   * nothing is under way. */
+  atomic_bool is_reading;
+  pthread_mutex_t lock;  /* guards the two counts, and is held while the thread reads */
+  pthread_cond_t handed; /* handed_on has grown */
+  uint64_t read[2];      /* bytes */
+  uint64_t handed_on[2];
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
   void *context;
 };
@@ -203,6 +215,40 @@ static const char *const *write_command(const struct jp_launch_config *config, c
   return words.items;
 }
 
+/* The locale that says how characters are encoded, by the ranks of setlocale(3). */
+static const char *locale_of_characters(bool *is_by_lc_all)
+{
+  const char *all = getenv("LC_ALL");
+  *is_by_lc_all = all != NULL && all[0] != '\0';
+  if (*is_by_lc_all)
+    return all;
+  const char *characters = getenv("LC_CTYPE");
+  if (characters != NULL && characters[0] != '\0')
+    return characters;
+  const char *language = getenv("LANG");
+  return language == NULL ? "" : language;
+}
+
+/* The environment of the child: this process's, but in a locale without an encoding with UTF-8, or the JVM would take the
+ * names of files for ASCII. NULL: memory is short. */
+static const char *const *write_environment(struct arena *arena)
+{
+  bool is_by_lc_all;
+  const char *locale = locale_of_characters(&is_by_lc_all);
+  if (locale[0] != '\0' && strcmp(locale, "C") != 0 && strcmp(locale, "POSIX") != 0)
+    return (const char *const *)environ;
+  size_t count = count_words((const char *const *)environ);
+  const char **variables = arena_calloc(arena, count + 2, sizeof *variables);
+  size_t kept = 0;
+  for (size_t i = 0; variables != NULL && i < count; i++) {
+    if (!begins_with_name(environ[i], "LC_ALL") && !begins_with_name(environ[i], "LC_CTYPE"))
+      variables[kept++] = environ[i];
+  }
+  if (variables != NULL)
+    variables[kept] = is_by_lc_all ? "LC_ALL=C.UTF-8" : "LC_CTYPE=C.UTF-8";
+  return variables;
+}
+
 static bool environment_has_policy(void)
 {
   for (size_t i = 0; environ[i] != NULL; i++) {
@@ -218,6 +264,7 @@ static bool environment_has_policy(void)
 struct ends {
   int lifeline;
   int output[2];
+  int input; /* not owned; 0: /dev/null */
 };
 
 enum { LOWEST_END = 10 };
@@ -257,7 +304,9 @@ static bool make_lifeline(int *theirs, int *ours)
 
 static int add_files(posix_spawn_file_actions_t *files, const struct ends *ends)
 {
-  int fault = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  int fault = ends->input == 0
+                  ? posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+                  : posix_spawn_file_actions_adddup2(files, ends->input, STDIN_FILENO);
   for (int i = 0; fault == 0 && i < 2; i++) {
     if (ends->output[i] >= 0)
       fault = posix_spawn_file_actions_adddup2(files, ends->output[i], STDOUT_FILENO + i);
@@ -278,7 +327,8 @@ static int set_attributes(posix_spawnattr_t *attributes)
 }
 
 /* An errno; 0: it runs. */
-static int spawn(struct child *child, const struct ends *ends, const char *const *command)
+static int spawn(struct child *child, const struct ends *ends, const char *const *command,
+                 const char *const *environment)
 {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -292,23 +342,27 @@ static int spawn(struct child *child, const struct ends *ends, const char *const
   if (fault == 0)
     fault = set_attributes(&attributes);
   if (fault == 0)
-    fault = posix_spawnp(&child->pid, command[0], &files, &attributes, (char *const *)command, environ);
+    fault = posix_spawnp(&child->pid, command[0], &files, &attributes, (char *const *)command,
+                         (char *const *)environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   return fault;
 }
 
 /* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an
- * empty signal mask and nothing ignored. Its stdin is /dev/null. */
-static enum jp_client_status start_process(struct child *child, const char *const *command, bool takes_output,
+ * empty signal mask and nothing ignored. */
+static enum jp_client_status start_process(struct child *child, const char *const *command,
+                                           const char *const *environment,
+                                           const struct jp_launch_config *config,
                                            struct jp_client_error *error)
 {
-  struct ends ends = {-1, {-1, -1}};
-  *child = (struct child){.lifeline = -1, .output = {-1, -1}, .status = -1};
+  struct ends ends = {.lifeline = -1, .output = {-1, -1}, .input = config->input};
+  *child =
+      (struct child){.lock = PTHREAD_MUTEX_INITIALIZER, .lifeline = -1, .output = {-1, -1}, .status = -1};
   bool has_pipes = make_lifeline(&ends.lifeline, &child->lifeline) &&
-                   (!takes_output || (make_pipe(&child->output[0], &ends.output[0]) &&
-                                      make_pipe(&child->output[1], &ends.output[1])));
-  int fault = has_pipes ? spawn(child, &ends, command) : errno;
+                   (config->on_output == NULL || (make_pipe(&child->output[0], &ends.output[0]) &&
+                                                  make_pipe(&child->output[1], &ends.output[1])));
+  int fault = has_pipes ? spawn(child, &ends, command, environment) : errno;
   close_end(&ends.lifeline);
   close_end(&ends.output[0]);
   close_end(&ends.output[1]);
@@ -328,19 +382,20 @@ static bool await_end(struct child *child, int timeout_ms)
 {
   enum { PAUSE_MS = 2 };
   int64_t deadline = clock_now_ms() + timeout_ms;
-  while (child->state == CHILD_RUNS) {
+  for (;;) {
+    pthread_mutex_lock(&child->lock);
     int status;
-    pid_t ended = waitpid(child->pid, &status, WNOHANG);
-    if (ended == child->pid)
+    pid_t ended = child->state == CHILD_RUNS ? waitpid(child->pid, &status, WNOHANG) : 0;
+    if (ended > 0)
       child->status = status;
-    if (ended == child->pid || (ended < 0 && errno == ECHILD))
+    if (ended > 0 || (ended < 0 && errno == ECHILD))
       set_child_state(child, CHILD_ENDED);
-    else if (timeout_ms >= 0 && clock_now_ms() >= deadline)
-      break;
-    else
-      poll(NULL, 0, PAUSE_MS);
+    bool runs = child->state == CHILD_RUNS;
+    pthread_mutex_unlock(&child->lock);
+    if (!runs || (timeout_ms >= 0 && clock_now_ms() >= deadline))
+      return !runs;
+    poll(NULL, 0, PAUSE_MS);
   }
-  return child->state != CHILD_RUNS;
 }
 
 /* What the child has written to the lifeline, without waiting for it; "" where that is nothing. */
@@ -376,18 +431,29 @@ static void describe_end(const struct child *child, char *out, size_t size)
 static void hand_on(struct output *output, int which)
 {
   char bytes[CHUNK];
+  atomic_store(&output->is_reading, true);
+  pthread_mutex_lock(&output->lock);
   ssize_t count = read(output->descriptors[which], bytes, sizeof bytes);
   if (count > 0)
+    output->read[which] += (uint64_t)count;
+  pthread_mutex_unlock(&output->lock);
+  if (count > 0) {
     output->on_output(output->context, STDOUT_FILENO + which, (struct jp_text){bytes, (size_t)count});
-  else if (count == 0 || errno != EINTR)
-    close_end(&output->descriptors[which]);
+    pthread_mutex_lock(&output->lock);
+    output->handed_on[which] += (uint64_t)count;
+    pthread_cond_broadcast(&output->handed);
+    pthread_mutex_unlock(&output->lock);
+  } else if (count == 0 || errno != EINTR) {
+    output->has_ended[which] = true;
+  }
+  atomic_store(&output->is_reading, false);
 }
 
 /* Hands on what there is. False: nothing came in time. */
 static bool read_some(struct output *output, int timeout_ms, bool *is_stopped)
 {
-  struct pollfd set[3] = {{.fd = output->descriptors[0], .events = POLLIN},
-                          {.fd = output->descriptors[1], .events = POLLIN},
+  struct pollfd set[3] = {{.fd = output->has_ended[0] ? -1 : output->descriptors[0], .events = POLLIN},
+                          {.fd = output->has_ended[1] ? -1 : output->descriptors[1], .events = POLLIN},
                           {.fd = *is_stopped ? -1 : output->stop, .events = POLLIN}};
   int ready = poll(set, 3, timeout_ms);
   for (int i = 0; ready > 0 && i < 2; i++) {
@@ -402,7 +468,7 @@ static void *read_all(void *argument)
 {
   struct output *output = argument;
   bool is_stopped = false;
-  while (!is_stopped && (output->descriptors[0] >= 0 || output->descriptors[1] >= 0))
+  while (!is_stopped && (!output->has_ended[0] || !output->has_ended[1]))
     (void)read_some(output, -1, &is_stopped);
   int64_t deadline = clock_now_ms() + FAREWELL_MS;
   while (clock_now_ms() < deadline && read_some(output, 0, &is_stopped))
@@ -425,6 +491,8 @@ static enum jp_client_status start_output(struct output *output, const int descr
 {
   *output = (struct output){.descriptors = {descriptors[0], descriptors[1]},
                             .stop = -1,
+                            .lock = PTHREAD_MUTEX_INITIALIZER,
+                            .handed = PTHREAD_COND_INITIALIZER,
                             .on_output = on_output,
                             .context = context};
   if (on_output == NULL)
@@ -436,6 +504,29 @@ static enum jp_client_status start_output(struct output *output, const int descr
     return JP_CLIENT_OK;
   close_all(output);
   return client_fail(error, JP_CLIENT_LIMIT, "no thread for the peer's output: %s", strerror(fault));
+}
+
+static uint64_t count_waiting(const struct output *output, int which)
+{
+  int count = 0;
+  return ioctl(output->descriptors[which], FIONREAD, &count) == 0 && count > 0 ? (uint64_t)count : 0;
+}
+
+static void await_output(struct output *output)
+{
+  /* The order matters: the thread says that it reads before it empties a pipe. */
+  if (count_waiting(output, 0) == 0 && count_waiting(output, 1) == 0 && !atomic_load(&output->is_reading))
+    return;
+  int64_t end = clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000;
+  const struct timespec until = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
+  pthread_mutex_lock(&output->lock);
+  uint64_t wanted[2];
+  for (int i = 0; i < 2; i++)
+    wanted[i] = output->read[i] + count_waiting(output, i);
+  int failure = 0;
+  while (failure == 0 && (output->handed_on[0] < wanted[0] || output->handed_on[1] < wanted[1]))
+    failure = pthread_cond_clockwait(&output->handed, &output->lock, CLOCK_MONOTONIC, &until);
+  pthread_mutex_unlock(&output->lock);
 }
 
 /* When the child has ended: waits until its last words were handed on. A grandchild that holds the pipes does
@@ -496,9 +587,10 @@ static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_l
   struct arena arena;
   arena_init(&arena);
   const char *const *command = write_command(config, peer->socket, environment_has_policy(), &arena);
-  enum jp_client_status status = command == NULL
+  const char *const *environment = write_environment(&arena);
+  enum jp_client_status status = command == NULL || environment == NULL
                                      ? client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory")
-                                     : start_process(&peer->child, command, config->on_output != NULL, error);
+                                     : start_process(&peer->child, command, environment, config, error);
   arena_fini(&arena);
   if (status == JP_CLIENT_OK)
     status =
@@ -558,7 +650,7 @@ enum jp_client_status jp_launch(const struct jp_launch_config *given, struct jp_
   struct jp_peer *made = calloc(1, sizeof *made);
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
-  made->child.lifeline = -1;
+  made->child = (struct child){.lock = PTHREAD_MUTEX_INITIALIZER, .lifeline = -1};
   enum jp_client_status status = make_folder(made, error);
   if (status == JP_CLIENT_OK)
     status = start_child(made, config, error);
@@ -590,6 +682,21 @@ int jp_peer_process_id(const struct jp_peer *peer)
   return (int)peer->child.pid;
 }
 
+void jp_peer_await_output(struct jp_peer *peer)
+{
+  /* on_output itself may call Java. */
+  if (peer->output.runs && !pthread_equal(pthread_self(), peer->output.thread))
+    await_output(&peer->output);
+}
+
+bool jp_peer_has_ended(struct jp_peer *peer, int timeout_ms, char *how, size_t size)
+{
+  if (!await_end(&peer->child, timeout_ms))
+    return false;
+  describe_end(&peer->child, how, size);
+  return true;
+}
+
 int jp_peer_stop(struct jp_peer *peer, int timeout_ms)
 {
   if (peer == NULL)
@@ -616,8 +723,9 @@ static const struct json_config LAUNCH_JSON_CONFIG = {
             {"arguments", JSON_CONFIG_TEXTS, PLACE(arguments), NULL},
             {"start_timeout_ms", JSON_CONFIG_INT, PLACE(start_timeout_ms), NULL},
             {"client", JSON_CONFIG_CONFIG, PLACE(client), &CLIENT_JSON_CONFIG},
+            {"input", JSON_CONFIG_INT, PLACE(input), NULL},
         },
-    .member_count = 8};
+    .member_count = 9};
 
 enum jp_client_status jp_launch_json(const char *config, struct jp_peer **peer, struct jp_client_error *error)
 {

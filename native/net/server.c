@@ -319,7 +319,7 @@ static void close_listeners(struct net_server *server)
 
 void net_drain(struct net_server *server, int64_t grace_ms)
 {
-  enum { LOOK_US = 5000, LEAVE_MS = 500, ZMQ_LINGER_MS = 500 };
+  enum { LOOK_US = 5000, LEAVE_MS = 100, ZMQ_LINGER_MS = 500 };
   int64_t grace_end_ms = clock_now_ms() + grace_ms;
   close_listeners(server);
   if (server->state != NET_SERVER_STARTED)

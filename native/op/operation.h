@@ -65,6 +65,9 @@ struct operation {
       /* The bytes of a value's text, or a little more: the codec's. */
       size_t (*text_length)(const struct op_value *value);
     } fetch;
+
+    /* OP_DESCRIBE: no method of the object runs */
+    bool members_only;
   };
 };
 

@@ -27,6 +27,8 @@ struct outcome_throwable {
   struct text message; /* data NULL: getMessage() gave null, or threw */
   struct text *frames; /* one text a Java frame, innermost first; the peer's own frame left out */
   size_t frame_count;
+  struct text *superclasses; /* their names, the nearest first, up to java.lang.Object */
+  size_t superclass_count;
   struct outcome_throwable *cause; /* NULL at the end; a cycle is cut */
 };
 

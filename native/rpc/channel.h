@@ -11,8 +11,8 @@
 /* How long a client of the channel lives. */
 enum rpc_client_span {
   RPC_SPAN_CONNECTION, /* a connection: it holds the session that it names from the start, so that no TTL ends it */
-  RPC_SPAN_MESSAGE,    /* one message: without a session's name, its session is for this message alone */
-  RPC_SPAN_TURN        /* some messages of one sender, whose name is the session's */
+  RPC_SPAN_MESSAGE, /* one message: without a session's name, its session is for this message alone */
+  RPC_SPAN_TURN     /* some messages of one sender, whose name is the session's */
 };
 
 struct rpc_channel {

@@ -277,7 +277,7 @@ class BinaryForm:
             return reply
         code = reply["error"].get("code", -32000)
         require(code in THROWABLES, "an error of the JSON text or its envelope")
-        data = without_empty_texts(reply["error"].get("data", {"...": True}))
+        data = in_colfer(reply["error"].get("data", {"...": True}))
         data.pop("suggestions", None)
         if self.is_exec:
             data = {"throwable_type": THROWABLES[code], **data}
@@ -296,7 +296,8 @@ class BinaryForm:
         self.close()
 
 
-def without_empty_texts(data):
-    """Colfer has no empty text apart from none: the messages of a throwable and of its causes."""
-    data = {name: without_empty_texts(value) if isinstance(value, dict) else value for name, value in data.items()}
+def in_colfer(data):
+    """Of a throwable and its causes: Colfer has no empty text apart from none, and its struct no superclasses."""
+    data = {name: in_colfer(value) if isinstance(value, dict) else value
+            for name, value in data.items() if name != "superclasses"}
     return {**data, "message": None} if data.get("message") == "" else data

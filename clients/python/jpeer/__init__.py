@@ -23,6 +23,7 @@ from .exceptions import (
     OutOfRange,
     PeerError,
     Refused,
+    ShuttingDown,
     StaleObject,
     handle_of,
 )
@@ -34,7 +35,7 @@ __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "ProtocolError", "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
     "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
 ]  # fmt: skip
 
@@ -94,9 +95,11 @@ def cast(java_type: Any, value: Any) -> Any:
 
 
 def call(target: Any, name: str, *args: Any) -> Any:
-    """Calls a method of any visibility, or one whose name a field or Python hides. target: an object or a class. The call
-    of one of jpeer.aio is awaited, as field and set_field are."""
+    """Calls a method of any visibility, or one whose name a field or Python hides; of a class "<init>" is a constructor of
+    any visibility. target: an object or a class. The call of one of jpeer.aio is awaited, as field and set_field are."""
     connection, instance, java_type = _place(target)
+    if name == "<init>" and instance is None:
+        return connection.new(java_type, args)
     return connection.call(java_type, name, instance, args)
 
 

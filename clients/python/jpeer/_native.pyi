@@ -163,6 +163,7 @@ class Connection:
         main_class: str | None = None,
         arguments: Sequence[str] = (),
         on_output: Callable[[int, bytes], None] | None = None,
+        input: int = 0,  # a descriptor; 0: none
         start_timeout: float = 30.0,
     ) -> "Connection": ...
     url: str  # of launch(): where others connect
@@ -179,7 +180,7 @@ class Connection:
     def put(self, type: str, field: str, instance: Any, value: Any) -> None: ...
     def fetch(self, instance: Any, maximum: int = 1000, start: int = 0) -> tuple[list[Any], bool, "Object | None"]: ...
     # (elements as Python values, done, what takes the next fetch)
-    def describe(self, instance: Any = None, type: str | None = None) -> dict[str, Any]: ...  # jpeer.describe's result
+    def describe(self, instance: Any = None, type: str | None = None, members_only: bool = False) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
     def control(self, method: str) -> Any: ...  # ping, gc, stats
     def batch(self, steps: Sequence[tuple[Any, ...]]) -> list[Any]: ...
@@ -203,7 +204,8 @@ class Connection:
         link_for_callbacks: int = 0,
         later: Callable[[Callable[[], None]], object] | None = None,
     ) -> tuple[int, bool]: ...
-    # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
+    # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type, members_only),
+    # ("control", method).
     # within: the callback, as calling() names it, on whose Java thread it runs, and whose link is to be given. Without
     # it, a step that gives Java callables goes over link_for_callbacks, or over the link by which Java has one of them.
     # later(convert): takes an answer whose value asks the peer again; convert(), on another thread, calls done then.

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from . import connection
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Links, Place
-from .classes import ENUM, JavaClass, array_arguments
+from .classes import ENUM, JavaClass, PublicConstructors, array_arguments
 from .collections import MapMixin
 from .exceptions import JavaException
 from .objects import JavaObject, Wrapper, missing_attribute
@@ -182,6 +182,7 @@ class _Operations:
     """What jpeer.call and its kin ask of a connection; here they are awaited."""
 
     def __init__(self, java: AsyncJava) -> None:
+        self.new = partial(java._ask, "new")
         self.call = partial(java._ask, "call")
         self.get = partial(java._ask, "get")
         self.put = partial(java._ask, "put")
@@ -304,6 +305,8 @@ class AsyncClass(AsyncWrapper):
         name, constructor = self._target._java_name, self._target._constructor
         if name.endswith("[]"):
             args = array_arguments(name, *args)
+        elif isinstance(constructor, PublicConstructors):
+            constructor.check(args)
         elif not isinstance(constructor, Constructor):
             return constructor(*args)  # an interface, which the argument implements
         return await self._owner._ask("new", name, args)

@@ -43,6 +43,13 @@ def described(answer: Any, what: str) -> dict[str, Any]:
         return answer  # type: ignore[no-any-return]
 
 
+def superclasses_in(data: Any, name: str) -> list[str]:
+    """Of the data of an error of Java, the nearest first; none where the peer does not say them."""
+    with taken_apart(f"the error's data of {name[:200]}"):
+        found: list[str] = _each(data.get("superclasses") or [], str)
+        return found
+
+
 def _member(member: dict[str, Any], kind: str) -> None:
     _text(member["name"])
     _text(member["modifiers"])

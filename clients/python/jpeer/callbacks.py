@@ -6,7 +6,6 @@ threads run on threads of the package's (`Listeners`).
 
 import contextlib
 import functools
-import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -137,7 +136,7 @@ class CallbackTable:
         elif isinstance(target, type) and interfaces:
             name = target.__qualname__
             raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: give an object of it, {name}(...)")
-        if inspect.iscoroutinefunction(target) and self.run_coroutine is None:
+        if self.run_coroutine is None and _is_coroutine_function(target):
             raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
         if not interfaces:
@@ -198,7 +197,7 @@ class CallbackTable:
 
     def _awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
         run = self.run_coroutine
-        if run is None or not inspect.iscoroutinefunction(function):
+        if run is None or not _is_coroutine_function(function):
             return function
         return lambda *args: run(function, args)
 
@@ -332,10 +331,18 @@ def _method_of(target: Any, name: str) -> Any:
     return getattr(target, f"{name}_", None) if found is None else found
 
 
+def _is_coroutine_function(function: Any) -> bool:
+    import inspect  # only with the first function that Java gets: a program that gives none starts sooner
+
+    return inspect.iscoroutinefunction(function)
+
+
 def arity_of(function: Callable[..., Any]) -> int:
     """How many arguments it takes; -1 where that is not one number, or nothing says it."""
+    import inspect
+
     try:
-        parameters: Iterable[inspect.Parameter] = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return -1
     count = 0

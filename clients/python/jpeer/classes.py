@@ -5,7 +5,7 @@ import keyword
 import operator
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
@@ -156,7 +156,9 @@ class ThrowableMixin(JavaException):
 
     @classmethod
     def _from_object(cls, handle: Object) -> JavaException:
-        message = handle._connection.call(handle._java_type, "getMessage", handle)
+        message = None
+        with contextlib.suppress(Denied):
+            message = handle._connection.call(handle._java_type, "getMessage", handle)
         made = make_throwable(cls, message, handle)
         made.java_class = handle._java_type
         return made
@@ -191,15 +193,29 @@ class ClassTable:
         loader's."""
         return self._classes.get(name) or self._make(name, handle)
 
-    def of_throwable(self, name: str) -> type[JavaException]:
-        """The nearest class that the peer describes: it may deny all of them."""
-        for each in (name, THROWABLE):
-            with contextlib.suppress(PeerError, JavaException):
-                found = self.of_name(each)
-                self._java._hooks.classes.setdefault(each, found)
-                if issubclass(found, JavaException):
-                    return found
-        return ThrowableMixin
+    def of_throwable(self, name: str, superclasses: Sequence[str] = ()) -> type[JavaException]:
+        """The class of a throwable, whose superclasses are given, the nearest first. `except` finds it by its name and its
+        superclasses, whatever the policy allows: a class that the peer does not describe has these alone."""
+        with contextlib.suppress(PeerError, JavaException):
+            found = self.of_name(name)
+            if issubclass(found, JavaException):
+                self._java._hooks.classes.setdefault(name, found)
+                return found
+        return self._undescribed_throwable(name, superclasses)
+
+    def _undescribed_throwable(self, name: str, superclasses: Sequence[str]) -> type[JavaException]:
+        above = [each for each in superclasses[:SUPERTYPES_MAX] if each not in (name, OBJECT)]
+        base: type[JavaException] = ThrowableMixin
+        if name != THROWABLE:
+            base = self.of_throwable(above[0], above[1:]) if above else self.of_throwable(THROWABLE)
+        namespace = _names(name, {"superclasses": above[:1], "interfaces": [], "constructors": []})
+        namespace.update(_java=self._java, _java_name=name, _supertypes=frozenset([name, *above, THROWABLE, OBJECT]))
+        namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
+        local = namespace.pop("__name__")
+        with taken_apart(f"the class {name[:200]}"):
+            made = self.throwable_type(local, _with_python_base(name, base), namespace)
+        known = self._classes.setdefault(name, made)  # else a class of that name that is no throwable
+        return known if issubclass(known, JavaException) else made
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
@@ -231,7 +247,7 @@ class ClassTable:
 
     def _describe(self, name: str, handle: Object | None) -> dict[str, Any]:
         if handle is not None:
-            return described(self._connection.describe(handle), name)
+            return described(self._connection.describe(handle, members_only=True), name)
         try:
             return described(self._connection.describe(None, name), name)
         except NotFound as error:
@@ -265,20 +281,21 @@ class ClassTable:
         return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
 
     def _bases(self, name: str, info: dict[str, Any], supertypes: frozenset[str]) -> tuple[type, ...]:
-        base: type = ThrowableMixin if name == THROWABLE else JavaObject
-        if name != THROWABLE:
-            for superclass in info["superclasses"]:
-                try:
-                    base = self.of_name(superclass)
-                    break
-                except (PeerError, JavaException):  # denied, or of a loader that has no names here
-                    continue
-        if THROWABLE in supertypes or name == THROWABLE:
-            python = PYTHON_BASES.get(name)
-            return (base,) if python is None or issubclass(base, python) else (base, python)
+        above = info["superclasses"]
+        if name == THROWABLE:
+            return (ThrowableMixin,)
+        if THROWABLE in supertypes:
+            return _with_python_base(name, self.of_throwable(above[0], above[1:]))
+        base: type = JavaObject
+        for superclass in above:
+            try:
+                base = self.of_name(superclass)
+                break
+            except (PeerError, JavaException):  # denied, or of a loader that has no names here
+                continue
         if "interface" in info.get("modifiers", "").split():
             return (JavaObject,)
-        found = [MIXINS[each] for each in MIXINS if each in supertypes or each == name]
+        found = dict.fromkeys(MIXINS[each] for each in MIXINS if each in supertypes or each == name)
         mixins = [mixin for mixin in found if not issubclass(base, mixin)]
         needed = [each for each in mixins if not any(each is not other and issubclass(other, each) for other in mixins)]
         return (*needed, base)
@@ -312,7 +329,9 @@ class ClassTable:
 
     def _constructor(self, name: str, info: dict[str, Any]) -> Callable[..., Any]:
         if "interface" not in info.get("modifiers", "").split():
-            return Constructor(self._connection, name)
+            call = Constructor(self._connection, name)
+            are_public = all("public" in each["modifiers"].split() for each in info["constructors"])
+            return call if are_public else PublicConstructors(name, info, call)
         from .callbacks import implementation_of
 
         def implement(*targets: Any) -> Any:
@@ -375,6 +394,43 @@ RESERVED = frozenset(
     "_operations "
     "java_class java_frames args with_traceback add_note".split()
 )
+
+
+class PublicConstructors:
+    """What calling a class gives that has constructors which are not public. The peer would take one of these where no
+    public one takes the arguments; a plain call must not."""
+
+    def __init__(self, name: str, info: dict[str, Any], call: Callable[..., Any]) -> None:
+        self._name, self._call = name, call
+        public = [each["parameters"] for each in info["constructors"] if "public" in each["modifiers"].split()]
+        # A description of an object's class does not say which ones take a variable number of arguments.
+        variable = [
+            len(each["parameters"]) - 1
+            for each in info["constructors"]
+            if "public" in each["modifiers"].split()
+            and (each.get("isVarArgs") or "modifiers" not in info)
+            and each["parameters"]
+        ]
+        self._has_public, self._counts = bool(public), {len(each) for each in public}
+        self._least = min(variable, default=None)
+
+    def check(self, args: Sequence[Any]) -> None:
+        if len(args) in self._counts or (self._least is not None and len(args) >= self._least):
+            return
+        what = f"no public constructor of {len(args)} arguments" if self._has_public else "no public constructor"
+        raise TypeError(f"{self._name} has {what}; jpeer.call(its class, '<init>', ...) calls one that is not public")
+
+    def __call__(self, *args: Any) -> Any:
+        self.check(args)
+        return self._call(*args)
+
+
+def _with_python_base(name: str, base: type) -> tuple[type, ...]:
+    """The bases of a class of throwables."""
+    python = PYTHON_BASES.get(name)
+    if python is None or issubclass(base, python):
+        return (base,)
+    return (python, base) if python is MemoryError else (base, python)  # its __new__ wants to be the first base's
 
 
 def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:

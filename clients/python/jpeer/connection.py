@@ -1,16 +1,15 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
 import codecs
+import contextlib
 import copyreg
 import glob
 import json
 import operator
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -24,8 +23,8 @@ from .objects import Wrapper
 
 STOP_SECONDS = 10.0
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
-# that are still running when the connection is closed have a second to end before the peer does.
-DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
+# that are still running when the connection is closed have a moment to end before the peer does.
+DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
@@ -253,15 +252,16 @@ class Output:
 def launch(
     classpath: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     *,
-    jvm_options: Sequence[str] = (),
+    jvm_options: str | Sequence[str] = (),
     policy: str | os.PathLike[str] | None = None,
     allow: Sequence[str] = (),
-    options: Sequence[str] = (),
+    options: str | Sequence[str] = (),
     main_class: str | None = None,
-    arguments: Sequence[str] = (),
+    arguments: str | Sequence[str] = (),
     program: str | os.PathLike[str] | None = None,
     timeout: float | None = None,
     start_timeout: float = 60.0,
+    stdin: Any = None,
 ) -> Java:
     """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
 
@@ -270,9 +270,10 @@ def launch(
     jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
     "com.example.**" (a wildcard that matches classes of the JDK needs "jdk:" before it); without either this program
     may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
-    timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
+    timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr. stdin: a file or a descriptor that
+    Java reads as System.in, which has nothing otherwise; Java cannot read from a terminal.
     """
-    more = list(options)
+    jvm_words, more = words_of(jvm_options, "jvm_options"), words_of(options, "options")
     for option, value in DEFAULTS.items():
         if not any(each.split("=")[0] == option for each in more):
             more += [option, value]
@@ -281,19 +282,42 @@ def launch(
     if allow:
         more += ["--rpc-allow", ",".join(allow)]
     java = Java()
-    connection = Connection.launch(
-        java._hooks,
-        program=os.fspath(program) if program is not None else find_program(),
-        class_path=join_class_path(classpath) or default_class_path(),
-        jvm_options=list(jvm_options),
-        options=more,
-        main_class=main_class,
-        arguments=list(arguments),
-        on_output=Output(),
-        start_timeout=start_timeout,
-    )
+    with contextlib.ExitStack() as cleanup:
+        given = 0
+        if stdin is not None:
+            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())  # never 0, which is as None
+            cleanup.callback(os.close, given)
+        connection = Connection.launch(
+            java._hooks,
+            program=os.fspath(program) if program is not None else find_program(),
+            class_path=join_class_path(classpath) or default_class_path(),
+            jvm_options=[*default_jvm_options(jvm_words), *jvm_words],
+            options=more,
+            main_class=main_class,
+            arguments=words_of(arguments, "arguments"),
+            on_output=Output(),
+            start_timeout=start_timeout,
+            input=given,
+        )
     connection.timeout = timeout
     return java._opened(connection, True)
+
+
+def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
+    """A list of words, or one word alone."""
+    if isinstance(words, (str, os.PathLike)):
+        words = [words]
+    if isinstance(words, (bytes, dict)) or not isinstance(words, Iterable):
+        raise TypeError(f"{what} is a list of words, or one word, and not {type(words).__name__}")
+    return [os.fspath(each) for each in words]
+
+
+# What Java writes is read as UTF-8 here, whatever the locale is: LC_ALL=C would make Java write question marks.
+ENCODINGS = ("file.encoding", "stdout.encoding", "stderr.encoding")
+
+
+def default_jvm_options(given: Sequence[str]) -> list[str]:
+    return [f"-D{name}=UTF-8" for name in ENCODINGS if not any(each.startswith(f"-D{name}=") for each in given)]
 
 
 def connect(
@@ -316,10 +340,12 @@ def connect(
 
 def find_program() -> str:
     """The program of the package, else the one of the build folder that the package is in, else that of PATH."""
-    here = Path(os.path.abspath(__file__)).parent  # in a build folder it is a symbolic link
-    for place in (here / "bin" / "jpeer", here.parent.parent / "jpeer"):
-        if place.is_file() and os.access(place, os.X_OK):
-            return str(place)
+    here = os.path.dirname(os.path.abspath(__file__))  # in a build folder it is a symbolic link
+    for place in (os.path.join(here, "bin", "jpeer"), os.path.join(os.path.dirname(os.path.dirname(here)), "jpeer")):
+        if os.path.isfile(place) and os.access(place, os.X_OK):
+            return place
+    import shutil
+
     found = shutil.which("jpeer")
     if found is None:
         raise FileNotFoundError(

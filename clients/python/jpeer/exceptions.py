@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from types import CodeType, TracebackType
 from typing import Any
 
+from .answers import superclasses_in
+
 INVALID_PARAMS = -32602
 NOT_FOUND = -32601
 SERVER_ERROR = -32000
 DENIED = -32001
+SHUTTING_DOWN = "the peer is shutting down"
 
 FRAMES_MAX = 100  # of a traceback; `java_frames` has all
 
@@ -61,6 +64,10 @@ class StaleObject(PeerError, ReferenceError):
     """The session no longer holds the object, or the object is of a peer that has ended."""
 
 
+class ShuttingDown(PeerError, ConnectionError):
+    """The peer is ending, as it does after System.exit: it serves nothing more."""
+
+
 class Refused(PeerError, RuntimeError):
     """A limit was reached, or the peer could not do it for another reason."""
 
@@ -83,11 +90,12 @@ PYTHON_BASES: dict[str, type[Exception]] = {
 
 
 class ErrorMaker:
-    """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class."""
+    """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class, by its name and
+    those of its superclasses."""
 
     def __init__(
         self,
-        class_of: Callable[[str], type[JavaException]],
+        class_of: Callable[[str, Sequence[str]], type[JavaException]],
         passing: Callable[[str | None, str | None, Any, int], BaseException | None],
         forget_callbacks: Callable[[], None],
     ) -> None:
@@ -104,21 +112,22 @@ class ErrorMaker:
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
-            return self._of_throwable(throwable, handle, 0)
+            return self._of_throwable(throwable, data or {}, handle, 0)
         return _peer_error(code, message, data or {})
 
-    def _of_throwable(self, throwable: Throwable, outermost: Any, depth: int) -> BaseException:
+    def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
         """The handle is the outermost throwable's; this one is its cause, or the cause's cause, of that depth."""
         name, message, frames, cause = throwable[:4]
         passing = self._passing(name, message, outermost, depth)
         if passing is not None:
             return _extend_traceback(passing, frames)
-        made = make_throwable(self._class_of(name or "java.lang.Throwable"), message, None if depth else outermost)
+        name = name or "java.lang.Throwable"
+        made = make_throwable(self._class_of(name, superclasses_in(data, name)), message, None if depth else outermost)
         made.__dict__["_outermost"] = outermost, depth
-        made.java_class = name or made.java_class
+        made.java_class = name
         made.java_frames = tuple(frames)
         if cause is not None:
-            made.__cause__ = self._of_throwable(cause, outermost, depth + 1)
+            made.__cause__ = self._of_throwable(cause, data.get("cause") or {}, outermost, depth + 1)
         return made.with_traceback(java_traceback(frames))
 
 
@@ -169,6 +178,8 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
         error = Denied(message)
     elif _is_stale(message, data):
         error = StaleObject(message)
+    elif message == SHUTTING_DOWN:
+        error = ShuttingDown(message)
     else:
         error = Refused(message)
     error.code = code

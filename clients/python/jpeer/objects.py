@@ -1,7 +1,6 @@
 """What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
 
 import decimal
-import difflib
 import operator
 import re
 from collections.abc import Callable
@@ -236,6 +235,8 @@ def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
     java_name = getattr(cls, "_java_name", cls.__name__)
     if name.startswith("_"):
         return AttributeError(f"{java_name} has no attribute {name!r}", name=name, obj=owner)
+    import difflib  # a program without mistakes starts sooner
+
     near = difflib.get_close_matches(name, [each for each in dir(cls) if not each.startswith("_")], 3)
     text = f"{java_name} has no public member {name!r}"
     if near:

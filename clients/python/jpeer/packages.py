@@ -7,7 +7,6 @@ attributes of these, and not of objects whose class has a `__getattr__`.
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -81,9 +80,10 @@ def _find_default() -> "Java":
         raise AttributeError(str(why)) from None
 
 
-class PackageFinder(MetaPathFinder, Loader):
-    """Comes behind all other finders, so that the package's own modules go first. Classes are looked up anew each time,
-    because the connection may be another one then."""
+class PackageFinder:
+    """A finder and loader. It has its place after all other finders, so that the package's own modules go first. Classes
+    are looked up anew each time, because the connection may be another one then. (Without the base classes of
+    importlib.abc, whose import takes as long as that of half of this package.)"""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         parent, _, last = name.rpartition(".")

@@ -407,8 +407,8 @@ static PyObject *launch_peer(struct py_connection *made, const struct jp_launch_
 
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"hooks",      "program",   "class_path", "jvm_options",   "options",
-                          "main_class", "arguments", "on_output",  "start_timeout", NULL};
+  static char *names[] = {"hooks",     "program",   "class_path",    "jvm_options", "options", "main_class",
+                          "arguments", "on_output", "start_timeout", "input",       NULL};
   (void)ignored;
   PyObject *hooks;
   PyObject *empty = PyTuple_New(0);
@@ -420,9 +420,9 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   struct jp_client_config client;
   struct jp_launch_config config = {.size = sizeof config, .client = &client};
   if (empty == NULL ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOdi:launch", names, &hooks, &config.program,
                                    &config.class_path, &jvm_options, &options, &config.main_class, &arguments,
-                                   &on_output, &start_timeout) ||
+                                   &on_output, &start_timeout, &config.input) ||
       !connection_read_seconds(start_timeout, &config.start_timeout_ms)) {
     Py_XDECREF(empty);
     return NULL;

@@ -148,6 +148,27 @@ static PyObject *raise_stale(struct py_connection *connection, const struct jp_c
   return NULL;
 }
 
+/* Of a peer that this program has launched the text says how it has ended. */
+static PyObject *raise_closed(struct py_connection *connection, const struct jp_client_error *error)
+{
+  enum { END_WAIT_MS = 1500 }; /* a peer that ends closes its connections first */
+  char how[40] = "";
+  bool has_ended = false;
+  if (strstr(error->text, "fork") != NULL)
+    return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
+  if (connection->peer != NULL) {
+    connection->users++;
+    struct jp_peer *peer = connection->peer;
+    Py_BEGIN_ALLOW_THREADS;
+    has_ended = jp_peer_has_ended(peer, END_WAIT_MS, how, sizeof how);
+    Py_END_ALLOW_THREADS;
+    connection_leave(connection);
+  }
+  return has_ended
+             ? PyErr_Format(PyExc_ConnectionError, "%s; its process has ended with %s", error->text, how)
+             : PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+}
+
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error)
 {
@@ -163,9 +184,7 @@ PyObject *raise_failure(struct py_connection *connection, enum jp_client_status 
   case JP_CLIENT_TIMEOUT:
     return PyErr_Format(PyExc_TimeoutError, "%s", error->text);
   case JP_CLIENT_CLOSED:
-    if (strstr(error->text, "fork") != NULL)
-      return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
-    return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+    return raise_closed(connection, error);
   case JP_CLIENT_PROTOCOL:
     return PyErr_Format(types.protocol_error, "%s", error->text);
   case JP_CLIENT_REFUSED:

@@ -105,6 +105,8 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   if (status == JP_CLIENT_STALE && answer == NULL && link_learn_epoch(link, timeout_ms))
     status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
+  if (connection->peer != NULL)
+    jp_peer_await_output(connection->peer);
   Py_END_ALLOW_THREADS;
   connection_end_wait(connection, status);
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
@@ -189,6 +191,7 @@ static bool read_fetch(struct argument_builder *builder, PyObject *step, struct 
 
 static bool read_describe(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
+  request->members_only = PyTuple_Size(step) > 3 && part(step, 3) == Py_True;
   if (part(step, 1) != Py_None)
     return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
   request->type = builder_name(builder, part(step, 2));
@@ -332,12 +335,14 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
 
 static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"instance", "type", NULL};
+  static char *names[] = {"instance", "type", "members_only", NULL};
   PyObject *instance = Py_None;
   PyObject *type = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:describe", names, &instance, &type))
+  PyObject *members_only = Py_False;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO!:describe", names, &instance, &type, &PyBool_Type,
+                                   &members_only))
     return NULL;
-  PyObject *step = Py_BuildValue("(sOO)", "describe", instance, type);
+  PyObject *step = Py_BuildValue("(sOOO)", "describe", instance, type, members_only);
   PyObject *value = step == NULL ? NULL : value_of_step((struct py_connection *)self, step);
   Py_XDECREF(step);
   return value;
@@ -466,6 +471,8 @@ static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject 
   status = jp_chain_send(chain, timeout_ms, &error);
   if (is_stale != NULL && status == JP_CLIENT_STALE && answer_of_step(chain, 0) == NULL)
     may_build = link_learn_epoch(link, timeout_ms);
+  if (connection->peer != NULL)
+    jp_peer_await_output(connection->peer);
   Py_END_ALLOW_THREADS;
   if (may_build) {
     *is_stale = true;

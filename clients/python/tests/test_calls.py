@@ -25,6 +25,22 @@ class Making(unittest.TestCase):
         ]:
             self.assertRaisesRegex(TypeError, text, attempt)
 
+    def test_constructors_that_are_not_public(self):
+        lang, util = java.java.lang, java.java.util
+        for attempt in (lang.Math, lang.Runtime, util.Collections, util.Optional, lambda: util.UUID(b"0123456789abcdef"),
+                        lambda: lang.String(1, 2, 3, 4, 5, 6)):
+            self.assertRaisesRegex(TypeError, "no public constructor.*jpeer.call", attempt)
+        self.assertIsInstance(jpeer.call(lang.Math, "<init>"), lang.Math)
+        self.assertEqual(str(lang.Thread("a name").getName()), "a name")
+        self.assertEqual(str(util.Formatter().format("%s", 5)), "5")
+
+    def test_the_first_object_of_a_class_is_asked_nothing(self):
+        asked = []
+        proxy = java.java.lang.reflect.Proxy.newProxyInstance(
+            None, [java.class_object("java.util.Collection")], lambda proxy, method, args: asked.append(method.getName()))
+        self.assertIsInstance(proxy, java.java.util.Collection)
+        self.assertEqual(asked, [])
+
 
 class Objects(unittest.TestCase):
     def test_same(self):

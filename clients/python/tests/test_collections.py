@@ -10,6 +10,7 @@ import operator
 import unittest
 
 import jpeer
+from jpeer.classes import MIXINS
 from support import module_peer
 
 java = None  # while the tests of this module run
@@ -315,7 +316,26 @@ class Iterators(unittest.TestCase):
         self.assertEqual(it.next(), 2)
 
     def test_enumerations(self):
-        self.assertEqual(list(java.java.util.Collections.enumeration(array_list(1, 2))), [1, 2])
+        util = java.java.util
+        self.assertEqual(list(util.Collections.enumeration(array_list(1, 2))), [1, 2])
+        self.assertEqual(list(util.concurrent.ConcurrentHashMap({"a": 1}).keys()), ["a"])  # an Iterator, too
+        self.assertEqual(list(util.Hashtable({"a": 1}).elements()), [1])
+
+    def test_every_pair_of_interfaces_that_python_adds_to(self):
+        """An object of each pair that Java allows has what both add."""
+        interfaces = [each for each in MIXINS if java.class_object(each).isInterface()]
+        proxies = 0
+        for pair in itertools.combinations(interfaces, 2):
+            try:
+                proxy = java.java.lang.reflect.Proxy.newProxyInstance(
+                    None, [java.class_object(each) for each in pair], lambda *_: None)
+            except (ValueError, jpeer.JavaException):  # methods of one signature with other results
+                continue
+            proxies += 1
+            with self.subTest(pair):
+                for each in pair:
+                    self.assertIsInstance(proxy, MIXINS[each])
+        self.assertGreater(proxies, 30)
 
     def test_streams(self):
         Stream = java.java.util.stream.Stream

@@ -40,6 +40,54 @@ class Launching(unittest.TestCase):
             java.java.lang.System.err.println("to stderr")
             await_true(lambda: "to stdout: ü😀\n" in out.getvalue() and "to stderr\n" in errors.getvalue())
 
+    def test_output_is_there_when_the_call_returns(self):
+        print_line, print_error = java.java.lang.System.out.println, java.java.lang.System.err.println
+        for number in range(200):
+            with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+                print_line(f"line {number}")
+                self.assertEqual((out.getvalue(), errors.getvalue()), (f"line {number}\n", ""))
+                print_error("é" * 50_000)
+                self.assertEqual(len(errors.getvalue()), 50_001)
+
+    def test_a_stdout_that_calls_java(self):
+        class Asking(io.StringIO):
+            def write(self, text):
+                return super().write(f"{java.java.lang.Math.abs(-1)} {text}")
+
+        with contextlib.redirect_stdout(Asking()) as out:
+            java.java.lang.System.out.println("line")
+            await_true(lambda: out.getvalue() == "1 line\n")
+
+    def test_input(self):
+        with tempfile.TemporaryFile() as file:
+            file.write("from a file: ü".encode())
+            file.seek(0)
+            with launch(stdin=file) as other:
+                self.assertEqual(bytes(other.java.lang.System.in_.readAllBytes()).decode(), "from a file: ü")
+            self.assertFalse(file.closed)
+        self.assertEqual(bytes(java.java.lang.System.in_.readAllBytes()), b"")
+
+    def test_a_locale_without_an_encoding(self):
+        program = (
+            "import jpeer, os, sys\n"
+            "with jpeer.launch() as java:\n"
+            "    java.java.lang.System.out.println('\\u00fc\\u20ac')\n"
+            "    os.makedirs(os.fsencode(sys.argv[1]) + b'/\\xc3\\xbc')\n"
+            "    print(java.java.io.File(sys.argv[1] + '/\\u00fc').exists())\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-X", "utf8", "-c", program, folder], capture_output=True,
+                                  env={**os.environ, "LC_ALL": "C"}, timeout=SECONDS)
+        self.assertEqual(done.stdout.decode(), "ü€\nTrue\n", done.stderr)
+
+    def test_words(self):
+        """One word, or a list of words."""
+        with launch(jvm_options="-Dcolour=blue", options="--log-level=error") as other:
+            self.assertEqual(other.java.lang.System.getProperty("colour"), "blue")
+        for wrong in ({"-Dcolour": "blue"}, b"-Dcolour=blue", 5):
+            self.assertRaisesRegex(TypeError, "jvm_options is a list of words", jpeer.launch, jvm_options=wrong)
+            self.assertRaisesRegex(TypeError, "options is a list of words", jpeer.launch, options=wrong)
+
     def test_what_may_be_used(self):
         with launch(allow=["jdk:java.util.*", "java.lang.Integer"]) as small:
             self.assertEqual(small.java.lang.Integer.parseInt("5"), 5)
@@ -51,6 +99,8 @@ class Launching(unittest.TestCase):
         self.assertRaises(FileNotFoundError, jpeer.launch, classpath=["/no/such.jar"])
         self.assertRaises((ConnectionError, OSError), jpeer.launch, program="/no/such/program")
         self.assertRaises((ConnectionError, OSError), jpeer.launch, options=["--no-such-option"])
+        self.assertRaisesRegex(ConnectionError, "exit status 1: .*Unrecognized VM option 'NoSuch'", jpeer.launch,
+                               jvm_options=["-XX:NoSuch"])
 
     def test_class_path(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -201,6 +251,22 @@ class Ends(unittest.TestCase):
             with self.assertRaises(TimeoutError):
                 sleep(SECONDS * 1000)
             other.timeout = SECONDS
+
+    def test_how_the_peer_has_ended(self):
+        for end, how in [(lambda other: os.kill(other.process_id, signal.SIGKILL), "signal 9"),
+                         (lambda other: other.java.lang.Runtime.getRuntime().halt(7), "exit status 7")]:
+            other = launch()
+            with contextlib.suppress(ConnectionError):
+                end(other)
+            self.assertRaisesRegex(ConnectionError, how, lambda: other.java.lang.Math.abs(-1))
+            other.close()
+
+    def test_exit_is_a_connection_error(self):
+        other = launch()
+        self.assertRaises(ConnectionError, other.java.lang.System.exit, 3)
+        await_true(lambda: has_ended(other.process_id))
+        self.assertRaisesRegex(ConnectionError, "exit status 3", lambda: other.java.lang.Math.abs(-1))
+        other.close()
 
     def test_ctrl_c(self):
         """A signal ends the wait, and the connection stays usable."""

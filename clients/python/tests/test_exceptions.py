@@ -7,7 +7,8 @@ import unittest
 import weakref
 
 import jpeer
-from support import SECONDS, await_true, launch, module_peer, run_threads
+from jpeer.exceptions import PYTHON_BASES
+from support import FIXTURES, SECONDS, await_true, launch, module_peer, run_threads
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
@@ -107,6 +108,7 @@ class FromJava(unittest.TestCase):
             java.java.lang.Math.floorMod(1, 0)
         with self.assertRaises(TypeError):
             java.java.lang.Integer.class_.cast("x")
+        self.assertIsInstance(java.java.lang.OutOfMemoryError("x"), MemoryError)
 
     def test_refused(self):
         error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
@@ -117,6 +119,32 @@ class FromJava(unittest.TestCase):
             error = catch(jpeer.JavaException, small.java.util.ArrayList([1]).get, 5)
         self.assertEqual(error.java_class, "java.lang.IndexOutOfBoundsException")
         self.assertIn("out of bounds", str(error))
+
+    def test_hierarchy_whatever_the_policy_allows(self):
+        with launch(classpath=[FIXTURES], allow=["fixtures.Throwables", "fixtures.Throwables$*"]) as small:
+            named = small.type("fixtures.Throwables").named
+            for name, kind in PYTHON_BASES.items():
+                with self.subTest(name):
+                    cause = "java.io.IOException" if name == "java.io.UncheckedIOException" else None
+                    error = catch(jpeer.JavaException, named, name, cause)
+                    self.assertIsInstance(error, kind)
+                    self.assertEqual((type(error).__name__, error.java_class), (name.rpartition(".")[2], name))
+                    self.assertEqual(str(error), "named")
+            runtime = small.type("java.lang.RuntimeException")  # known by now, as a superclass
+            error = catch(OSError, named, "fixtures.Throwables$OwnException", None)
+            self.assertIs(type(error), small.type("fixtures.Throwables$OwnException"))
+            self.assertIsInstance(error, runtime)
+            self.assertNotIsInstance(error, small.type("java.io.IOException"))
+            self.assertIs(type(error.__cause__), small.type("java.io.IOException"))
+            self.assertRaises(jpeer.Denied, runtime, "made by a constructor that is not allowed")
+
+    def test_the_application_is_allowed_and_its_superclasses_are_not(self):
+        with launch(classpath=[FIXTURES], allow=["fixtures.Throwables", "fixtures.Throwables$*"]) as small:
+            throwables = small.type("fixtures.Throwables")
+            try:
+                throwables.named("fixtures.Throwables$OwnException", None)
+            except throwables.OwnException as error:
+                self.assertEqual(error.getMessage(), "named")
 
 
 class FromPython(unittest.TestCase):

@@ -183,6 +183,10 @@ static void write_describe(struct argument_writer *writer, const struct jp_reque
     write_type(writer, request, members);
   else
     write_subject(writer, request, members);
+  if (request->members_only) {
+    begin_member(members, MEMBER("members_only"));
+    BUFFER_LITERAL(writer->out, "true");
+  }
 }
 
 static void write_fetch(struct argument_writer *writer, const struct jp_request *request,

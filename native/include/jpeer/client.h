@@ -317,6 +317,9 @@ struct jp_launch_config {
   void *output_context;
   int start_timeout_ms;                  /* 0: 30,000 */
   const struct jp_client_config *client; /* of its connection; NULL: all zero */
+  /* A descriptor that the peer has as its stdin, which stays the caller's; 0: /dev/null. Of the caller's own stdin give a
+   * dup(). The peer is no process of the terminal's foreground: it cannot read from that. */
+  int input;
 };
 
 /*
@@ -331,6 +334,12 @@ JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
 /* Where others connect: "ws+unix:/tmp/...". */
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
+/* Waits until on_output has had all that the peer's process had written before this call, 200 ms at most. What Java printed
+ * before it answered a request is there then. Costs two system calls where nothing is left. Any thread. */
+JP_API void jp_peer_await_output(struct jp_peer *peer);
+/* True where the process has ended, for which it waits timeout_ms at most; `how` is "exit status 1" or "signal 9" then. Any
+ * thread, but not during jp_peer_stop. */
+JP_API bool jp_peer_has_ended(struct jp_peer *peer, int timeout_ms, char *how, size_t size);
 /* Asks the peer to end, waits for it, kills it after timeout_ms, and frees *peer. Gives the status of
  * waitpid. */
 JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);

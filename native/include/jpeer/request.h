@@ -337,6 +337,7 @@ struct jp_request {
   int64_t max;
   bool compress; /* of META: fetch_classes_info */
   bool merge_ancestry;
+  bool members_only; /* of DESCRIBE: no text and length, for which code of the object would run */
   const char *const *include_classes; /* NULL-terminated; NULL: all */
   const char *const *exclude_prefixes;
   uintptr_t reserved[4];

@@ -157,6 +157,17 @@ static void write_text_or_null(struct buffer *out, struct text t)
     json_write_string(out, t);
 }
 
+static void write_texts(struct buffer *out, const struct text *texts, size_t count)
+{
+  buffer_append_char(out, '[');
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, texts[i]);
+  }
+  buffer_append_char(out, ']');
+}
+
 /* A longer id is not repeated for each cause: an answer must not grow with the product of both. */
 enum { CAUSE_ID_MAX = 256 };
 
@@ -191,13 +202,13 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
   BUFFER_LITERAL(out, "\"message\":");
   write_text_or_null(out, message);
   write_request_id(out, is_cause, answer);
-  BUFFER_LITERAL(out, ",\"stack_trace\":[");
-  for (size_t i = 0; throwable != NULL && i < throwable->frame_count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    json_write_string(out, throwable->frames[i]);
+  BUFFER_LITERAL(out, ",\"stack_trace\":");
+  write_texts(out, throwable == NULL ? NULL : throwable->frames,
+              throwable == NULL ? 0 : throwable->frame_count);
+  if (throwable != NULL && throwable->superclass_count > 0 && !answer->compat_pal) {
+    BUFFER_LITERAL(out, ",\"superclasses\":");
+    write_texts(out, throwable->superclasses, throwable->superclass_count);
   }
-  buffer_append_char(out, ']');
 }
 
 static void write_suggestions(struct buffer *out, const struct outcome *outcome)
@@ -205,11 +216,7 @@ static void write_suggestions(struct buffer *out, const struct outcome *outcome)
   if (outcome->suggestion_count == 0)
     return;
   BUFFER_LITERAL(out, ",\"suggestions\":");
-  for (size_t i = 0; i < outcome->suggestion_count; i++) {
-    buffer_append_char(out, i == 0 ? '[' : ',');
-    json_write_string(out, outcome->suggestions[i]);
-  }
-  buffer_append_char(out, ']');
+  write_texts(out, outcome->suggestions, outcome->suggestion_count);
 }
 
 static void write_loaders(struct buffer *out, const struct outcome *outcome)

@@ -589,6 +589,10 @@ static enum jp_status read_fetch(struct params_reader *reader)
 static enum jp_status read_describe(struct params_reader *reader)
 {
   bool has_object = reader->members.has[RPC_PARAM_INSTANCE];
+  enum json_kind only = reader->members.value[RPC_PARAM_MEMBERS_ONLY].kind;
+  if (reader->members.has[RPC_PARAM_MEMBERS_ONLY] && only != JSON_KIND_TRUE && only != JSON_KIND_FALSE)
+    return fail_kind(reader, RPC_PARAM_MEMBERS_ONLY, "a boolean");
+  reader->operation->members_only = reader->members.has[RPC_PARAM_MEMBERS_ONLY] && only == JSON_KIND_TRUE;
   if (!reader->members.has[RPC_PARAM_TYPE])
     return read_object(reader);
   return has_object ? fail_params(reader, "jpeer.describe takes either 'instance' or 'type', not both")

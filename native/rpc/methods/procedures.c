@@ -3,12 +3,19 @@
 #include "base/number.h"
 
 const struct text rpc_param_names[RPC_PARAMS] = {
-    [RPC_PARAM_TYPE] = TEXT("type"),         [RPC_PARAM_METHOD] = TEXT("method"),
-    [RPC_PARAM_FIELD] = TEXT("field"),       [RPC_PARAM_INSTANCE] = TEXT("instance"),
-    [RPC_PARAM_ARGS] = TEXT("args"),         [RPC_PARAM_VALUE] = TEXT("value"),
-    [RPC_PARAM_ENCODING] = TEXT("encoding"), [RPC_PARAM_CLASSES] = TEXT("classes"),
-    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),   [RPC_PARAM_NAMES] = TEXT("names"),
-    [RPC_PARAM_MAX] = TEXT("max"),           [RPC_PARAM_FROM] = TEXT("from"),
+    [RPC_PARAM_TYPE] = TEXT("type"),
+    [RPC_PARAM_METHOD] = TEXT("method"),
+    [RPC_PARAM_FIELD] = TEXT("field"),
+    [RPC_PARAM_INSTANCE] = TEXT("instance"),
+    [RPC_PARAM_ARGS] = TEXT("args"),
+    [RPC_PARAM_VALUE] = TEXT("value"),
+    [RPC_PARAM_ENCODING] = TEXT("encoding"),
+    [RPC_PARAM_CLASSES] = TEXT("classes"),
+    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),
+    [RPC_PARAM_NAMES] = TEXT("names"),
+    [RPC_PARAM_MAX] = TEXT("max"),
+    [RPC_PARAM_FROM] = TEXT("from"),
+    [RPC_PARAM_MEMBERS_ONLY] = TEXT("members_only"),
 };
 
 #define REQUIRED .required = true
@@ -122,8 +129,12 @@ const struct rpc_procedure rpc_procedures[] = {
                 {.param = RPC_PARAM_TYPE,
                  .wants = RPC_WANTS_TEXT,
                  .by_name_only = true,
-                 .summary = "In place of an object the fully qualified name of a class"}},
-     .param_count = 2,
+                 .summary = "In place of an object the fully qualified name of a class"},
+                {.param = RPC_PARAM_MEMBERS_ONLY,
+                 .wants = RPC_WANTS_BOOLEAN,
+                 .by_name_only = true,
+                 .summary = "true: without text and length, for which code of the object would run"}},
+     .param_count = 3,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("rpc.discover"),
      .kind = RPC_PROCEDURE_DISCOVER,

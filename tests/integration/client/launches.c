@@ -3,6 +3,7 @@
 
 #include <jpeer/client.h>
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -97,9 +98,31 @@ static void hands_on_output(void)
              jp_build_instance_method_call("java.io.PrintStream", "println", jp_object(jp_answer_ref(stream)),
                                            JP_ARGUMENTS(jp_string("last words"))),
              NULL) == JP_CLIENT_OK);
+  jp_peer_await_output(peer);
+  CHECK(strcmp(heard.text, "last words\n") == 0);
   jp_answer_free(stream);
   CHECK(jp_peer_stop(peer, TIMEOUT_MS) == 0);
   CHECK(strcmp(heard.text, "last words\n") == 0);
+}
+
+static void gives_it_an_input(void)
+{
+  int ends[2];
+  CHECK(pipe(ends) == 0 && write(ends[1], "a", 1) == 1 && close(ends[1]) == 0);
+  struct jp_peer *peer = launch((struct jp_launch_config){.input = ends[0]});
+  CHECK(fcntl(ends[0], F_GETFD) >= 0); /* stays ours */
+  struct jp_request in = jp_build_static_field_get("java.lang.System", "in");
+  struct jp_answer *stream, *first;
+  CHECK(jp_client_call(jp_peer_client(peer), &in, TIMEOUT_MS, &stream, NULL) == JP_CLIENT_OK);
+  struct jp_request read_one =
+      jp_build_instance_method_call("java.io.InputStream", "read", jp_object(jp_answer_ref(stream)), NULL, 0);
+  CHECK(jp_client_call(jp_peer_client(peer), &read_one, TIMEOUT_MS, &first, NULL) == JP_CLIENT_OK);
+  int64_t byte;
+  CHECK(jp_answer_integer(first, &byte) && byte == 'a');
+  jp_answer_free(stream);
+  jp_answer_free(first);
+  CHECK(jp_peer_stop(peer, TIMEOUT_MS) == 0);
+  close(ends[0]);
 }
 
 static void leaves_the_policy_to_options(void)
@@ -119,6 +142,8 @@ static void tells_how_the_peer_ended(void)
   struct jp_peer *peer = launch((struct jp_launch_config){0});
   CHECK(call(peer, jp_build_class_method_call("java.lang.System", "exit", JP_ARGUMENTS(jp_int(3))), NULL) !=
         JP_CLIENT_OK);
+  char how[40];
+  CHECK(jp_peer_has_ended(peer, TIMEOUT_MS, how, sizeof how) && strcmp(how, "exit status 3") == 0);
   int status = jp_peer_stop(peer, TIMEOUT_MS);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
@@ -193,6 +218,7 @@ static const struct {
 } scenarios[] = {
     {"serves", serves_and_stops},
     {"output", hands_on_output},
+    {"input", gives_it_an_input},
     {"policy", leaves_the_policy_to_options},
     {"exits", tells_how_the_peer_ended},
     {"kills", kills_a_peer_that_does_not_end},

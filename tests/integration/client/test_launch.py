@@ -34,7 +34,7 @@ class Launch(unittest.TestCase):
         self.assertNotIn("is gone", self.run_scenario("serves"))
 
     def test_scenarios(self):
-        for name in ("output", "policy", "exits", "kills", "fails"):
+        for name in ("output", "input", "policy", "exits", "kills", "fails"):
             with self.subTest(name):
                 self.run_scenario(name)
 

@@ -1,35 +1,52 @@
 package jpeer.peer;
 
-/** Describes a stack trace in one call from C, which would otherwise need several calls for each frame. */
+/** Describes a throwable in one call from C, which would otherwise need several calls for each frame. */
 final class Traces {
   private static final String OWN = "jpeer.peer.";
+  private static final int SUPERCLASSES_MAX = 64;
 
   private Traces() {
   }
 
   /**
-   * The innermost frames, at most max, without the peer's own: their number, then for each its length and its text. A
-   * number is two chars, the higher half first. Null: there is no trace.
+   * The innermost frames, at most max, without the peer's own, and the names of the superclasses, the nearest first. Each of
+   * these lists is its number, then for each text its length and the text. A number is two chars, the higher half first.
    */
   static String describe(Throwable thrown, int max) {
-    StackTraceElement[] trace = thrown.getStackTrace();
-    if (trace == null) {
-      return null;
-    }
-    StringBuilder told = new StringBuilder();
+    StringBuilder frames = new StringBuilder();
     int count = 0;
+    StackTraceElement[] trace = max == 0 ? null : traceOf(thrown);
     // An application can make a trace with nulls: the description ends at the first.
-    for (int i = 0; i < trace.length && count < max && trace[i] != null; i++) {
+    for (int i = 0; trace != null && i < trace.length && count < max && trace[i] != null; i++) {
       if (!trace[i].getClassName().startsWith(OWN)) {
-        String frame = trace[i].toString();
-        number(told, frame.length()).append(frame);
+        text(frames, trace[i].toString());
         count++;
       }
     }
-    return number(new StringBuilder(), count).append(told).toString();
+    StringBuilder superclasses = new StringBuilder();
+    int above = 0;
+    Class<?> each = thrown.getClass().getSuperclass();
+    for (; each != null && above < SUPERCLASSES_MAX; each = each.getSuperclass()) {
+      text(superclasses, each.getName());
+      above++;
+    }
+    StringBuilder description = number(new StringBuilder(), count).append(frames);
+    return number(description, above).append(superclasses).toString();
   }
 
-  private static StringBuilder number(StringBuilder told, int number) {
-    return told.append((char) (number >>> 16)).append((char) number);
+  private static StackTraceElement[] traceOf(Throwable thrown) {
+    try {
+      return thrown.getStackTrace();
+    } catch (Throwable applications) { // whose class overrides getStackTrace
+      return null;
+    }
+  }
+
+  private static void text(StringBuilder list, String text) {
+    number(list, text.length()).append(text);
+  }
+
+  private static StringBuilder number(StringBuilder list, int number) {
+    return list.append((char) (number >>> 16)).append((char) number);
   }
 }
