@@ -12,13 +12,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_ENCODING, ARGUMENT_MEMBERS };
+enum argument_member {
+  ARGUMENT_TYPE,
+  ARGUMENT_VALUE,
+  ARGUMENT_REF,
+  ARGUMENT_ENCODING,
+  ARGUMENT_MEMBERS_OF_PAL,
+  ARGUMENT_ELEMENTS = ARGUMENT_MEMBERS_OF_PAL,
+  ARGUMENT_OUT,
+  ARGUMENT_MEMBERS
+};
 
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
-    [ARGUMENT_TYPE] = TEXT("type"),
-    [ARGUMENT_VALUE] = TEXT("value"),
-    [ARGUMENT_REF] = TEXT("ref"),
-    [ARGUMENT_ENCODING] = TEXT("encoding"),
+    [ARGUMENT_TYPE] = TEXT("type"),         [ARGUMENT_VALUE] = TEXT("value"),
+    [ARGUMENT_REF] = TEXT("ref"),           [ARGUMENT_ENCODING] = TEXT("encoding"),
+    [ARGUMENT_ELEMENTS] = TEXT("elements"), [ARGUMENT_OUT] = TEXT("out"),
 };
 
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
@@ -678,11 +686,11 @@ static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct j
 
 /* type: of the array that is declared; NULL: none is. */
 static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct json_members *members,
-                                   const struct json_value *elements, const struct op_type *type,
-                                   struct op_value *value)
+                                   const struct op_type *type, struct op_value *value)
 {
   struct json_value encoding = members->value[ARGUMENT_ENCODING];
   struct op_type packed;
+  bool has_elements = members->has[ARGUMENT_ELEMENTS];
   if (encoding.kind != JSON_KIND_STRING)
     return fail(reader, "'encoding' must be a string");
   struct text name = text_slice(encoding.span, 1, encoding.span.len - 1);
@@ -694,10 +702,10 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   if (reader->rules->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
     return fail(reader, "'encoding' is for values of type byte[] alone");
   bool is_array = type != NULL && type->base != 'L' && type->dimensions == 1;
-  if (!is_array && (elements == NULL || value->type.data != NULL))
+  if (!is_array && (!has_elements || value->type.data != NULL))
     return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
-  if (elements != NULL) {
-    enum jp_status status = read_packed_type(reader, *elements, &packed);
+  if (has_elements) {
+    enum jp_status status = read_packed_type(reader, members->value[ARGUMENT_ELEMENTS], &packed);
     if (status != JP_OK)
       return status;
     type = &packed;
@@ -730,23 +738,6 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   return JP_OK;
 }
 
-/* The members of an argument that only arrays, lists and maps have: others do not pay for them. */
-enum content_member { CONTENT_ELEMENTS, CONTENT_OUT, CONTENT_MEMBERS };
-
-static enum jp_status collect_content(struct rpc_value_reader *reader, struct json_value argument,
-                                      struct json_members *members)
-{
-  static const struct text names[CONTENT_MEMBERS] = {TEXT("elements"), TEXT("out")};
-  json_members_collect(argument, names, CONTENT_MEMBERS, members);
-  if (reader->rules->compat_pal)
-    *members = (struct json_members){.repeated = -1};
-  if (members->repeated < 0)
-    return JP_OK;
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: '%s' is given twice",
-               rpc_value_place(reader), names[members->repeated].data);
-  return JP_INVALID;
-}
-
 static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_value out, bool is_encoded,
                                struct op_value *value)
 {
@@ -757,10 +748,9 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
   return JP_OK;
 }
 
-/* members: of the argument, which is then the whole of it; NULL: the value stands alone. */
+/* members: of the argument; NULL: the value stands alone. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
-                                       struct json_value argument, const struct json_members *members,
-                                       struct op_value *value)
+                                       const struct json_members *members, struct op_value *value)
 {
   struct op_type parsed;
   const struct op_type *array = NULL;
@@ -775,21 +765,19 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
     array = &parsed;
   }
   bool is_encoded = members != NULL && members->has[ARGUMENT_ENCODING];
-  bool is_content = is_encoded || json.kind == JSON_KIND_ARRAY || json.kind == JSON_KIND_OBJECT;
   bool is_primitive = array != NULL && array->base != 'L';
-  if (members == NULL || !is_content)
-    return is_primitive ? read_array(reader, array, json, value) : read_bare(reader, json, value);
-  struct json_members content;
-  enum jp_status status = collect_content(reader, argument, &content);
-  const struct json_value *elements = content.has[CONTENT_ELEMENTS] ? &content.value[CONTENT_ELEMENTS] : NULL;
-  if (status == JP_OK && is_encoded)
-    status = read_encoded(reader, members, elements, array, value);
-  else if (status == JP_OK)
+  enum jp_status status;
+  if (is_encoded)
+    status = read_encoded(reader, members, array, value);
+  else
     status = is_primitive ? read_array(reader, array, json, value) : read_bare(reader, json, value);
-  if (status == JP_OK && !is_encoded && elements != NULL)
-    status = widen_integers(reader, *elements, value);
-  if (status == JP_OK && content.has[CONTENT_OUT])
-    status = mark_out(reader, content.value[CONTENT_OUT], is_encoded, value);
+  if (status != JP_OK || members == NULL)
+    return status;
+  bool is_content = value->kind == OP_LIST || value->kind == OP_MAP || value->kind == OP_PACKED;
+  if (is_content && !is_encoded && members->has[ARGUMENT_ELEMENTS])
+    status = widen_integers(reader, members->value[ARGUMENT_ELEMENTS], value);
+  if (status == JP_OK && is_content && members->has[ARGUMENT_OUT])
+    status = mark_out(reader, members->value[ARGUMENT_OUT], is_encoded, value);
   return status;
 }
 
@@ -843,7 +831,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
   }
   if (!members->has[ARGUMENT_VALUE])
     return fail(reader, "has neither 'value' nor 'ref'");
-  return read_typed_value(reader, members->value[ARGUMENT_VALUE], json, members, value);
+  return read_typed_value(reader, members->value[ARGUMENT_VALUE], members, value);
 }
 
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
@@ -858,7 +846,9 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
   if (json.kind != JSON_KIND_OBJECT)
     return read_bare(reader, json, value);
   struct json_members members;
-  json_members_collect(json, argument_names, ARGUMENT_MEMBERS, &members);
+  members.has[ARGUMENT_ELEMENTS] = members.has[ARGUMENT_OUT] = false;
+  json_members_collect(json, argument_names,
+                       reader->rules->compat_pal ? ARGUMENT_MEMBERS_OF_PAL : ARGUMENT_MEMBERS, &members);
   if (members.has[ARGUMENT_TYPE] || members.has[ARGUMENT_VALUE] || members.has[ARGUMENT_REF])
     return read_typed(reader, json, &members, value);
   return read_map(reader, json, value);
@@ -891,7 +881,7 @@ enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text
                                     struct op_value *value)
 {
   *value = (struct op_value){.type = type};
-  return read_typed_value(reader, json, json, NULL, value);
+  return read_typed_value(reader, json, NULL, value);
 }
 
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
