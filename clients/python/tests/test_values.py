@@ -103,6 +103,8 @@ class Scalars(unittest.TestCase):
         average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average()
         self.assertTrue(average != average)
         self.assertEqual(java.java.util.ArrayList([1, inf]).stream().map(lambda x: -x * inf).toList(), [-inf, -inf])
+        expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # its method gives a float
+        self.assertEqual(java.java.util.Objects.requireNonNull(expander).nextTabStop(-inf, 1), -inf)
         self.assertRaises((TypeError, ValueError), lang.Math.addExact, nan, 1)
 
     def test_too_large(self):
