@@ -155,12 +155,15 @@ static unsigned cost_collection(struct conversion *conversion, struct jvm_class 
   return is_list ? COST_LIST : COST_COLLECTION;
 }
 
-/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. */
+/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. Of an array it is: then no
+ * cost is asked for. */
 static unsigned cost_natural(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
+  if (value->kind == OP_PACKED)
+    return ARGUMENT_COST_NEVER;
   jclass natural = value->kind == OP_TEXT   ? known->class_string
                    : value->kind == OP_LIST ? known->class_array_list
                    : value->kind == OP_MAP  ? known->class_hash_map

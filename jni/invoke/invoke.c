@@ -53,6 +53,19 @@ static bool is_noted(const struct conversion *conversion, size_t argument)
   return conversion->out_count > 0 && conversion->outs[conversion->out_count - 1].argument == argument;
 }
 
+/* Without a copy, as most calls change nothing. Nothing of Java's runs meanwhile. */
+static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t size)
+{
+  void *now = (*env)->GetPrimitiveArrayCritical(env, out->array, NULL);
+  if (now == NULL) { /* no memory for a copy */
+    (*env)->ExceptionClear(env);
+    return true;
+  }
+  bool changed = memcmp(now, out->before, size) != 0;
+  (*env)->ReleasePrimitiveArrayCritical(env, out->array, now, JNI_ABORT);
+  return changed;
+}
+
 /* Tells the arrays that have changed. */
 static void tell_outs(struct conversion *conversion)
 {
@@ -70,14 +83,14 @@ static void tell_outs(struct conversion *conversion)
   for (size_t i = 0; i < conversion->out_count; i++) {
     const struct conversion_out *out = &conversion->outs[i];
     size_t size = out->count * primitive_size(out->letter);
+    if (size == 0 || !has_changed(conversion->thread->env, out, size))
+      continue;
     void *now = arena_alloc(request->arena, size);
     if (now == NULL) {
       (void)outcome_fail_memory(outcome);
       return;
     }
     dispatch_get_range(conversion->thread->env, out->letter, out->array, 0, (jsize)out->count, now);
-    if (memcmp(now, out->before, size) == 0)
-      continue;
     const struct op_value *given = &request->operation->args[out->argument];
     bool is_base64 = given->out == OP_OUT_BASE64 || request->operation->base64_result;
     told[outcome->out_count++] =

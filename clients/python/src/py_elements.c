@@ -316,8 +316,9 @@ static bool write_out(const struct builder_out *out, const struct jp_answer *ans
     return false;
   }
   (void)jp_answer_out(answer, out->argument, &type, elements, count);
-  bool good = elements_copy(elements, (Py_ssize_t)element.size, element, out->view.buf, out->view.strides[0],
-                            out->element, (Py_ssize_t)count);
+  Py_ssize_t stride = out->view.strides == NULL ? out->view.itemsize : out->view.strides[0];
+  bool good = elements_copy(elements, (Py_ssize_t)element.size, element, out->view.buf, stride, out->element,
+                            (Py_ssize_t)count);
   PyMem_Free(elements);
   return good;
 }

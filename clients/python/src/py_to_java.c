@@ -198,7 +198,8 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   enum width width = WIDTH_NONE;
   for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
     width = wider(width, &out->as.list.items[i]);
-  out->elements = width_elements(width);
+  if (builder->wanted == NULL) /* nothing tells what it becomes */
+    out->elements = width_elements(width);
   return out->as.list.items != NULL;
 }
 
@@ -449,6 +450,18 @@ static const struct buffer_form *choose_buffer_form(struct argument_builder *bui
   return chosen < count ? &forms->forms[chosen] : NULL;
 }
 
+/* Of a buffer in one piece that tells none although it is asked, as those of ctypes do. */
+static bool set_strides(struct argument_builder *builder, Py_buffer *view)
+{
+  Py_ssize_t stride = view->itemsize;
+  view->strides = builder_alloc(builder, ((size_t)view->ndim + 1) * sizeof *view->strides);
+  for (int i = view->ndim; view->strides != NULL && i-- > 0;) {
+    view->strides[i] = stride;
+    stride *= view->shape[i];
+  }
+  return view->strides != NULL;
+}
+
 /* 1: it is an array, in its last form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
@@ -464,8 +477,10 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   }
   buffer->next = builder->buffers;
   builder->buffers = buffer;
+  if (buffer->view.strides == NULL && buffer->view.shape != NULL && !set_strides(builder, &buffer->view))
+    return -1;
   const struct buffer_forms *forms = NULL;
-  if (buffer->view.ndim > 0 && element_of_format(&buffer->view, &element))
+  if (buffer->view.ndim > 0 && buffer->view.shape != NULL && element_of_format(&buffer->view, &element))
     forms = find_forms(element);
   if (forms == NULL)
     return 0;

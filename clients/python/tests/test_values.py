@@ -2,6 +2,7 @@
 
 import array
 import collections
+import ctypes
 import datetime
 import decimal
 import enum
@@ -291,6 +292,10 @@ class Buffers(unittest.TestCase):
         doubles = memoryview(array.array("d", range(6)))
         self.assertEqual(toString(doubles[::2]), "[0.0, 2.0, 4.0]")
         self.assertEqual(toString(doubles[::-1][:2]), "[5.0, 4.0]")
+        ints = (ctypes.c_int * 2)(7, 3)  # which tell no strides
+        java.java.util.Arrays.sort(ints)
+        self.assertEqual((list(ints), toString(ints)), ([3, 7], "[3, 7]"))
+        self.assertEqual(deepToString(jpeer.cast("int[][]", (ctypes.c_int * 2 * 1)((7, 3)))), "[[7, 3]]")
         matrix = doubles.cast("B").cast("d", [2, 3])
         for name in ("double[][]", "float[][]"):
             self.assertEqual(deepToString(jpeer.cast(name, matrix)), "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]")
