@@ -3,6 +3,7 @@
 
 #include "base/primitives.h"
 #include "jni/convert/judgement.h"
+#include "jni/convert/packed.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
 
@@ -353,6 +354,16 @@ static bool read_element(struct conversion *conversion, char letter, const struc
   return true;
 }
 
+/* Notes the array, whose elements are a copy of `data` still. */
+static void note_made(struct conversion *conversion, jobject array, char letter, const void *data,
+                      size_t count)
+{
+  conversion->made.array = array;
+  conversion->made.letter = letter;
+  conversion->made.data = data;
+  conversion->made.count = count;
+}
+
 static bool make_primitives(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out)
 {
@@ -376,6 +387,7 @@ static bool make_primitives(struct conversion *conversion, struct jvm_class *cla
   if (*out == NULL)
     return false;
   dispatch_set_region(env, letter, *out, (jsize)count, data);
+  note_made(conversion, *out, letter, data, count);
   return !argument_take(conversion);
 }
 
@@ -419,22 +431,58 @@ static bool make_objects(struct conversion *conversion, struct jvm_class *class,
     return false;
   jobject array = argument_new_array(conversion, class, (jint)value->list.count);
   bool made = array != NULL && set_elements(conversion, component, value, array);
+  conversion->made.array = NULL; /* one of the elements, if any */
   *out = argument_close_level(conversion, made ? array : NULL);
   return made;
+}
+
+static bool fail_packed(struct conversion *conversion, const struct op_value *value, char letter, size_t at)
+{
+  struct argument_path path = {.outer = conversion->path, .index = at};
+  const struct op_value element = packed_element(value, at);
+  bool is_inexact = letter == 'F' || (letter == 'D' && element.kind == OP_INTEGER);
+  conversion->path = &path;
+  if (is_inexact && element.kind == OP_INTEGER)
+    (void)argument_fail(conversion, &element, "out of range for %s (whole numbers that it holds exactly)",
+                        primitive_keyword(letter).data);
+  else
+    (void)argument_fail_fit(conversion, &element, letter, OP_SCALAR_RANGE);
+  conversion->path = path.outer;
+  return false;
+}
+
+/* Elements of another type are converted first. */
+static bool make_packed(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                        jobject *out)
+{
+  const char letter = class->component;
+  const void *data = value->packed.data;
+  size_t at;
+  if (packed_step(value->packed.element, letter) == PACKED_NEVER)
+    return argument_fail(conversion, value, "elements of %s do not become those of %.*s",
+                         primitive_keyword(value->packed.element).data, TEXT_ARGS(class->name));
+  if (value->packed.element != letter) {
+    void *converted = arena_alloc(conversion->request->arena, value->packed.count * primitive_size(letter));
+    if (converted == NULL)
+      return argument_fail_memory(conversion);
+    if (!packed_convert(value, letter, converted, &at))
+      return fail_packed(conversion, value, letter, at);
+    data = converted;
+  }
+  *out = argument_new_array(conversion, class, (jint)value->packed.count);
+  if (*out == NULL)
+    return false;
+  dispatch_set_region(conversion->thread->env, letter, *out, (jsize)value->packed.count, data);
+  note_made(conversion, *out, letter, data, value->packed.count);
+  return !argument_take(conversion);
 }
 
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out)
 {
   bool is_primitive = class->component != 'L' && class->component != '[';
-  if (value->kind == OP_PACKED && value->packed.element == class->component) {
-    *out = argument_new_array(conversion, class, (jint)value->packed.count);
-    if (*out == NULL)
-      return false;
-    dispatch_set_region(conversion->thread->env, class->component, *out, (jsize)value->packed.count,
-                        value->packed.data);
-    return !argument_take(conversion);
-  }
+  if (value->kind == OP_PACKED && is_primitive)
+    return make_packed(conversion, class, value, out);
   if (value->kind != OP_LIST)
     return argument_fail(conversion, value, "not an array: %.*s takes a JSON array", TEXT_ARGS(class->name));
   return is_primitive ? make_primitives(conversion, class, value, out)
@@ -594,6 +642,7 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   bool filled = object != NULL &&
                 (is_list ? fill_collection(conversion, value, object) : fill_map(conversion, value, object));
   conversion->elements = declared;
+  conversion->made.array = NULL; /* one of the elements, if any */
   *out = argument_close_level(conversion, filled ? object : NULL);
   return filled;
 }

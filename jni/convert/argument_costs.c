@@ -1,10 +1,15 @@
 #include "jni/convert/argument_costs.h"
 
+#include "base/decimal.h"
 #include "base/primitives.h"
 #include "jni/convert/arguments.h"
+#include "jni/convert/packed.h"
 #include "jni/objects/object_table.h"
 #include "jni/proxies/kinds.h"
 #include "jni/runtime/throwables.h"
+
+#include <math.h>
+#include <stdio.h>
 
 enum {
   COST_INTERFACE = 3,
@@ -25,6 +30,18 @@ static const struct {
     {'I', {3, 3, 8}}, {'J', {3, 3, 8}}, {'F', {3, 3, 8}}, {'D', {3, 3, 8}},
 };
 
+/* A whole number beyond 64 bits that a double or float holds exactly. */
+static bool is_exact(const struct op_value *value, char letter)
+{
+  enum { DIGITS_MAX = 310 };
+  char digits[DIGITS_MAX + 2];
+  double stored = letter == 'F' ? decimal_to_float(value->literal) : decimal_to_double(value->literal);
+  if (value->literal.len > DIGITS_MAX || !isfinite(stored))
+    return false;
+  int length = snprintf(digits, sizeof digits, "%.0f", stored);
+  return text_equal(value->literal, (struct text){digits, (size_t)length});
+}
+
 static unsigned cost_scalar(const struct op_value *value, char letter)
 {
   enum form form = value->kind == OP_INTEGER   ? FORM_INTEGER
@@ -42,7 +59,9 @@ static unsigned cost_scalar(const struct op_value *value, char letter)
   if (cost == 0)
     return ARGUMENT_COST_NEVER;
   jvalue ignored;
-  return op_scalar_read(value, letter, &ignored) == OP_SCALAR_FITS ? cost : cost + ARGUMENT_COST_MISFIT;
+  bool fits = op_scalar_read(value, letter, &ignored) == OP_SCALAR_FITS &&
+              (value->kind != OP_BIG_INTEGER || is_exact(value, letter));
+  return fits ? cost : cost + ARGUMENT_COST_MISFIT;
 }
 
 static unsigned cost_wrapper(const struct op_value *value, char letter)
@@ -97,8 +116,13 @@ static unsigned cost_element(struct conversion *conversion, const struct op_valu
 static unsigned cost_array(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value)
 {
-  if (value->kind == OP_PACKED)
-    return value->packed.element == class->component ? COST_ARRAY : ARGUMENT_COST_NEVER;
+  if (value->kind == OP_PACKED) {
+    unsigned step = packed_step(value->packed.element, class->component);
+    size_t at;
+    if (step == PACKED_NEVER)
+      return ARGUMENT_COST_NEVER;
+    return COST_ARRAY + step + (packed_fits(value, class->component, &at) ? 0 : ARGUMENT_COST_MISFIT);
+  }
   if (value->kind != OP_LIST)
     return ARGUMENT_COST_NEVER;
   char letter = class->component == '[' ? 'L' : class->component;
@@ -131,12 +155,15 @@ static unsigned cost_collection(struct conversion *conversion, struct jvm_class 
   return is_list ? COST_LIST : COST_COLLECTION;
 }
 
-/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. */
+/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. Of an array it is: then no
+ * cost is asked for. */
 static unsigned cost_natural(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
+  if (value->kind == OP_PACKED)
+    return ARGUMENT_COST_NEVER;
   jclass natural = value->kind == OP_TEXT   ? known->class_string
                    : value->kind == OP_LIST ? known->class_array_list
                    : value->kind == OP_MAP  ? known->class_hash_map

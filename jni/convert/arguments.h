@@ -21,6 +21,15 @@ struct argument_path {
   bool is_key; /* the key of this entry of a map */
 };
 
+/* An array that the caller wants back where the call changes it. */
+struct conversion_out {
+  size_t argument;
+  jobject array; /* local */
+  char letter;
+  const void *before; /* count elements */
+  size_t count;
+};
+
 /* One operation on its way from resolution to its outcome, or the conversion of a value beside one: what becomes Java
  * values is converted for it. */
 struct conversion {
@@ -41,6 +50,14 @@ struct conversion {
     const struct element_types *declared;
     const struct element_types *elements;
   } bound; /* what is known of the elements of the last class that was filled, where `declared` was declared */
+  struct {
+    jobject array; /* local, or deleted since; NULL: none */
+    char letter;
+    const void *data; /* what it was filled with, of the request or its arena */
+    size_t count;
+  } made;                      /* the last array of primitives */
+  struct conversion_out *outs; /* of arguments that are `out`; NULL: none */
+  size_t out_count;
   jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
   /* its loader is asked first, else; may be NULL */
   const struct jvm_class *beside;

@@ -25,6 +25,84 @@ static void declare_elements(struct conversion *conversion, size_t argument)
   conversion->elements = elements;
 }
 
+/* ---- arrays that the caller wants back ---- */
+
+/* Notes the array that an argument has become, where the request asks for what the call changes in it. It is local, and stays
+ * until the operation has run. */
+static bool note_out(struct conversion *conversion, size_t argument, jobject array)
+{
+  struct arena *arena = conversion->request->arena;
+  size_t count = conversion->request->operation->arg_count;
+  if (conversion->request->operation->args[argument].out == OP_OUT_NONE || array == NULL ||
+      conversion->made.array != array)
+    return true;
+  if (conversion->outs == NULL)
+    conversion->outs = arena_calloc(arena, count, sizeof *conversion->outs);
+  if (conversion->outs == NULL)
+    return argument_fail_memory(conversion);
+  conversion->outs[conversion->out_count++] = (struct conversion_out){.argument = argument,
+                                                                      .array = array,
+                                                                      .letter = conversion->made.letter,
+                                                                      .before = conversion->made.data,
+                                                                      .count = conversion->made.count};
+  return true;
+}
+
+static bool is_noted(const struct conversion *conversion, size_t argument)
+{
+  return conversion->out_count > 0 && conversion->outs[conversion->out_count - 1].argument == argument;
+}
+
+/* Without a copy, as most calls change nothing. Nothing of Java's runs meanwhile. */
+static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t size)
+{
+  void *now = (*env)->GetPrimitiveArrayCritical(env, out->array, NULL);
+  if (now == NULL) { /* no memory for a copy */
+    (*env)->ExceptionClear(env);
+    return true;
+  }
+  bool changed = memcmp(now, out->before, size) != 0;
+  (*env)->ReleasePrimitiveArrayCritical(env, out->array, now, JNI_ABORT);
+  return changed;
+}
+
+/* Tells the arrays that have changed. */
+static void tell_outs(struct conversion *conversion)
+{
+  const struct jvm_request *request = conversion->request;
+  struct outcome *outcome = conversion->outcome;
+  if (outcome->kind == OUTCOME_ERROR)
+    return;
+  struct outcome_out *told = arena_alloc(request->arena, conversion->out_count * sizeof *told);
+  if (told == NULL) {
+    (void)outcome_fail_memory(outcome);
+    return;
+  }
+  outcome->outs = told;
+  outcome->out_count = 0;
+  for (size_t i = 0; i < conversion->out_count; i++) {
+    const struct conversion_out *out = &conversion->outs[i];
+    size_t size = out->count * primitive_size(out->letter);
+    if (size == 0 || !has_changed(conversion->thread->env, out, size))
+      continue;
+    void *now = arena_alloc(request->arena, size);
+    if (now == NULL) {
+      (void)outcome_fail_memory(outcome);
+      return;
+    }
+    dispatch_get_range(conversion->thread->env, out->letter, out->array, 0, (jsize)out->count, now);
+    const struct op_value *given = &request->operation->args[out->argument];
+    bool is_base64 = given->out == OP_OUT_BASE64 || request->operation->base64_result;
+    told[outcome->out_count++] =
+        (struct outcome_out){.argument = out->argument,
+                             .value = {.kind = OP_PACKED,
+                                       .packed = {.data = now,
+                                                  .count = out->count,
+                                                  .element = out->letter,
+                                                  .form = is_base64 ? OP_PACKED_BASE64 : OP_PACKED_LIST}}};
+  }
+}
+
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
  * reference, because there may be many such arguments. */
 static bool set_gathered(struct conversion *conversion, jobject array, size_t argument, size_t at,
@@ -35,6 +113,7 @@ static bool set_gathered(struct conversion *conversion, jobject array, size_t ar
   jobject given = conversion->frame->objects[argument];
   jvalue element;
   declare_elements(conversion, argument);
+  conversion->made.array = NULL;
   if (!argument_convert(conversion, &member->plans[argument], &conversion->request->operation->args[argument],
                         given, &element))
     return false;
@@ -44,7 +123,9 @@ static bool set_gathered(struct conversion *conversion, jobject array, size_t ar
     return true;
   }
   (*env)->SetObjectArrayElement(env, array, (jsize)at, element.l);
-  if (element.l != given)
+  if (conversion->made.array != NULL && !note_out(conversion, argument, element.l))
+    return false;
+  if (element.l != given && !is_noted(conversion, argument))
     (*env)->DeleteLocalRef(env, element.l);
   return !argument_take(conversion);
 }
@@ -93,9 +174,13 @@ static bool convert_fixed(struct conversion *conversion, struct argument_path *p
   size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
   for (; path->index < fixed; path->index++) {
     declare_elements(conversion, path->index);
+    conversion->made.array = NULL;
     if (!argument_convert(conversion, &member->plans[path->index],
                           &conversion->request->operation->args[path->index],
                           conversion->frame->objects[path->index], &conversion->arguments[path->index]))
+      return false;
+    if (conversion->made.array != NULL &&
+        !note_out(conversion, path->index, conversion->arguments[path->index].l))
       return false;
   }
   return true;
@@ -164,8 +249,11 @@ static bool take_static_field(struct conversion *conversion)
 
 static void finish_result(struct conversion *conversion, struct jvm_type *type, const jvalue *value)
 {
-  if (!argument_take(conversion))
-    result_fill(conversion->request, conversion->frame->epoch, type, value, conversion->outcome);
+  if (argument_take(conversion))
+    return;
+  result_fill(conversion->request, conversion->frame->epoch, type, value, conversion->outcome);
+  if (conversion->out_count > 0)
+    tell_outs(conversion);
 }
 
 static void run_call(struct conversion *conversion)
@@ -397,6 +485,32 @@ static void run_put_piece(struct conversion *conversion)
   finish_put(conversion);
 }
 
+/* The value becomes an array first, so that one that does not fit changes no element. */
+static void run_put_range(struct conversion *conversion)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jobject array = conversion->frame->receiver;
+  const struct op_value *given = &conversion->request->operation->args[0];
+  jvalue value = {0};
+  jsize from = 0;
+  jsize count = 0;
+  if (!check_receiver(conversion) || !find_piece(conversion, array, &from, &count) ||
+      !convert_put(conversion, &value))
+    return;
+  jsize length = value.l == NULL ? -1 : (*env)->GetArrayLength(env, value.l);
+  if (length != count) {
+    if (value.l == NULL)
+      (void)argument_fail(conversion, given, "a range takes an array");
+    else
+      (void)argument_fail(conversion, given, "%d elements in place of %d", length, count);
+    return;
+  }
+  (*env)->CallStaticVoidMethod(env, known->class_system, known->static_system_arraycopy, value.l, 0, array,
+                               from, count);
+  finish_put(conversion);
+}
+
 static void run_static_put(struct conversion *conversion)
 {
   jvalue value = {0};
@@ -485,6 +599,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
       [MEMBER_PUT] = run_put,
       [MEMBER_PUT_STATIC] = run_static_put,
       [MEMBER_PUT_PIECE] = run_put_piece,
+      [MEMBER_PUT_RANGE] = run_put_range,
       [MEMBER_REFUSE] = run_refusal,
   };
   struct conversion conversion = {.thread = request->thread,

@@ -84,11 +84,16 @@ static uint64_t mix_hash(uint64_t hash, uint64_t word)
   return hash ^ hash >> 32;
 }
 
+static bool is_range_put(const struct operation *operation)
+{
+  return operation->piece != NULL && operation->kind == OP_PUT && operation->piece->kind == OP_PIECE_RANGE;
+}
+
 static uint64_t hash_key(const struct call_frame *frame, const struct operation *operation)
 {
   uint64_t hash = mix_hash(text_hash(operation->type), text_hash(operation->member));
   hash = mix_hash(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->implies_type << 7 |
-                         (uint64_t)operation->kind) ^
+                         (uint64_t)is_range_put(operation) << 6 | (uint64_t)operation->kind) ^
                             (uint64_t)frame->loader_number << 40);
   for (size_t i = 0; i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
@@ -118,9 +123,9 @@ static bool is_key_of(const struct member_key *key, const struct call_frame *fra
                       const struct operation *operation)
 {
   if (key->hash != frame->hash || key->kind != operation->kind ||
-      key->implies_type != operation->implies_type || key->argument_count != operation->arg_count ||
-      !text_equal(key->type, operation->type) || !text_equal(key->member, operation->member) ||
-      !fits_values(key, frame, operation))
+      key->implies_type != operation->implies_type || key->is_range_put != is_range_put(operation) ||
+      key->argument_count != operation->arg_count || !text_equal(key->type, operation->type) ||
+      !text_equal(key->member, operation->member) || !fits_values(key, frame, operation))
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     if (!text_equal(key->arguments[i].type, operation->args[i].type))
@@ -210,6 +215,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
                              .loader = frame->loader_number,
                              .kind = operation->kind,
                              .implies_type = operation->implies_type,
+                             .is_range_put = is_range_put(operation),
                              .argument_count = operation->arg_count,
                              .arguments = arguments};
   key->type = copy_text(&at, operation->type);
@@ -260,7 +266,7 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
   kept->plans = (struct argument_plan *)(void *)(kept + 1);
   if (plans_size > 0)
     memcpy(kept->plans, member->plans, plans_size);
-  if (kept->action == MEMBER_PUT_PIECE)
+  if (kept->action == MEMBER_PUT_PIECE || kept->action == MEMBER_PUT_RANGE)
     kept->plans[0].to = &kept->element;
   kept->holders = (struct judged_holder *)(void *)((char *)kept->plans + plans_size);
   if (holders_size > 0)

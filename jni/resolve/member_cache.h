@@ -32,6 +32,7 @@ struct member_key {
   uint32_t loader;         /* the number of the one that the operation names; 0: none */
   enum op_kind kind;
   bool implies_type; /* of the operation: type is then no text that a request could have */
+  bool is_range_put; /* of an array; that of an element has the same names */
   struct text type;
   struct text member;
   size_t argument_count;
@@ -48,6 +49,7 @@ enum member_action {
   MEMBER_GET_LENGTH, /* of an array */
   MEMBER_GET_PIECE,  /* an element of an array, or a range of it: the operation tells which */
   MEMBER_PUT_PIECE,  /* an element of an array */
+  MEMBER_PUT_RANGE,
   MEMBER_PUT,
   MEMBER_PUT_STATIC,
   MEMBER_REFUSE /* refusal and refusal_type say why; nothing is run */
@@ -88,7 +90,7 @@ struct resolved_member {
   struct text name;
   struct jvm_method *method; /* MEMBER_CALL*, MEMBER_NEW */
   struct jvm_field *field;   /* MEMBER_GET, MEMBER_PUT and their static forms */
-  struct jvm_type element;   /* MEMBER_GET_PIECE, MEMBER_PUT_PIECE */
+  struct jvm_type element;   /* MEMBER_GET_PIECE, MEMBER_PUT_PIECE; of MEMBER_PUT_RANGE the array */
   /* For JNI. NULL for a static member until its class has been initialised by taking the id. */
   jmethodID method_id;
   jfieldID field_id;

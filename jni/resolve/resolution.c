@@ -967,17 +967,26 @@ static bool set_element_type(struct resolution *resolution, struct jvm_type *typ
   return true;
 }
 
+static void set_array_type(struct jvm_class *array, struct jvm_type *type)
+{
+  *type = (struct jvm_type){.kind = 'L', .name = array->name};
+  atomic_store_explicit(&type->class, array, memory_order_relaxed);
+}
+
 static bool set_piece(struct resolution *resolution)
 {
   struct resolved_member *member = resolution->conversion.member;
   bool is_put = resolution->operation->kind == OP_PUT;
+  bool is_range_put = is_put && resolution->operation->piece->kind == OP_PIECE_RANGE;
   member->kind = OP_MEMBER_FIELD;
-  member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
+  member->action = is_range_put ? MEMBER_PUT_RANGE : is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
   member->declaring = resolution->named;
   member->modifiers = OP_ACC_PUBLIC;
   if (!check_receiver(resolution))
     return is_denied(resolution);
-  if (!set_element_type(resolution, &member->element))
+  if (is_range_put)
+    set_array_type(resolution->named, &member->element);
+  else if (!set_element_type(resolution, &member->element))
     return false;
   return !is_put || resolution_plan_put(resolution, &member->element) || is_denied(resolution);
 }

@@ -48,8 +48,16 @@ struct outcome_body {
   void (*close)(void *state);
 };
 
+/* The elements of an array of primitives that was given by value, and that the call has changed. */
+struct outcome_out {
+  size_t argument;       /* its index */
+  struct op_value value; /* an OP_PACKED */
+};
+
 struct outcome {
   enum outcome_kind kind;
+  struct outcome_out *outs; /* of a call or new, beside what it gave */
+  size_t out_count;
 
   /* OUTCOME_VALUE */
   struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the

@@ -121,7 +121,7 @@ static enum op_scalar_fit read_number(const struct op_value *value, char letter,
 }
 
 /* JSON has no numbers for these three; Java's words are taken. */
-static enum op_scalar_fit read_special(struct text text, char letter, void *out)
+static bool find_special(struct text text, float *out)
 {
   static const struct {
     struct text text;
@@ -129,11 +129,32 @@ static enum op_scalar_fit read_special(struct text text, char letter, void *out)
   } specials[] = {{TEXT("NaN"), NAN}, {TEXT("Infinity"), INFINITY}, {TEXT("-Infinity"), -INFINITY}};
   for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
     if (text_equal(text, specials[i].text)) {
-      store_float(specials[i].value, letter, out);
-      return OP_SCALAR_FITS;
+      *out = specials[i].value;
+      return true;
     }
   }
-  return OP_SCALAR_KIND;
+  return false;
+}
+
+static enum op_scalar_fit read_special(struct text text, char letter, void *out)
+{
+  float special;
+  if (!find_special(text, &special))
+    return OP_SCALAR_KIND;
+  store_float(special, letter, out);
+  return OP_SCALAR_FITS;
+}
+
+bool op_scalar_set_special(struct op_value *value, struct text text)
+{
+  float special;
+  if (!find_special(text, &special))
+    return false;
+  value->kind = OP_DOUBLE;
+  value->suffix = 0;
+  value->literal = TEXT_ABSENT;
+  value->decimal = special;
+  return true;
 }
 
 static enum op_scalar_fit store_boolean(bool boolean, void *out)
@@ -195,6 +216,8 @@ char op_scalar_infer(const struct op_value *value)
     return by_suffix[value->suffix - 'a'];
   switch (value->kind) {
   case OP_INTEGER:
+    if (value->widened != 0)
+      return value->widened == 'J' ? 'J' : 0;
     return value->integer >= INT32_MIN && value->integer <= INT32_MAX ? 'I' : 'J';
   case OP_FLOAT:
     return 'F';

@@ -38,5 +38,7 @@ char op_scalar_infer(const struct op_value *value);
 /* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed, and is not
  * converted: op_scalar_read does that, once a primitive is wanted. */
 void op_scalar_set_number(struct op_value *value, const struct number *number);
+/* Gives the value NaN or an infinity, as Java writes these. False: the text is none of them. */
+bool op_scalar_set_special(struct op_value *value, struct text text);
 
 #endif

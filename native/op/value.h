@@ -42,6 +42,9 @@ enum op_packed_form {
   OP_PACKED_BASE64 /* one text: base64 of the elements, in little-endian order */
 };
 
+/* Whether the caller wants the elements of an array back that the call has changed, and how. */
+enum op_out { OP_OUT_NONE, OP_OUT_LIST, OP_OUT_BASE64 };
+
 struct op_value;
 struct op_entry;
 
@@ -69,6 +72,10 @@ struct op_value {
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
   bool is_told; /* type is the member's own, which the codec has looked up, not the caller's */
+  /* Of a number: what its list makes of it where nothing else is declared: 'J' a Long, 'L' a BigInteger; 0: its size
+   * decides. Only an OP_INTEGER without a suffix heeds it. */
+  char widened;
+  enum op_out out; /* of a list or an OP_PACKED in a request */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
    * NULL where none was declared. Of an OP_REF in a result: the class of what could not travel by value, or of any
    * object where the request asks for types; else data NULL. */

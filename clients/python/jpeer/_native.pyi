@@ -55,7 +55,8 @@ class Typed:
 class Forms:
     """What a value may go as, in the order in which it is tried: where the peer refuses the arguments of a request, it is
     sent again with other forms of the receiver and of the first seven arguments, in all their combinations (64 at most);
-    what is inside one argument changes together. Buffers of up to 4 Mi elements have lists of these as their second form. A form is
+    what is inside one argument changes together. Buffers have lists of their elements, up to 4 Mi of these, as their last form,
+    and those of unsigned numbers one array more. A number that is out of range ends it. A form is
     what the C half knows, or a function without parameters that gives it when it is needed. Steps of a batch have the
     first form alone."""
 
@@ -79,6 +80,12 @@ class Array(Object):
     format of the struct module: b h i q f d ?, and H for char."""
 
     def _read(self, start: int, stop: int) -> memoryview: ...  # a copy of a range, with its format
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Buffered(Object):
+    """Has the buffer protocol by what its method _elements gives: an Array, or anything else with that protocol."""
+
+    def _elements(self) -> Any: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 class Method:

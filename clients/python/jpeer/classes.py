@@ -37,6 +37,7 @@ MIXINS: dict[str, type[JavaObject]] = {
     "java.util.Iterator": pages.IteratorMixin,
     "java.util.Enumeration": pages.IteratorMixin,
     "java.util.stream.BaseStream": pages.IteratorMixin,
+    **dict.fromkeys(sequences.BUFFERS, sequences.BufferMixin),
 }
 # Methods of Java that a mixin has under the same name, with Python's additions.
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
@@ -365,7 +366,7 @@ class ClassTable:
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
     """Of `new` of the array's class, by a length or by the elements."""
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
-        return (operator.index(content),)
+        return (Typed("int", operator.index(content)),)
     if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
         content = content if isinstance(content, objects.Wrapper) else list(content)
     return (Typed(name, content),)

@@ -312,6 +312,17 @@ def _as_set(values: Any) -> set[Any]:
     return set(values)
 
 
+def widened(values: Iterable[Any]) -> list[Any]:
+    """Of whole numbers alone all become what the largest one needs, as the C half does it with lists: Java has no order of
+    an Integer and a Long."""
+    made = list(values)
+    if all(type(each) is int for each in made):
+        for java_type, bits in (("java.lang.Integer", 32), ("java.lang.Long", 64), ("java.math.BigInteger", 0)):
+            if not bits or all(-(1 << bits - 1) <= each < 1 << bits - 1 for each in made):
+                return made if bits == 32 else [Typed(java_type, each) for each in made]
+    return made
+
+
 def as_argument(values: Iterable[Any]) -> Any:
     return values if isinstance(values, (Object, list, tuple, set, frozenset)) else list(values)
 

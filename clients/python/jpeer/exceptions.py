@@ -56,6 +56,10 @@ class OutOfRange(PeerError, OverflowError):
     """A number is out of the range of its Java type."""
 
 
+class TooLarge(OutOfRange, BadArgument):
+    """No overload takes an integer that is beyond 64 bits."""
+
+
 class Denied(PeerError, PermissionError):
     """The peer's policy does not allow it."""
 
@@ -142,6 +146,8 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
 _OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which is no ")
 """One function for two interfaces: Java knows it by the first one, so it has to become another object."""
 
+_TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
+_BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
@@ -168,12 +174,12 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
     if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
-        error = BadArgument(message)
+        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message)
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))
         error.suggestions = tuple(suggestions)
     elif code == INVALID_PARAMS:
-        error = OutOfRange(message) if ": out of range for " in message else BadArgument(message)
+        error = OutOfRange(message) if _TOO_LARGE.search(message) else BadArgument(message)
     elif code == DENIED:
         error = Denied(message)
     elif _is_stale(message, data):

@@ -5,9 +5,9 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._native import Array, Object, Typed
+from ._native import Array, Buffered, Object, Typed
 from .answers import count_of
-from .collections import CollectionMixin, as_argument
+from .collections import CollectionMixin, as_argument, widened
 from .exceptions import JavaException, PeerError
 from .names import source_name
 from .objects import JavaObject, call
@@ -176,6 +176,7 @@ class ListMixin(SequenceMixin, CollectionMixin):
         if not isinstance(added, list) or len(added) <= CHUNK:
             call(self, "addAll", added)
             return
+        added = widened(added)
         for begin in range(0, len(added), CHUNK):
             call(self, "addAll", added[begin : begin + CHUNK])
 
@@ -215,6 +216,20 @@ def _by_key(key: Callable[[Any], Any], reverse: bool) -> Callable[[Any, Any], in
 # ---- arrays ----
 
 
+def is_array_of(value: Any, other: "ArrayMixin") -> bool:
+    return isinstance(value, ArrayMixin) and value._java_type == other._java_type
+
+
+def is_buffer(value: Any) -> bool:
+    """Of Python's own, such as an array of numpy's: it goes as it is."""
+    if isinstance(value, Object):
+        return False
+    try:
+        return memoryview(value).ndim > 0
+    except (TypeError, ValueError, BufferError):
+        return False
+
+
 class ArrayMixin(SequenceMixin):
     """Arrays: their length is fixed."""
 
@@ -236,14 +251,25 @@ class ArrayMixin(SequenceMixin):
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
         return "put", self._java_type, f"[{place}]", self, value
 
-    def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice) and (is_array_of(value, self) or is_buffer(value)):
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                self._put_range(start, max(start, stop), value)
+                return
+        super().__setitem__(index, value)
+
+    def _put_range(self, start: int, stop: int, values: Any) -> None:
         if len(values) != stop - start:
             raise ValueError(
                 f"cannot put {len(values)} elements in place of {stop - start}: the length of an array is fixed"
             )
-        if values:
-            part = self._connection.new(self._java_type, (Typed(self._java_type, values),))
-            self._connection.call("java.lang.System", "arraycopy", None, (part, 0, self, start, len(values)))
+        if len(values):
+            self._connection.put(self._java_type, f"[{start}:{stop}]", self, Typed(self._java_type, values))
+
+    def clone(self) -> Any:
+        """A new array with the same elements."""
+        return self._connection.get(self._java_type, "[:]", self)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("an element of an array cannot be deleted: the length of an array is fixed")
@@ -311,6 +337,25 @@ class PrimitiveArrayMixin(ArrayMixin):
 
     __hash__ = JavaObject.__hash__
 
+
+class BufferMixin(Buffered, JavaObject):
+    """java.nio.ByteBuffer and its kin: the buffer protocol gives a copy of what is between position and limit, and leaves
+    these as they are."""
+
+    __slots__ = ()
+
+    def _elements(self) -> Any:
+        kind = next(each for each in BUFFERS if each in type(self)._supertypes)  # type: ignore[attr-defined]
+        view = self._connection.call(kind, "duplicate", self)
+        length = count_of(self._connection.call("java.nio.Buffer", "remaining", view), "what remains of a buffer")
+        made = self._connection.new(BUFFERS[kind], (length,))
+        self._connection.call(kind, "get", view, (made,))
+        return made
+
+
+BUFFERS = {
+    f"java.nio.{name}Buffer": f"{name.lower()}[]" for name in ("Byte", "Char", "Short", "Int", "Long", "Float", "Double")
+}
 
 collections.abc.MutableSequence.register(ListMixin)
 collections.abc.Sequence.register(ArrayMixin)

@@ -19,7 +19,7 @@ from . import _value_classes
 from ._native import Connection, Forms, Object, Result, Typed
 from .answers import ProtocolError
 from .classes import JavaClass
-from .collections import ItemsView
+from .collections import ItemsView, widened
 from .names import source_name
 from .exceptions import JavaException, handle_of
 from .objects import read_decimal, read_integer
@@ -307,9 +307,10 @@ def _zoned_text(value: datetime.datetime) -> str:
 
 
 def _timedelta_text(value: datetime.timedelta) -> str:
-    total = (value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds
-    seconds, fraction = divmod(abs(total), 1_000_000)
-    return f"PT{'-' if total < 0 else ''}{seconds}.{fraction:06}S"
+    total = (value.days * 86400 + value.seconds) * 1_000_000_000 + value.microseconds * 1000
+    total += getattr(value, "nanoseconds", 0)  # of pandas.Timedelta
+    seconds, fraction = divmod(abs(total), 1_000_000_000)
+    return f"PT{'-' if total < 0 else ''}{seconds}.{fraction:09}S"
 
 
 def _offset_text(value: datetime.timezone) -> str:
@@ -333,6 +334,7 @@ for _name, (_kind, _) in _value_classes.WRITERS.items():
 
 
 def _datetime(value: datetime.datetime) -> Any:
+    _refuse_missing(value)
     name, text = _text_of_kind(datetime.datetime, value)
     if value.tzinfo is None:
         return Typed(name, text)
@@ -379,7 +381,17 @@ def writers() -> dict[type, Callable[[Any], Any]]:
 
 
 def _typed_by(kind: type) -> Callable[[Any], Typed]:
-    return lambda value: Typed(*_text_of_kind(kind, value))
+    def typed(value: Any) -> Typed:
+        _refuse_missing(value)
+        return Typed(*_text_of_kind(kind, value))
+
+    return typed
+
+
+def _refuse_missing(value: Any) -> None:
+    """pandas.NaT is a datetime that is none; it equals nothing."""
+    if value != value and not isinstance(value, decimal.Decimal):
+        raise TypeError(f"{value!r} has no form in Java: None is null")
 
 
 def _enum(member: enum.Enum) -> Any:
@@ -438,7 +450,7 @@ class OtherValues:
         if all(type(key) is str for key in value):
             return dict(value)
         connection = self._java._connection
-        pairs = list(value.items())
+        pairs = list(zip(widened(value.keys()), widened(value.values())))
         made: Any = Result(0)
         for begin in range(0, len(pairs), BATCH_STEPS) or [0]:
             steps: list[tuple[Any, ...]] = [("new", MAP_CLASS, ())] if isinstance(made, Result) else []

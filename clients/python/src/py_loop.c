@@ -20,7 +20,8 @@ struct sent {
   enum jp_operation operation;
   bool is_second; /* the first one was refused, as request_retry says */
   struct attempt attempt;
-  PyObject *first; /* the exception of the first form; NULL: none */
+  PyObject *first;          /* the exception of the first form; NULL: none */
+  struct builder_out *outs; /* of the arguments that are on their way */
 };
 
 static void free_sent(struct sent *sent)
@@ -32,6 +33,7 @@ static void free_sent(struct sent *sent)
   Py_DECREF(sent->later);
   Py_DECREF(sent->within);
   Py_XDECREF(sent->first);
+  outs_free(sent->outs);
   PyMem_Free(sent);
 }
 
@@ -42,6 +44,8 @@ static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status st
   snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
   if (status != JP_CLIENT_OK)
     return raise_failure(sent->connection, status, answer, &error);
+  if (!outs_write(sent->outs, 0, answer))
+    return NULL;
   if (sent->operation == JP_FETCH)
     return from_java_page(sent->connection, answer, PyTuple_GetItem(sent->step, 1));
   return from_java_result(sent->connection, sent->operation, answer);
@@ -227,6 +231,9 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
     good = options.within != NULL;
   }
   sent->attempt.choice = builder.choice; /* once it is on its way, `sent` may be over */
+  outs_free(sent->outs);
+  sent->outs = builder.outs;
+  builder.outs = NULL;
   if (good)
     sent->attempt.fate = BUILDER_SENT;
   good = good && send_request(sent, &request);

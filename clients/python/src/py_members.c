@@ -103,6 +103,7 @@ static PyObject *try_call(struct attempt *attempt, void *context)
   attempt_begin(attempt, &builder, call->member->connection);
   PyObject *value = NULL;
   if (call->receiver == NULL || to_java_receiver(&builder, call->receiver, request.type, &request.instance)) {
+    builder.is_call = true;
     request.args = to_java_all(&builder, call->args, call->from, &request.arg_count);
     if (request.args != NULL)
       value = request_value(call->member->connection, &builder, &request);

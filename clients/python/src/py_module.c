@@ -71,6 +71,7 @@ PyMODINIT_FUNC PyInit__native(void)
   bool good = add_type(module, &connection_spec, NULL, &types.connection) &&
               add_type(module, &object_spec, NULL, &types.object) &&
               add_type(module, &array_spec, types.object, &types.array) &&
+              add_type(module, &buffered_spec, types.object, &types.buffered) &&
               add_type(module, &typed_spec, NULL, &types.typed) &&
               add_type(module, &result_spec, NULL, &types.result) &&
               add_type(module, &forms_spec, NULL, &types.forms) &&

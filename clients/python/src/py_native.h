@@ -26,6 +26,7 @@ struct native_types {
   PyTypeObject *connection;
   PyTypeObject *object;
   PyTypeObject *array;
+  PyTypeObject *buffered;
   PyTypeObject *typed;
   PyTypeObject *result;
   PyTypeObject *forms;
@@ -39,8 +40,9 @@ struct native_types {
 };
 extern struct native_types types;
 
-extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, forms_spec, method_spec,
-    instance_method_spec, bound_method_spec, constructor_spec, field_spec, callback_spec;
+extern PyType_Spec connection_spec, object_spec, array_spec, buffered_spec, typed_spec, result_spec,
+    forms_spec, method_spec, instance_method_spec, bound_method_spec, constructor_spec, field_spec,
+    callback_spec;
 
 /* The process ends, or is about to: no Python any more. */
 extern atomic_bool is_ending;
@@ -226,6 +228,39 @@ static inline bool is_object(PyObject *value)
 PyObject *object_create(PyTypeObject *type, struct py_connection *connection, struct jp_ref *ref,
                         PyObject *java_type);
 
+/* ---- py_elements.c: elements of buffers ---- */
+
+enum element_kind { ELEMENT_SIGNED, ELEMENT_UNSIGNED, ELEMENT_FRACTION, ELEMENT_BOOLEAN };
+
+struct element {
+  enum element_kind kind;
+  size_t size;
+  bool is_swapped; /* the most significant byte is the first */
+};
+
+/* Of a buffer's format. False: Java has no primitive for it. */
+bool element_of_format(const Py_buffer *view, struct element *out);
+/* Of a primitive type, by its name. False: it is none. */
+bool element_of_name(const char *name, struct element *out);
+/* Copies elements that are `stride` bytes apart. Integers of one size keep their bits; others keep their values, and floats
+ * are rounded. False: an OverflowError that names the element. */
+bool elements_copy(const char *at, Py_ssize_t stride, struct element from, char *out, Py_ssize_t out_stride,
+                   struct element to, Py_ssize_t count);
+
+/* A buffer that a call may change. */
+struct builder_out {
+  Py_buffer view;
+  struct element element;
+  unsigned step;   /* of a batch; else 0 */
+  size_t argument; /* its index */
+  struct builder_out *next;
+};
+
+/* Releases the buffers; NULL is fine. */
+void outs_free(struct builder_out *outs);
+/* Writes what the call of that step has changed. False: an exception. */
+bool outs_write(const struct builder_out *outs, unsigned step, const struct jp_answer *answer);
+
 /* ---- py_to_java.c: Python's values as arguments ---- */
 
 enum { BUILDER_BYTES = 1024 };
@@ -255,10 +290,14 @@ struct argument_builder {
   struct builder_chunk *chunks;
   struct builder_buffer *buffers;
   struct builder_owned *owned;
+  struct builder_out *outs; /* of buffers that the call may change */
+  const char *wanted; /* the primitive type of the array that a value becomes; NULL: the member decides */
   struct builder_callback *callbacks;
   struct form_choice choice;
   size_t place;   /* in the choice, of the value that is converted */
   unsigned level; /* of lists around that; the arguments are one */
+  bool is_call;   /* the arguments are those of a method or constructor */
+  unsigned step;  /* of a batch, whose arguments are converted */
   enum builder_fate fate;
   size_t used; /* bytes of `first` */
   _Alignas(16) char first[BUILDER_BYTES];
@@ -272,10 +311,14 @@ static inline void builder_init(struct argument_builder *builder, struct py_conn
   builder->chunks = NULL;
   builder->buffers = NULL;
   builder->owned = NULL;
+  builder->outs = NULL;
+  builder->wanted = NULL;
   builder->callbacks = NULL;
   builder->choice = (struct form_choice){.form = {0}};
   builder->place = 0;
   builder->level = 0;
+  builder->is_call = false;
+  builder->step = 0;
   builder->fate = BUILDER_NOT_SENT;
   builder->used = 0;
 }

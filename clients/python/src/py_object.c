@@ -333,3 +333,22 @@ static PyType_Slot array_slots[] = {{Py_tp_doc, "A Java array of primitives."},
 
 PyType_Spec array_spec = {"jpeer._native.Array", sizeof(struct object), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};
+
+/* ---- objects whose elements Python reads ---- */
+
+static int buffered_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+  view->obj = NULL;
+  PyObject *elements = PyObject_CallMethod(self, "_elements", NULL);
+  int done = elements == NULL ? -1 : PyObject_GetBuffer(elements, view, flags);
+  Py_XDECREF(elements);
+  return done;
+}
+
+static PyType_Slot buffered_slots[] = {
+    {Py_tp_doc, "An object with the buffer protocol: what its method _elements gives has the elements."},
+    {Py_bf_getbuffer, buffered_get_buffer},
+    {0, NULL}};
+
+PyType_Spec buffered_spec = {"jpeer._native.Buffered", sizeof(struct object), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, buffered_slots};

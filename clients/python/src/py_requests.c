@@ -5,6 +5,7 @@
 #include "py_native.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- attempts ---- */
 
@@ -86,6 +87,10 @@ void request_note_fate(struct argument_builder *builder, const struct jp_answer 
   enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
   int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
   builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
+  /* A number that is too large: the other arguments suit the member, and no form of it would be another number. */
+  const char *message = code == INVALID_PARAMS ? jp_answer_throwable(answer)->message : NULL;
+  if (message != NULL && strstr(message, ": out of range for ") != NULL)
+    builder->fate = BUILDER_SENT;
 }
 
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
@@ -128,7 +133,9 @@ PyObject *request_value(struct py_connection *connection, struct argument_builde
   struct jp_answer *answer = request_call(connection, builder, request);
   if (answer == NULL)
     return NULL;
-  PyObject *value = from_java_result(connection, request->operation, answer);
+  PyObject *value = NULL;
+  if (builder == NULL || outs_write(builder->outs, 0, answer))
+    value = from_java_result(connection, request->operation, answer);
   jp_answer_free(answer);
   return value;
 }
@@ -153,7 +160,9 @@ static bool read_args(struct argument_builder *builder, PyObject *args, struct j
     return false;
   /* The items have to live as long as the builder, which a list keeps. */
   struct jp_argument list;
+  builder->is_call = true;
   bool good = to_java(builder, tuple, &list);
+  builder->is_call = false;
   Py_DECREF(tuple);
   request->args = good ? list.as.list.items : NULL;
   request->arg_count = good ? list.as.list.count : 0;
@@ -405,15 +414,18 @@ static const struct jp_answer *answer_of_step(const struct jp_chain *chain, Py_s
   return jp_chain_answer(chain, name);
 }
 
-static PyObject *value_of_answer(struct py_connection *connection, const struct jp_answer *answer,
-                                 PyObject *step)
+static PyObject *value_of_answer(const struct argument_builder *builder, const struct jp_answer *answer,
+                                 unsigned index, PyObject *step)
 {
+  struct py_connection *connection = builder->connection;
   static const struct jp_client_error no_answer = {.status = JP_CLIENT_PROTOCOL,
                                                    .text = "a step of a batch has no answer"};
   if (answer == NULL)
     return raise_failure(connection, JP_CLIENT_PROTOCOL, NULL, &no_answer);
   if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
     return raise_failure(connection, JP_CLIENT_REMOTE, answer, &no_answer);
+  if (!outs_write(builder->outs, index, answer))
+    return NULL;
   return from_java_result(connection, request_step_kind(step), answer);
 }
 
@@ -431,13 +443,14 @@ static void refuse_retry(const struct jp_chain *chain, Py_ssize_t count)
 }
 
 /* Gives the value of each step, or raises the first failure. */
-static PyObject *values_of_chain(struct py_connection *connection, const struct jp_chain *chain,
+static PyObject *values_of_chain(const struct argument_builder *builder, const struct jp_chain *chain,
                                  PyObject *steps)
 {
   Py_ssize_t count = PyTuple_Size(steps);
   PyObject *values = PyList_New(count);
   for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
-    PyObject *value = value_of_answer(connection, answer_of_step(chain, i), PyTuple_GetItem(steps, i));
+    PyObject *value =
+        value_of_answer(builder, answer_of_step(chain, i), (unsigned)i, PyTuple_GetItem(steps, i));
     if (value == NULL && !PyErr_Occurred())
       refuse_retry(chain, count);
     if (value == NULL || PyList_SetItem(values, i, value) != 0)
@@ -451,6 +464,7 @@ static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, 
   char name[STEP_NAME_SIZE];
   for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
     struct jp_request request;
+    builder->step = (unsigned)i;
     if (!request_from_step(builder, PyTuple_GetItem(steps, i), &request))
       return false;
     snprintf(name, sizeof name, "%zd", i);
@@ -460,7 +474,8 @@ static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, 
 }
 
 /* is_stale: where not NULL, it is set in place of the exception where nothing was sent. */
-static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject *steps, bool *is_stale)
+static PyObject *send_chain(const struct argument_builder *builder, struct link *link, struct jp_chain *chain,
+                            PyObject *steps, bool *is_stale)
 {
   struct py_connection *connection = link->connection;
   struct jp_client_error error;
@@ -484,7 +499,7 @@ static PyObject *send_chain(struct link *link, struct jp_chain *chain, PyObject 
     return NULL;
   if (status != JP_CLIENT_OK && status != JP_CLIENT_REMOTE)
     return raise_failure(connection, status, NULL, &error);
-  return values_of_chain(connection, chain, steps);
+  return values_of_chain(builder, chain, steps);
 }
 
 struct batch {
@@ -507,7 +522,7 @@ static PyObject *build_batch(struct attempt *attempt, const struct batch *batch,
   if (chain == NULL)
     PyErr_NoMemory();
   else if (add_steps(&builder, chain, steps))
-    values = send_chain(link, chain, steps, is_stale);
+    values = send_chain(&builder, link, chain, steps, is_stale);
   jp_chain_destroy(chain);
   attempt_end(attempt,
               &builder); /* values have their first forms: steps before one that was refused have run */

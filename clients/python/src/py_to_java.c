@@ -32,6 +32,7 @@ void builder_fini(struct argument_builder *builder)
 {
   for (struct builder_callback *each = builder->callbacks; each != NULL; each = each->next)
     callback_let_go(each->given);
+  outs_free(builder->outs);
   for (struct builder_buffer *each = builder->buffers; each != NULL; each = each->next)
     PyBuffer_Release(&each->view);
   for (struct builder_owned *each = builder->owned; each != NULL; each = each->next)
@@ -148,19 +149,38 @@ static bool put_integer(struct argument_builder *builder, PyObject *value, struc
     return true;
   }
   PyObject *digits = digits_of(value);
-  out->type = "java.math.BigInteger";
-  return own(builder, digits) && put_text(builder, digits, out);
+  if (!own(builder, digits) || !put_text(builder, digits, out))
+    return false;
+  *out = jp_json_argument(out->as.text);
+  return true;
 }
 
 static void put_number(double number, struct jp_argument *out)
 {
   out->kind = JP_ARGUMENT_NUMBER;
   out->as.number = number;
-  if (!isfinite(number))
-    out->type = "double"; /* bare JSON has no such number */
 }
 
 /* ---- lists and maps ---- */
+
+/* What the elements of a list have in common. Java has no order of an Integer and a Long: where one of a list of whole numbers
+ * is no Integer, and nothing declares what they are, none is. */
+enum width { WIDTH_NONE, WIDTH_INTEGER, WIDTH_LONG, WIDTH_BIG, WIDTH_MIXED };
+
+static enum width wider(enum width width, const struct jp_argument *element)
+{
+  enum width own = WIDTH_MIXED;
+  if (element->kind == JP_ARGUMENT_JSON) /* put_integer makes these alone */
+    own = WIDTH_BIG;
+  else if (element->kind == JP_ARGUMENT_INTEGER && element->type == NULL)
+    own = element->as.integer >= INT32_MIN && element->as.integer <= INT32_MAX ? WIDTH_INTEGER : WIDTH_LONG;
+  return own > width ? own : width;
+}
+
+static const char *width_elements(enum width width)
+{
+  return width == WIDTH_LONG ? "long" : width == WIDTH_BIG ? "java.math.BigInteger" : NULL;
+}
 
 /* A list, a tuple, or what iterates a set. */
 static bool put_items(struct argument_builder *builder, PyObject *sequence, const char *type,
@@ -175,6 +195,11 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   out->type = type;
   out->as.list.items = to_java_all(builder, tuple, 0, &out->as.list.count);
   Py_LeaveRecursiveCall();
+  enum width width = WIDTH_NONE;
+  for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
+    width = wider(width, &out->as.list.items[i]);
+  if (builder->wanted == NULL) /* nothing tells what it becomes */
+    out->elements = width_elements(width);
   return out->as.list.items != NULL;
 }
 
@@ -212,12 +237,16 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
   size_t count = 0;
   bool good = entries != NULL;
   out->kind = JP_ARGUMENT_MAP;
+  enum width width = WIDTH_NONE;
   while (good && PyDict_Next(copy, &at, &key, &value)) {
     good = read_text(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
     if (good && looks_like_argument(entries[count].key))
       out->type = "java.util.Map";
+    if (good)
+      width = wider(width, &entries[count].value);
     count++;
   }
+  out->elements = width_elements(width);
   Py_LeaveRecursiveCall();
   out->as.map.entries = entries;
   out->as.map.count = count;
@@ -242,27 +271,6 @@ struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tupl
 }
 
 /* ---- buffers ---- */
-
-/* The array of primitives whose elements a buffer has; NULL: Java has none. */
-static const char *array_type(const Py_buffer *view)
-{
-  static const struct {
-    char format;
-    char size;
-    const char *type;
-  } formats[] = {{'b', 1, "byte[]"}, {'B', 1, "byte[]"},  {'c', 1, "byte[]"},   {'h', 2, "short[]"},
-                 {'i', 4, "int[]"},  {'l', 4, "int[]"},   {'l', 8, "long[]"},   {'q', 8, "long[]"},
-                 {'n', 8, "long[]"}, {'f', 4, "float[]"}, {'d', 8, "double[]"}, {'?', 1, "boolean[]"},
-                 {'u', 2, "char[]"}, {'H', 2, "char[]"}};
-  const char *format = view->format == NULL ? "B" : view->format;
-  if (format[0] == '<' || format[0] == '=' || format[0] == '@')
-    format++;
-  for (size_t i = 0; i < sizeof formats / sizeof formats[0] && strlen(format) == 1; i++) {
-    if (formats[i].format == format[0] && formats[i].size == view->itemsize)
-      return formats[i].type;
-  }
-  return NULL;
-}
 
 /* The number of the form that a value takes, of 0 to last. */
 static Py_ssize_t choose_form(struct argument_builder *builder, Py_ssize_t last)
@@ -296,32 +304,196 @@ static int put_elements(struct argument_builder *builder, PyObject *buffer, stru
   return own(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
 }
 
-/* 1: it is an array, in its other form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
+/* The arrays that a buffer may become, in the order in which they are tried; after them it is a list. */
+static const struct buffer_forms {
+  enum element_kind kind;
+  size_t size;
+  struct buffer_form {
+    /* Of a number of more than one form: "char[]" is this array and no other. Else "int": elements of this type, of which the
+     * peer makes the array that the member takes, if that holds them exactly. */
+    const char *type;
+    struct element to;
+  } forms[3]; /* type NULL: no more */
+} buffer_forms[] = {
+    {ELEMENT_SIGNED, 1, {{"byte", {ELEMENT_SIGNED, 1, false}}}},
+    {ELEMENT_SIGNED, 2, {{"short", {ELEMENT_SIGNED, 2, false}}}},
+    {ELEMENT_SIGNED, 4, {{"int", {ELEMENT_SIGNED, 4, false}}}},
+    {ELEMENT_SIGNED, 8, {{"long", {ELEMENT_SIGNED, 8, false}}}},
+    {ELEMENT_UNSIGNED, 1, {{"byte[]", {ELEMENT_UNSIGNED, 1, false}}, {"short", {ELEMENT_SIGNED, 2, false}}}},
+    {ELEMENT_UNSIGNED,
+     2,
+     {{"char[]", {ELEMENT_UNSIGNED, 2, false}},
+      {"short[]", {ELEMENT_UNSIGNED, 2, false}},
+      {"int", {ELEMENT_SIGNED, 4, false}}}},
+    {ELEMENT_UNSIGNED, 4, {{"long", {ELEMENT_SIGNED, 8, false}}}},
+    {ELEMENT_UNSIGNED, 8, {{"long", {ELEMENT_SIGNED, 8, false}}}},
+    {ELEMENT_FRACTION, 2, {{"float", {ELEMENT_FRACTION, 4, false}}}},
+    {ELEMENT_FRACTION, 4, {{"float", {ELEMENT_FRACTION, 4, false}}}},
+    {ELEMENT_FRACTION, 8, {{"double", {ELEMENT_FRACTION, 8, false}}}},
+    {ELEMENT_FRACTION, 16, {{"double", {ELEMENT_FRACTION, 8, false}}}},
+    {ELEMENT_BOOLEAN, 1, {{"boolean[]", {ELEMENT_BOOLEAN, 1, false}}}},
+};
+
+/* NULL: Java has no array for these. */
+static const struct buffer_forms *find_forms(struct element element)
+{
+  for (size_t i = 0; i < sizeof buffer_forms / sizeof *buffer_forms; i++) {
+    if (buffer_forms[i].kind == element.kind && buffer_forms[i].size == element.size)
+      return &buffer_forms[i];
+  }
+  return NULL;
+}
+
+static bool is_array_type(const char *type)
+{
+  return type[strlen(type) - 1] == ']';
+}
+
+static Py_ssize_t count_forms(const struct buffer_forms *forms)
+{
+  Py_ssize_t count = 0;
+  while (count < (Py_ssize_t)(sizeof forms->forms / sizeof forms->forms[0]) &&
+         forms->forms[count].type != NULL)
+    count++;
+  return count;
+}
+
+/* The form for an array whose type is known: of the elements' own size by their bits, else by their values. */
+static const struct buffer_form *form_for(const struct buffer_forms *forms, const char *element)
+{
+  const struct buffer_form *by_value = &forms->forms[0];
+  size_t length = strlen(element);
+  for (Py_ssize_t i = 0; i < count_forms(forms); i++) {
+    const char *type = forms->forms[i].type;
+    if (!is_array_type(type))
+      by_value = &forms->forms[i];
+    else if (strlen(type) == length + 2 && strncmp(type, element, length) == 0)
+      return &forms->forms[i];
+  }
+  return by_value;
+}
+
+/* A row of a buffer: its elements lie one after the other, as Java has them. */
+static bool put_row(struct argument_builder *builder, const Py_buffer *view, struct element from,
+                    const char *at, const struct buffer_form *form, struct jp_argument *out)
+{
+  const int last = view->ndim - 1;
+  const Py_ssize_t count = view->shape[last];
+  const Py_ssize_t stride = view->strides[last];
+  const void *elements = at;
+  bool is_same = from.kind == form->to.kind && from.size == form->to.size && !from.is_swapped;
+  if (!is_same || (stride != (Py_ssize_t)from.size && count > 1)) {
+    char *copy = builder_alloc(builder, (size_t)count * form->to.size + 1);
+    if (copy == NULL || !elements_copy(at, stride, from, copy, (Py_ssize_t)form->to.size, form->to, count))
+      return false;
+    elements = copy;
+  }
+  *out = is_array_type(form->type) ? jp_array(form->type, elements, (size_t)count)
+                                   : jp_elements(form->type, elements, (size_t)count);
+  return true;
+}
+
+/* One dimension of it: a list of those below. */
+static bool put_dimension(struct argument_builder *builder, const Py_buffer *view, struct element from,
+                          int dimension, const char *at, const struct buffer_form *form,
+                          struct jp_argument *out)
+{
+  if (dimension == view->ndim - 1)
+    return put_row(builder, view, from, at, form, out);
+  const Py_ssize_t count = view->shape[dimension];
+  struct jp_argument *rows = builder_alloc(builder, ((size_t)count + 1) * sizeof *rows);
+  bool good = rows != NULL;
+  for (Py_ssize_t i = 0; good && i < count; i++)
+    good =
+        put_dimension(builder, view, from, dimension + 1, at + i * view->strides[dimension], form, &rows[i]);
+  *out = jp_list(NULL, rows, (size_t)count);
+  return good;
+}
+
+/* The member may change the array: what it has changed comes back, perhaps after the builder's end. */
+static bool want_back(struct argument_builder *builder, PyObject *value, const Py_buffer *view,
+                      struct element element, struct jp_argument *out)
+{
+  if (builder->level != 1 || !builder->is_call || view->readonly || view->ndim != 1)
+    return true;
+  struct builder_out *kept = PyMem_Malloc(sizeof *kept);
+  if (kept == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  *kept = (struct builder_out){
+      .element = element, .step = builder->step, .argument = builder->place - 1, .next = builder->outs};
+  if (PyObject_GetBuffer(value, &kept->view, PyBUF_RECORDS) != 0) {
+    PyMem_Free(kept);
+    return false;
+  }
+  builder->outs = kept;
+  out->out = 1;
+  return true;
+}
+
+static Py_ssize_t count_elements(const Py_buffer *view)
+{
+  return view->itemsize == 0 ? 0 : view->len / view->itemsize;
+}
+
+/* The form that the buffer takes now. NULL: a list, or an exception. */
+static const struct buffer_form *choose_buffer_form(struct argument_builder *builder,
+                                                    const struct buffer_forms *forms, const Py_buffer *view)
+{
+  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
+  if (builder->wanted != NULL)
+    return form_for(forms, builder->wanted);
+  const Py_ssize_t count = count_forms(forms);
+  Py_ssize_t last = count_elements(view) <= LISTED_MAX ? count : count - 1;
+  Py_ssize_t chosen = choose_form(builder, last);
+  return chosen < count ? &forms->forms[chosen] : NULL;
+}
+
+/* Of a buffer in one piece that tells none although it is asked, as those of ctypes do. */
+static bool set_strides(struct argument_builder *builder, Py_buffer *view)
+{
+  Py_ssize_t stride = view->itemsize;
+  view->strides = builder_alloc(builder, ((size_t)view->ndim + 1) * sizeof *view->strides);
+  for (int i = view->ndim; view->strides != NULL && i-- > 0;) {
+    view->strides[i] = stride;
+    stride *= view->shape[i];
+  }
+  return view->strides != NULL;
+}
+
+/* 1: it is an array, in its last form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
+  struct element element;
   if (!PyObject_CheckBuffer(value) || is_scalar(value))
     return 0;
   struct builder_buffer *buffer = builder_alloc(builder, sizeof *buffer);
   if (buffer == NULL)
     return -1;
-  if (PyObject_GetBuffer(value, &buffer->view, PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) {
-    PyErr_Clear(); /* its elements do not lie one after the other */
+  if (PyObject_GetBuffer(value, &buffer->view, PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear(); /* its elements lie behind pointers, or have a type that no buffer has */
     return 0;
-  }
-  const char *type = buffer->view.ndim == 1 ? array_type(&buffer->view) : NULL;
-  if (type == NULL) {
-    PyBuffer_Release(&buffer->view);
-    return 0;
-  }
-  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
-  if (buffer->view.len / buffer->view.itemsize <= LISTED_MAX && choose_form(builder, 1) > 0) {
-    PyBuffer_Release(&buffer->view);
-    return put_elements(builder, value, out);
   }
   buffer->next = builder->buffers;
   builder->buffers = buffer;
-  *out = jp_array(type, buffer->view.buf, (size_t)(buffer->view.len / buffer->view.itemsize));
-  return 1;
+  if (buffer->view.strides == NULL && buffer->view.shape != NULL && !set_strides(builder, &buffer->view))
+    return -1;
+  const struct buffer_forms *forms = NULL;
+  if (buffer->view.ndim > 0 && buffer->view.shape != NULL && element_of_format(&buffer->view, &element))
+    forms = find_forms(element);
+  if (forms == NULL)
+    return 0;
+  const struct buffer_form *form = choose_buffer_form(builder, forms, &buffer->view);
+  if (form == NULL)
+    return put_elements(builder, value, out);
+  if (put_dimension(builder, &buffer->view, element, 0, buffer->view.buf, form, out))
+    return want_back(builder, value, &buffer->view, element, out) ? 1 : -1;
+  /* Unsigned integers that are no long: a list of them may be what is wanted. */
+  if (element.kind != ELEMENT_UNSIGNED || !PyErr_ExceptionMatches(PyExc_OverflowError))
+    return -1;
+  PyErr_Clear();
+  return put_elements(builder, value, out);
 }
 
 /* ---- objects, callbacks, values with a type ---- */
@@ -353,17 +525,48 @@ static bool put_callback(struct argument_builder *builder, PyObject *value, stru
   return true;
 }
 
+/* "int" of "int[][]" and "[[I", "" of another array type. NULL: it is none. */
+static const char *element_of_array(const char *type)
+{
+  static const char *const names[] = {"boolean", "byte", "char", "short", "int", "long", "float", "double"};
+  static const char letters[] = "ZBCSIJFD";
+  size_t length = strlen(type);
+  if (type[0] == '[') {
+    const char *letter = strchr(letters, type[length - 1]);
+    return length > 1 && letter != NULL && type[length - 2] == '[' ? names[letter - letters] : "";
+  }
+  size_t end = length;
+  while (end > 2 && strncmp(type + end - 2, "[]", 2) == 0)
+    end -= 2;
+  if (end == length)
+    return NULL;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strlen(names[i]) == end && strncmp(type, names[i], end) == 0)
+      return names[i];
+  }
+  return "";
+}
+
 static bool put_typed(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   const struct typed *typed = (const struct typed *)value;
   const char *type = builder_name(builder, typed->type);
-  if (type == NULL || !to_java(builder, typed->value, out))
+  if (type == NULL)
     return false;
-  bool is_array = strlen(type) > 2 && strcmp(type + strlen(type) - 2, "[]") == 0;
-  if (out->kind == JP_ARGUMENT_ARRAY && is_array && strcmp(out->type, type) != 0 &&
+  const char *element = element_of_array(type);
+  bool is_primitives = element != NULL && element[0] != '\0';
+  const char *outer = builder->wanted;
+  builder->wanted = is_primitives ? element : NULL;
+  bool good = to_java(builder, typed->value, out);
+  builder->wanted = outer;
+  if (!good)
+    return false;
+  if (out->kind == JP_ARGUMENT_ARRAY && element != NULL && !is_primitives &&
       put_elements(builder, typed->value, out) < 0)
     return false;
-  if (out->kind != JP_ARGUMENT_ARRAY)
+  if (out->kind == JP_ARGUMENT_JSON) /* digits */
+    out->kind = JP_ARGUMENT_TEXT;
+  if (out->kind != JP_ARGUMENT_ARRAY || (is_primitives && out->elements != NULL))
     out->type = type;
   return true;
 }
@@ -497,6 +700,15 @@ bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_
   return to_java(builder, value, out);
 }
 
+static const char *array_of(struct argument_builder *builder, const char *element)
+{
+  size_t size = strlen(element) + sizeof "[]";
+  char *name = builder_alloc(builder, size);
+  if (name != NULL)
+    snprintf(name, size, "%s[]", element);
+  return name;
+}
+
 bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
                       struct jp_argument *out)
 {
@@ -508,6 +720,6 @@ bool to_java_receiver(struct argument_builder *builder, PyObject *value, const c
     return false;
   bool is_value = out->kind != JP_ARGUMENT_REF && out->kind != JP_ARGUMENT_NAMED;
   if (is_value && out->type == NULL)
-    out->type = type;
+    out->type = out->kind == JP_ARGUMENT_ARRAY ? array_of(builder, out->elements) : type;
   return true;
 }

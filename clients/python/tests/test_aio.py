@@ -24,6 +24,15 @@ class Asyncio(AioCase):
         self.assertEqual(await (await self.java.java.util.AbstractMap.SimpleEntry("k", "v")).getKey(), "k")
         self.assertIn("translate", dir(p))
 
+    async def test_what_a_call_changes_comes_back(self):
+        stream, target = await self.java.java.io.ByteArrayInputStream(b"0123456789"), bytearray(3)
+        self.assertEqual((await stream.read(target), target), (3, b"012"))
+        with self.assertRaises(BufferError):
+            waits = asyncio.ensure_future(stream.read(target))
+            await asyncio.sleep(0)
+            target.append(0)
+        self.assertEqual((await waits, target), (3, b"345"))
+
     async def test_iteration(self):
         xs = await self.java.java.util.ArrayList(range(5_000))
         self.assertEqual([x async for x in xs], list(range(5_000)))

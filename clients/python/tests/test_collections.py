@@ -1,6 +1,7 @@
 """Collections, maps, iterators, streams and arrays by Python's protocols."""
 
 import collections.abc
+import array
 import contextlib
 import gc
 import importlib.util
@@ -426,6 +427,34 @@ class Arrays(unittest.TestCase):
                 same = xs
                 for attempt in (operator.iadd, operator.imul):
                     self.assertRaisesRegex(TypeError, "the length of an array is fixed", attempt, same, 2)
+
+    def test_clones(self):
+        for name, content in (("int", [1, 2]), ("java.lang.String", ["a", None]), ("char", "ab"), ("double", 0)):
+            xs = java.array(name, content)
+            copy = xs.clone()
+            self.assertEqual((list(copy), type(copy), copy == xs), (list(xs), type(xs), False))
+        xs = java.array("int", 2, 1)
+        self.assertTrue(jpeer.same(xs.clone()[0], xs[0]))
+
+    def test_ranges_of_other_arrays(self):
+        xs = java.array("int", 6)
+        xs[:2] = array.array("q", [1, 2])
+        xs[2:4] = java.array("int", [3, 4])
+        xs[4:5] = java.array("byte", [5])
+        xs[-1:] = b"\xff"
+        self.assertEqual(xs, [1, 2, 3, 4, 5, 255])
+        xs[::3] = memoryview(b"78")
+        for wrong, error in ((b"123", ValueError), (array.array("q", [1, 2**31]), OverflowError),
+                             (array.array("d", [1, 2]), TypeError), ([1, 2**31], OverflowError)):
+            with self.assertRaises(error):
+                xs[:2] = wrong
+        self.assertEqual(xs, [55, 2, 3, 56, 5, 255])
+        large = java.array("float", 2_000_000)
+        large[:] = array.array("d", [0.5]) * 2_000_000
+        self.assertEqual((large[0], large[-1]), (0.5, 0.5))
+        rows = java.array("double", 2, 2)
+        rows[:] = memoryview(array.array("d", range(4))).cast("B").cast("d", [2, 2])
+        self.assertEqual(list(map(list, rows)), [[0, 1], [2, 3]])
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)

@@ -50,6 +50,19 @@ class Frames(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
+    def test_values_of_pandas(self):
+        class Timedelta(datetime.timedelta):
+            nanoseconds = 7
+
+        class NaTType(datetime.datetime):
+            __eq__ = __lt__ = lambda self, other: False
+            __ne__ = lambda self, other: True
+            __hash__ = None
+
+        self.assertEqual(values.text_of(Timedelta(seconds=-1)), ("java.time.Duration", "PT-0.999999993S"))
+        for kind in (datetime.datetime, datetime.timedelta):
+            self.assertRaisesRegex(TypeError, "no form in Java", values.writers()[kind], NaTType(1, 1, 1))
+
     def test_what_would_lose_something_stays_an_object(self):
         for name, text in [
             ("LocalTime", "10:15:30.000000001"), ("LocalDate", "-0005-01-01"), ("LocalDate", "+10000-01-01"),

@@ -2,6 +2,7 @@
 
 import array
 import collections
+import ctypes
 import datetime
 import decimal
 import enum
@@ -82,6 +83,65 @@ class Scalars(unittest.TestCase):
 
     def test_not_a_number(self):
         self.assertNotEqual(there_and_back(float("nan")), there_and_back(float("nan")))
+
+    def test_what_is_no_finite_number(self):
+        """Wherever Java has a float, or another place for a number."""
+        lang, nio, nan, inf = java.java.lang, java.java.nio, float("nan"), float("inf")
+        Point = java.type("java.awt.geom.Point2D$Float")
+        point, floats, buffer = Point(nan, -inf), java.array("float", 2), nio.ByteBuffer.allocate(8)
+        self.assertTrue(lang.Float.isNaN(nan) and lang.Float.isInfinite(-inf) and lang.Double.isNaN(nan))
+        self.assertTrue(point.x != point.x and point.y == -inf)
+        point.x = inf
+        floats[0], floats[1:] = inf, [nan]
+        buffer.putFloat(nan).putFloat(inf)
+        self.assertEqual((point.x, floats[0], buffer.getFloat(4)), (inf, inf, inf))
+        self.assertTrue(floats[1] != floats[1] and buffer.getFloat(0) != buffer.getFloat(0))
+        self.assertEqual(java.array("float", [inf, 1, -inf]), [inf, 1.0, -inf])
+        self.assertEqual(lang.String.format("%s %s", nan, inf), "NaN Infinity")
+        self.assertEqual(str(java.java.util.ArrayList([nan, [inf], {"a": -inf}])), "[NaN, [Infinity], {a=-Infinity}]")
+        self.assertEqual(java.java.util.Optional.of(inf), inf)
+        self.assertEqual(lang.Float.valueOf(inf).__class__, float)
+        average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average()
+        self.assertTrue(average != average)
+        self.assertEqual(java.java.util.ArrayList([1, inf]).stream().map(lambda x: -x * inf).toList(), [-inf, -inf])
+        expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # its method gives a float
+        self.assertEqual(java.java.util.Objects.requireNonNull(expander).nextTabStop(-inf, 1), -inf)
+        self.assertRaises((TypeError, ValueError), lang.Math.addExact, nan, 1)
+
+    def test_too_large(self):
+        lang = java.java.lang
+        point = java.java.awt.Point(1, 2)
+        for attempt in (
+            lambda: lang.Integer.toHexString(2**40), lambda: lang.Long.toHexString(2**64), lambda: lang.Math.addExact(2**64, 1),
+            lambda: lang.Math.abs(2**64 + 1), lambda: lang.Float.isNaN(1e300), lambda: java.array("int", [1, 2**70]),
+            lambda: setattr(point, "x", 2**40), lambda: setattr(point, "x", 2**70), lambda: java.array("long", 2**40),
+            lambda: java.java.util.BitSet().set(2**31), lambda: java.array("byte", [1]).__setitem__(0, 128),
+            lambda: java.array("int", array.array("q", [1, 2**31])), lambda: lang.Object.equals(point, 10**20_000),
+            lambda: lang.Integer.toHexString(jpeer.jint(2**31)),
+            lambda: java.array("long", 1).__setitem__(slice(None), array.array("Q", [2**63])),
+        ):
+            self.assertRaises(OverflowError, attempt)
+        self.assertEqual(lang.Math.sqrt(2**64), 2.0**32)
+
+    def test_whole_numbers_of_a_list_have_one_class(self):
+        util = java.java.util
+        for values, name in (
+            ([1, 2], "Integer"), ([2, 2**40, 1], "Long"), ((2**31, 0), "Long"), ({3, -(2**31) - 1}, "Long"),
+            (range(2**31 - 1, 2**31 + 1), "Long"), ([2**70, 1, -(2**40)], "java.math.BigInteger"),
+        ):
+            with self.subTest(values):
+                made = util.ArrayList(values)
+                self.assertTrue(all(made.indexOf(jpeer.cast(name, each)) >= 0 for each in values))
+                made.sort()
+                self.assertEqual(list(made), sorted(values))
+        self.assertEqual(util.ArrayList([1, 2**40, "x"]).indexOf(jpeer.jint(1)), 0)
+        self.assertEqual(list(util.TreeSet([1, 2**31])), [1, 2**31])
+        self.assertEqual(util.Collections.max(util.HashMap({"a": 1, "b": 2**40}).values()), 2**40)
+        self.assertEqual(list(util.TreeMap({2**40: 1, 1: 2**70})), [1, 2**40])
+        self.assertEqual(util.Arrays.stream([1, 2**40]).sum(), 2**40 + 1)
+        extended = util.ArrayList()
+        extended.extend([2**40, *range(600_000)])  # in several messages
+        self.assertEqual(util.Collections.min(extended), 0)
 
     def test_subclasses(self):
         class Number(int):
@@ -226,6 +286,95 @@ class Buffers(unittest.TestCase):
         self.assertEqual(java.array("int", b"ab"), [97, 98])
         with self.assertRaises(TypeError):
             java.array("int", array.array("d", [1.5]))
+
+    def test_elements_that_do_not_lie_in_one_piece(self):
+        toString, deepToString = java.java.util.Arrays.toString, java.java.util.Arrays.deepToString
+        doubles = memoryview(array.array("d", range(6)))
+        self.assertEqual(toString(doubles[::2]), "[0.0, 2.0, 4.0]")
+        self.assertEqual(toString(doubles[::-1][:2]), "[5.0, 4.0]")
+        ints = (ctypes.c_int * 2)(7, 3)  # which tell no strides
+        java.java.util.Arrays.sort(ints)
+        self.assertEqual((list(ints), toString(ints)), ([3, 7], "[3, 7]"))
+        self.assertEqual(deepToString(jpeer.cast("int[][]", (ctypes.c_int * 2 * 1)((7, 3)))), "[[7, 3]]")
+        matrix = doubles.cast("B").cast("d", [2, 3])
+        for name in ("double[][]", "float[][]"):
+            self.assertEqual(deepToString(jpeer.cast(name, matrix)), "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]")
+        cube = memoryview(array.array("q", range(8))).cast("B").cast("q", [2, 2, 2])
+        self.assertEqual(deepToString(jpeer.cast("int[][][]", cube)), "[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]")
+
+    def test_the_parameter_has_another_type(self):
+        nio, count = java.java.nio, 1_000_001
+        self.assertEqual(nio.FloatBuffer.wrap(array.array("d", [0.1])).get(0), 0.10000000149011612)
+        self.assertEqual(nio.FloatBuffer.wrap(array.array("d", bytes(8 * count))).remaining(), count)
+        self.assertEqual(nio.IntBuffer.wrap(array.array("q", bytes(8 * count))).remaining(), count)
+        self.assertEqual(nio.IntBuffer.wrap(array.array("B", [200])).get(0), 200)
+        self.assertEqual(nio.ByteBuffer.wrap(array.array("B", [200])).get(0), -56)
+        self.assertEqual(nio.ShortBuffer.wrap(array.array("H", [40_000])).get(0), -25_536)
+        self.assertEqual(nio.IntBuffer.wrap(array.array("H", [40_000])).get(0), 40_000)
+        self.assertEqual(nio.LongBuffer.wrap(array.array("L", [7])).get(0), 7)
+        with self.assertRaisesRegex(OverflowError, r"argument 0\[1\]: 2147483648: out of range for int"):
+            nio.IntBuffer.wrap(array.array("q", [1, 2**31]))
+        with self.assertRaisesRegex(OverflowError, r"argument 0\[1\]: 1.0E300: out of range for float"):
+            nio.FloatBuffer.wrap(array.array("d", [1, 1e300]))
+        with self.assertRaisesRegex(OverflowError, r"argument 0\[0\]: 9007199254740993: out of range for double"):
+            nio.DoubleBuffer.wrap(array.array("q", [2**53 + 1]))
+        with self.assertRaises(OverflowError):
+            nio.LongBuffer.wrap(array.array("Q", [2**63]))
+        self.assertEqual(java.java.util.ArrayList(array.array("Q", [2**63])), [2**63])
+        self.assertRaises(TypeError, nio.IntBuffer.wrap, array.array("d", [1]))
+
+    def test_what_a_call_changes_comes_back(self):
+        stream = java.java.io.ByteArrayInputStream(b"0123456789")
+        target = bytearray(4)
+        self.assertEqual((stream.read(target), target), (4, b"0123"))
+        self.assertEqual((stream.read(memoryview(target)[::2]), target), (2, b"4153"))
+        self.assertEqual((stream.read(bytes(2)), stream.read(jpeer.cast("byte[]", target), 1, 1)), (2, 1))
+        self.assertEqual(target, b"4853")
+        for code, values in (("d", [2.5, 1]), ("f", [2, 1]), ("q", [2, -1]), ("H", [40_000, 1]), ("L", [2**32, 1])):
+            with self.subTest(code):
+                numbers = array.array(code, values)
+                java.java.util.Arrays.sort(numbers)
+                self.assertEqual(numbers.tolist(), sorted(values))
+        numbers = array.array("d", [2, 1])
+        java.java.util.Arrays.sort(jpeer.cast("float[]", numbers))
+        self.assertEqual(numbers.tolist(), [1, 2])
+        steps = [("call", "java.util.Arrays", "fill", None, (array.array("i", [0]), 5)),
+                 ("call", "java.util.Arrays", "fill", None, (array.array("i", [0, 0]), 6))]
+        java._connection.batch(steps)
+        self.assertEqual([step[4][0].tolist() for step in steps], [[5], [6, 6]])
+        self.assertRaises(java.java.lang.IllegalArgumentException, java.java.util.Arrays.sort, numbers, 2, 1)
+
+    def test_buffers_of_java(self):
+        nio = java.java.nio
+        numbers = nio.ByteBuffer.wrap(b"hello")
+        numbers.get()
+        self.assertEqual((bytes(numbers), numbers.position(), memoryview(numbers).readonly), (b"ello", 1, True))
+        self.assertEqual(bytes(numbers.asReadOnlyBuffer()) + bytes(nio.ByteBuffer.allocateDirect(2)), b"ello\0\0")
+        for kind, code in (("Int", "i"), ("Long", "q"), ("Short", "h"), ("Char", "H"), ("Float", "f"), ("Double", "d")):
+            view = memoryview(getattr(nio, f"{kind}Buffer").allocate(3))
+            self.assertEqual((view.format, len(view)), (code, 3))
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_layouts_of_numpy(self):
+        deepToString = java.java.util.Arrays.deepToString
+        matrix = numpy.arange(6.0).reshape(2, 3)
+        for name, value in [
+            ("double[][]", matrix.T), ("double[][]", numpy.asfortranarray(matrix)), ("float[][]", matrix[:, ::2]),
+            ("int[][]", matrix.T.astype("int64")), ("double[][]", matrix.astype(">f8")), ("double[][]", matrix.astype("f2")),
+            ("double[][]", matrix.astype("longdouble")), ("short[][]", matrix.astype(">u2")), ("long[][]", matrix.astype("u8")),
+            ("int[][][]", numpy.arange(8).reshape(2, 2, 2).T), ("int[][]", numpy.zeros((0, 3), int)),
+            ("int[][]", numpy.zeros((3, 0), "u1")), ("double[][]", numpy.zeros((1001, 1000)).T),
+            ("int[][]", numpy.zeros((1001, 1000), "int64")),
+        ]:
+            with self.subTest(f"{value.dtype} {value.shape} to {name}"):
+                shown = value.astype("float64" if name[0] in "df" else "int64").tolist()
+                self.assertEqual(deepToString(jpeer.cast(name, value)), str(shown))
+        for kind in ("f2", ">f4", ">i8", "u4", "longdouble"):
+            numbers = numpy.array([3, 1, 2], kind)
+            java.java.util.Arrays.sort(numbers)
+            self.assertEqual(numbers.tolist(), [1, 2, 3])
+        with self.assertRaisesRegex(OverflowError, r"element 1: 1e\+4000: out of range"):
+            java.java.nio.DoubleBuffer.wrap(numpy.array([1, numpy.longdouble("1e4000")]))
 
     @unittest.skipIf(numpy is None, "no numpy")
     def test_numpy(self):

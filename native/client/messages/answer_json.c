@@ -16,12 +16,13 @@ static enum jp_client_status fail_protocol(struct jp_client_error *error, const 
 
 /* ---- messages ---- */
 
-enum { ID, RESULT, ERROR, METHOD, MEMBERS };
+enum { ID, RESULT, ERROR, METHOD, OUTS, MEMBERS };
 
 static enum jp_client_status read_one(struct json_value value, struct answer_reader *reader,
                                       struct jp_client_error *error)
 {
-  static const struct text names[] = {TEXT("id"), TEXT("result"), TEXT("error"), TEXT("method")};
+  static const struct text names[] = {TEXT("id"), TEXT("result"), TEXT("error"), TEXT("method"),
+                                      TEXT("outs")};
   struct json_members members;
   if (value.kind != JSON_KIND_OBJECT)
     return fail_protocol(error, "it is no object");
@@ -34,6 +35,8 @@ static enum jp_client_status read_one(struct json_value value, struct answer_rea
                                    .body = members.value[members.has[ERROR] ? ERROR : RESULT]};
   if (members.has[ID] && members.value[ID].kind != JSON_KIND_NULL)
     message.id = members.value[ID].span;
+  if (members.has[OUTS] && members.value[OUTS].kind == JSON_KIND_ARRAY)
+    message.outs = members.value[OUTS].span;
   return reader->answer(reader, &message, error);
 }
 
@@ -353,6 +356,11 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 {
   if (message->is_error)
     return fill_error(answer, message->body, refs, error);
+  if (message->outs.data != NULL) {
+    answer->outs = answer_keep_text(answer, message->outs);
+    if (answer->outs.data == NULL)
+      return answer_fail_memory(error);
+  }
   if (form == ANSWER_ENVELOPE || form == ANSWER_ELEMENTS) {
     enum jp_client_status status = fill_envelope(answer, message->body, refs, error);
     bool is_short = status == JP_CLIENT_OK && form == ANSWER_ELEMENTS && !find_refs_of_text(answer, refs);

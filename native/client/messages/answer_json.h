@@ -19,6 +19,7 @@ struct answer_message {
   struct text id; /* the JSON of the id; data NULL: none, or null */
   bool is_error;
   struct json_value body; /* the result, or the error */
+  struct text outs;       /* the JSON of `outs`; data NULL: none */
 };
 
 /* Whom a message is told to, in the order of its answers. What one of them returns ends the reading, unless

@@ -191,11 +191,14 @@ static bool is_bad_boolean(const struct primitive *element, const struct jp_argu
 
 static void write_array(struct argument_writer *writer, const struct jp_argument *argument)
 {
-  const struct primitive *element = find_element(argument->type);
+  const struct primitive *element = argument->elements == NULL
+                                        ? find_element(argument->type)
+                                        : primitive_find_keyword(text_of(argument->elements));
   size_t count = argument->as.array.count;
   if (element == NULL) {
-    fault(writer, JP_CLIENT_INVALID, "\"%s\" is no array of primitives",
-          argument->type == NULL ? "" : argument->type);
+    const char *type = argument->elements == NULL ? argument->type : argument->elements;
+    fault(writer, JP_CLIENT_INVALID, "\"%s\" is no %s", type == NULL ? "" : type,
+          argument->elements == NULL ? "array of primitives" : "primitive type");
   } else if ((count > 0 && argument->as.array.elements == NULL) || count > SIZE_MAX / sizeof(double)) {
     fault(writer, JP_CLIENT_INVALID, "the elements of an array are missing");
   } else if (is_bad_boolean(element, argument)) {
@@ -382,13 +385,32 @@ static void write_callback(struct argument_writer *writer, const struct jp_argum
   buffer_append_char(writer->out, '}');
 }
 
+/* JSON has no number for these: without a type they are texts that say so. */
+static bool is_number_text(const struct jp_argument *argument)
+{
+  return argument->kind == JP_ARGUMENT_NUMBER && argument->type == NULL && !isfinite(argument->as.number);
+}
+
 static void write_typed(struct argument_writer *writer, const struct jp_argument *argument)
 {
-  write_type(writer, argument);
-  BUFFER_LITERAL(writer->out, ",\"value\":");
+  if (argument->type == NULL) {
+    buffer_append_char(writer->out, '{');
+  } else {
+    write_type(writer, argument);
+    buffer_append_char(writer->out, ',');
+  }
+  BUFFER_LITERAL(writer->out, "\"value\":");
   argument_write_value(writer, argument);
   if (argument->kind == JP_ARGUMENT_ARRAY && !writer->without_base64)
     BUFFER_LITERAL(writer->out, ",\"encoding\":\"base64\"");
+  if (is_number_text(argument))
+    BUFFER_LITERAL(writer->out, ",\"encoding\":\"number\"");
+  if (argument->elements != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"elements\":");
+    argument_write_name(writer, argument->elements, "the type of elements");
+  }
+  if (argument->kind == JP_ARGUMENT_ARRAY && argument->out != 0)
+    BUFFER_LITERAL(writer->out, ",\"out\":true");
   buffer_append_char(writer->out, '}');
 }
 
@@ -409,8 +431,6 @@ static bool looks_like_argument(const struct jp_argument *map)
 /* The type that a value without one needs, so that it is not read as something else. */
 static const char *implied_type(const struct jp_argument *argument)
 {
-  if (argument->kind == JP_ARGUMENT_NUMBER && !isfinite(argument->as.number))
-    return "double";
   return argument->kind == JP_ARGUMENT_MAP && looks_like_argument(argument) ? "java.util.Map" : NULL;
 }
 
@@ -423,7 +443,8 @@ void argument_write_json(struct argument_writer *writer, const struct jp_argumen
     write_ref(writer, argument);
   else if (argument->kind == JP_ARGUMENT_CALLBACK)
     write_callback(writer, argument);
-  else if (typed.type == NULL || argument->kind == JP_ARGUMENT_JSON)
+  else if ((typed.type == NULL && typed.elements == NULL && !is_number_text(&typed)) ||
+           argument->kind == JP_ARGUMENT_JSON)
     argument_write_value(writer, argument);
   else
     write_typed(writer, &typed);

@@ -34,6 +34,7 @@ void answer_clear(struct jp_answer *answer)
   answer->type = "";
   answer->text = (struct jp_text){0};
   answer->json = (struct jp_json){0};
+  answer->outs = TEXT_ABSENT;
   answer->ref = NULL;
   answer->code = 0;
   answer->message = NULL;
@@ -380,4 +381,52 @@ size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *e
   if (value.len > 0 && value.data[0] == '[')
     return read_list(value, element, elements, count);
   return read_base64(value, element, elements, count);
+}
+
+/* The entry of `outs` about an argument. False: there is none. */
+static bool find_out(const struct jp_answer *answer, size_t argument, struct json_members *entry)
+{
+  static const struct text names[] = {TEXT("argument"), TEXT("type"), TEXT("value")};
+  struct json_cursor cursor = json_enter(json_root(answer->outs));
+  struct json_value each;
+  while (json_next_element(&cursor, &each)) {
+    struct number number;
+    if (each.kind != JSON_KIND_OBJECT)
+      continue;
+    json_members_collect(each, names, 3, entry);
+    if (!entry->has[0] || !entry->has[1] || !entry->has[2] || entry->value[0].kind != JSON_KIND_NUMBER ||
+        entry->value[1].kind != JSON_KIND_STRING)
+      continue;
+    number_read(entry->value[0].span, &number);
+    if (number.fits && number.integer >= 0 && (uint64_t)number.integer == argument)
+      return true;
+  }
+  return false;
+}
+
+size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char **type, void *elements,
+                     size_t count)
+{
+  struct json_members entry;
+  if (answer == NULL || answer->outs.data == NULL || !find_out(answer, argument, &entry))
+    return SIZE_MAX;
+  struct text name = text_slice(entry.value[1].span, 1, entry.value[1].span.len - 1);
+  const struct primitive *element = NULL;
+  if (text_ends_with(name, TEXT("[]")))
+    element = primitive_find_keyword(text_slice(name, 0, name.len - 2));
+  if (element == NULL)
+    return SIZE_MAX;
+  *type = element->keyword.data;
+  struct json_value value = entry.value[2];
+  if (value.kind == JSON_KIND_ARRAY)
+    return read_list(value.span, element, elements, count);
+  if (value.kind != JSON_KIND_STRING)
+    return SIZE_MAX;
+  /* Base64 needs no escape, but may have some. */
+  struct arena arena;
+  arena_init(&arena);
+  struct text text = json_read_string(value, &arena);
+  size_t found = text.data == NULL ? SIZE_MAX : read_base64(text, element, elements, count);
+  arena_fini(&arena);
+  return found;
 }

@@ -26,6 +26,7 @@ struct jp_answer {
   const char *type;     /* NUL-terminated; in `arena`, or static */
   struct jp_text text;  /* in `arena`; data NULL: none */
   struct jp_json json;  /* in `bytes`; absent: none */
+  struct text outs;     /* the JSON of `outs`, in `arena`; data NULL: none */
   struct jp_ref *ref;   /* owned; NULL: none */
   struct jp_ref **told; /* those inside `json` that jp_answer_take_ref gives away; owned, NULL where it has */
   size_t told_count;

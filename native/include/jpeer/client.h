@@ -78,6 +78,13 @@ JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
  * value.
  */
 JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
+/*
+ * Of an argument with `out`: the elements of its array after the call, where the call has changed them. Gives how many there
+ * are, and copies min(count, that) of them; *type is that of one element ("int"), as the array in Java has it. SIZE_MAX: the
+ * call has changed none.
+ */
+JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char **type,
+                            void *elements, size_t count);
 /* The object's handle; NULL where there is none. It ends with the answer, unless jp_ref_keep has kept it. */
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /* The JSON of the result, or of the error's data; absent where there is none. */

@@ -89,7 +89,11 @@ struct jp_argument {
     } array;
     const struct jp_callback *callback;
   } as;
-  uintptr_t reserved[2];
+  /* Of an ARRAY: the primitive type of its elements, where the array that Java gets may be another one; NULL: that of `type`.
+   * Of a LIST or MAP: "long" or "java.math.BigInteger", what its bare whole numbers are where nothing else is declared; NULL:
+   * their size decides. */
+  const char *elements;
+  uintptr_t out; /* of an ARRAY: not 0: jp_answer_out tells the elements that the call has changed */
 };
 
 struct jp_entry {
@@ -266,6 +270,17 @@ static inline struct jp_argument jp_array(const char *type, const void *elements
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, type);
   made.as.array.elements = elements;
   made.as.array.count = count;
+  return made;
+}
+
+/* Elements for an array of whatever primitive type the member takes: of their own type where it can be, else of another one
+ * that holds them all exactly; floats and doubles are rounded. element: "int", "double", ... */
+static inline struct jp_argument jp_elements(const char *element, const void *elements, size_t count)
+{
+  struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, NULL);
+  made.as.array.elements = elements;
+  made.as.array.count = count;
+  made.elements = element;
   return made;
 }
 

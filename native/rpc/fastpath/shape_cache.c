@@ -26,11 +26,19 @@ static struct json_value scalar_of(struct json_value argument)
   return members.has[1] ? members.value[1] : members.value[0];
 }
 
-/* True where a hole may take the place of the value. */
+/* True where a hole may take the place of the scalar. */
 static bool fits_hole(struct json_value scalar)
 {
   return scalar.kind == JSON_KIND_NUMBER ||
          (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
+}
+
+/* The same of the scalar of a value. A number that was written as a text (the encoding "number") is none of those that
+ * fill_scalar reads. */
+static bool fits_hole_of(const struct op_value *value, struct json_value scalar)
+{
+  bool is_number = op_value_is_number(value);
+  return fits_hole(scalar) && (!is_number || scalar.kind == JSON_KIND_NUMBER);
 }
 
 /* Gives a value the scalar, as what the value's kind says. False where that is an OP_REF and the scalar is no ref, or
@@ -75,7 +83,7 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   if (!op_value_is_number(item) && item->kind != OP_TEXT && item->kind != OP_REF)
     return false;
   struct json_value scalar = scalar_of(json);
-  if (!fits_hole(scalar))
+  if (!fits_hole_of(item, scalar))
     return false;
   element->before = slice_between(json.span.data, scalar.span.data);
   element->scalar = scalar.span;
@@ -406,14 +414,14 @@ static bool add_argument(struct keeping *keeping, size_t i, struct json_value ar
   case OP_REF:
     break;
   case OP_LIST:
-    return add_list(keeping, i, scalar_of(argument));
+    return keeping->shape->args[i].out == OP_OUT_NONE && add_list(keeping, i, scalar_of(argument));
   case OP_CALLBACK:
     return add_callback(keeping, i, argument);
   default:
     return false;
   }
   struct json_value scalar = scalar_of(argument);
-  return fits_hole(scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
+  return fits_hole_of(&keeping->shape->args[i], scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
 }
 
 static bool add_arguments(struct keeping *keeping, struct text arguments)

@@ -189,6 +189,7 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
     rpc_by_value_result_write(jsonrpc_result(response), outcome);
   else
     rpc_result_write(jsonrpc_result(response), outcome, answer);
+  rpc_outs_write(serving->out, outcome);
 }
 
 /* A call that has run does not lose its result: where that can be an object of the session, its ref takes the place
@@ -197,7 +198,7 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
   bool is_document = outcome->has_value && outcome->value.kind == OP_DOCUMENT;
-  if (outcome->kind == OUTCOME_ERROR || is_document || answer->compat_pal) {
+  if (outcome->kind == OUTCOME_ERROR || is_document || answer->compat_pal || outcome->out_count > 0) {
     fail_too_long(serving, response, answer);
     return;
   }

@@ -1,6 +1,7 @@
 #include "rpc/jsonrpc/json_outcome.h"
 
 #include "base/number_format.h"
+#include "base/primitives.h"
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/values/value_write.h"
 #include "json/writer.h"
@@ -131,6 +132,23 @@ void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome
     rpc_value_write(out, &outcome->value);
   else
     BUFFER_LITERAL(out, "null");
+}
+
+void rpc_outs_write(struct buffer *out, const struct outcome *outcome)
+{
+  for (size_t i = 0; i < outcome->out_count; i++) {
+    const struct outcome_out *each = &outcome->outs[i];
+    buffer_append_text(out, i == 0 ? TEXT(",\"outs\":[") : TEXT(","));
+    BUFFER_LITERAL(out, "{\"argument\":");
+    json_write_integer(out, (int64_t)each->argument);
+    BUFFER_LITERAL(out, ",\"type\":\"");
+    buffer_append_text(out, primitive_keyword(each->value.packed.element));
+    BUFFER_LITERAL(out, "[]\",\"value\":");
+    rpc_value_write(out, &each->value);
+    buffer_append_char(out, '}');
+  }
+  if (outcome->out_count > 0)
+    buffer_append_char(out, ']');
 }
 
 /* ---- errors ---- */

@@ -12,13 +12,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_ENCODING, ARGUMENT_MEMBERS };
+enum argument_member {
+  ARGUMENT_TYPE,
+  ARGUMENT_VALUE,
+  ARGUMENT_REF,
+  ARGUMENT_ENCODING,
+  ARGUMENT_MEMBERS_OF_PAL,
+  ARGUMENT_ELEMENTS = ARGUMENT_MEMBERS_OF_PAL,
+  ARGUMENT_OUT,
+  ARGUMENT_MEMBERS
+};
 
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
-    [ARGUMENT_TYPE] = TEXT("type"),
-    [ARGUMENT_VALUE] = TEXT("value"),
-    [ARGUMENT_REF] = TEXT("ref"),
-    [ARGUMENT_ENCODING] = TEXT("encoding"),
+    [ARGUMENT_TYPE] = TEXT("type"),         [ARGUMENT_VALUE] = TEXT("value"),
+    [ARGUMENT_REF] = TEXT("ref"),           [ARGUMENT_ENCODING] = TEXT("encoding"),
+    [ARGUMENT_ELEMENTS] = TEXT("elements"), [ARGUMENT_OUT] = TEXT("out"),
 };
 
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
@@ -108,16 +116,21 @@ static bool is_long_literal(const struct rpc_value_reader *reader, struct text l
   return !decimal_is_within(text_slice(literal, 0, mantissa), reader->rules->digits_max);
 }
 
-static enum jp_status read_number(struct rpc_value_reader *reader, struct json_value json,
-                                  struct op_value *value)
+static enum jp_status check_literal(struct rpc_value_reader *reader, const struct op_value *value)
 {
-  rpc_number_read(json, value);
   if (value->kind == OP_INTEGER || !is_long_literal(reader, value->literal))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                "%s: a number has more digits than the limit of %zu (number-digits-max)",
                rpc_value_place(reader), reader->rules->digits_max);
   return JP_INVALID;
+}
+
+static enum jp_status read_number(struct rpc_value_reader *reader, struct json_value json,
+                                  struct op_value *value)
+{
+  rpc_number_read(json, value);
+  return check_literal(reader, value);
 }
 
 /* ---- arrays of primitives: straight to packed memory ---- */
@@ -386,7 +399,9 @@ static enum jp_status read_array_level(struct array_reader *reader, struct json_
 static enum jp_status read_row(struct array_reader *reader, struct json_value json, struct op_value *row)
 {
   row->suffix = 0;
+  row->widened = 0;
   row->is_told = false;
+  row->out = OP_OUT_NONE;
   row->type = TEXT_ABSENT;
   row->literal = TEXT_ABSENT;
   if (json.kind == JSON_KIND_NULL) {
@@ -638,21 +653,102 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   return fail(reader, "is no JSON value");
 }
 
+/* A number that is a text, because JSON has none for it. It has no type by that, unlike {"type":"double"}. */
+static enum jp_status read_number_text(struct rpc_value_reader *reader, struct json_value json,
+                                       struct op_value *value)
+{
+  if (json.kind != JSON_KIND_STRING)
+    return fail(reader, "'value' must be a string, with the encoding \"number\"");
+  struct text text = json_read_string(json, reader->arena);
+  if (text.data == NULL)
+    return outcome_fail_memory(reader->outcome);
+  if (op_scalar_set_special(value, text))
+    return JP_OK;
+  struct number number;
+  if (!number_parse(text, &number))
+    return fail(reader, "'value' must be a number, NaN, Infinity or -Infinity, with the encoding \"number\"");
+  op_scalar_set_number(value, &number);
+  return check_literal(reader, value);
+}
+
+/* The type of the elements in a base64 text, which may be another one than that of the array that they become. */
+static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct json_value elements,
+                                       struct op_type *type)
+{
+  const struct primitive *primitive = NULL;
+  if (elements.kind == JSON_KIND_STRING)
+    primitive = primitive_find_keyword(text_slice(elements.span, 1, elements.span.len - 1));
+  if (primitive == NULL)
+    return fail(reader, "'elements' must be the name of a primitive type, with the encoding \"base64\"");
+  *type = (struct op_type){.base = primitive->letter, .dimensions = 1, .name = primitive->keyword};
+  return JP_OK;
+}
+
+/* type: of the array that is declared; NULL: none is. */
 static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct json_members *members,
                                    const struct op_type *type, struct op_value *value)
 {
   struct json_value encoding = members->value[ARGUMENT_ENCODING];
+  struct op_type packed;
+  bool has_elements = members->has[ARGUMENT_ELEMENTS];
   if (encoding.kind != JSON_KIND_STRING)
     return fail(reader, "'encoding' must be a string");
-  if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
-    return fail(reader, "'encoding' must be \"base64\"");
+  struct text name = text_slice(encoding.span, 1, encoding.span.len - 1);
+  if (!reader->rules->compat_pal && json_key_is(name, TEXT("number")))
+    return read_number_text(reader, members->value[ARGUMENT_VALUE], value);
+  if (!json_key_is(name, TEXT("base64")))
+    return fail(reader, reader->rules->compat_pal ? "'encoding' must be \"base64\""
+                                                  : "'encoding' must be \"base64\" or \"number\"");
   if (reader->rules->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
     return fail(reader, "'encoding' is for values of type byte[] alone");
-  if (type == NULL || type->base == 'L' || type->dimensions != 1)
+  bool is_array = type != NULL && type->base != 'L' && type->dimensions == 1;
+  if (!is_array && (!has_elements || value->type.data != NULL))
     return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
+  if (has_elements) {
+    enum jp_status status = read_packed_type(reader, members->value[ARGUMENT_ELEMENTS], &packed);
+    if (status != JP_OK)
+      return status;
+    type = &packed;
+  }
   return read_base64(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
+/* What the bare whole numbers of a list are where nothing else is declared. */
+static enum jp_status widen_integers(struct rpc_value_reader *reader, struct json_value elements,
+                                     struct op_value *value)
+{
+  static const struct {
+    struct text name;
+    char widened;
+  } types[] = {{TEXT("long"), 'J'}, {TEXT("java.lang.Long"), 'J'}, {TEXT("java.math.BigInteger"), 'L'}};
+  char widened = 0;
+  for (size_t i = 0; elements.kind == JSON_KIND_STRING && i < sizeof types / sizeof *types; i++) {
+    if (json_key_is(text_slice(elements.span, 1, elements.span.len - 1), types[i].name))
+      widened = types[i].widened;
+  }
+  if (widened == 0)
+    return fail(reader, "'elements' of a list or map must be \"long\" or \"java.math.BigInteger\"");
+  size_t count = value->kind == OP_LIST ? value->list.count : value->kind == OP_MAP ? value->map.count : 0;
+  for (size_t i = 0; i < count; i++) {
+    struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
+    if (op_value_is_number(each) &&
+        each->type.data == NULL) /* of all, as other requests of its shape have others */
+      each->widened = widened;
+  }
+  return JP_OK;
+}
+
+static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_value out, bool is_encoded,
+                               struct op_value *value)
+{
+  if (out.kind != JSON_KIND_TRUE && out.kind != JSON_KIND_FALSE)
+    return fail(reader, "'out' must be true or false");
+  if (out.kind == JSON_KIND_TRUE)
+    value->out = is_encoded ? OP_OUT_BASE64 : OP_OUT_LIST;
+  return JP_OK;
+}
+
+/* members: of the argument; NULL: the value stands alone. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
@@ -668,11 +764,21 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
     }
     array = &parsed;
   }
-  if (members != NULL && members->has[ARGUMENT_ENCODING])
-    return read_encoded(reader, members, array, value);
-  if (array != NULL && array->base != 'L')
-    return read_array(reader, array, json, value);
-  return read_bare(reader, json, value);
+  bool is_encoded = members != NULL && members->has[ARGUMENT_ENCODING];
+  bool is_primitive = array != NULL && array->base != 'L';
+  enum jp_status status;
+  if (is_encoded)
+    status = read_encoded(reader, members, array, value);
+  else
+    status = is_primitive ? read_array(reader, array, json, value) : read_bare(reader, json, value);
+  if (status != JP_OK || members == NULL)
+    return status;
+  bool is_content = value->kind == OP_LIST || value->kind == OP_MAP || value->kind == OP_PACKED;
+  if (is_content && !is_encoded && members->has[ARGUMENT_ELEMENTS])
+    status = widen_integers(reader, members->value[ARGUMENT_ELEMENTS], value);
+  if (status == JP_OK && is_content && members->has[ARGUMENT_OUT])
+    status = mark_out(reader, members->value[ARGUMENT_OUT], is_encoded, value);
+  return status;
 }
 
 /* An object of the session, or one of the client's. */
@@ -732,13 +838,17 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
                                    struct op_value *value)
 {
   value->suffix = 0;
+  value->widened = 0;
   value->is_told = false;
+  value->out = OP_OUT_NONE;
   value->type = TEXT_ABSENT;
   value->literal = TEXT_ABSENT;
   if (json.kind != JSON_KIND_OBJECT)
     return read_bare(reader, json, value);
   struct json_members members;
-  json_members_collect(json, argument_names, ARGUMENT_MEMBERS, &members);
+  members.has[ARGUMENT_ELEMENTS] = members.has[ARGUMENT_OUT] = false;
+  json_members_collect(json, argument_names,
+                       reader->rules->compat_pal ? ARGUMENT_MEMBERS_OF_PAL : ARGUMENT_MEMBERS, &members);
   if (members.has[ARGUMENT_TYPE] || members.has[ARGUMENT_VALUE] || members.has[ARGUMENT_REF])
     return read_typed(reader, json, &members, value);
   return read_map(reader, json, value);
@@ -812,12 +922,10 @@ enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena, 
   if (piece == NULL) {
     return outcome_fail_memory(outcome);
   }
-  if (!op_piece_parse(operation->member, piece) ||
-      (operation->kind == OP_PUT && piece->kind == OP_PIECE_RANGE)) {
-    const char *wanted =
-        operation->kind == OP_PUT ? "an element, as [3] is" : "an element or a range, as [3] and [10:20] are";
-    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'field' %.*s is not %s",
-                 TEXT_ARGS(arena_shorten(arena, operation->member, OUTCOME_NAME_SHOWN)), wanted);
+  if (!op_piece_parse(operation->member, piece)) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'field' %.*s is not an element or a range, as [3] and [10:20] are",
+                 TEXT_ARGS(arena_shorten(arena, operation->member, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   operation->piece = piece;

@@ -173,6 +173,34 @@ UNIT_TEST(reads_the_elements_of_arrays)
   leave(&reading);
 }
 
+UNIT_TEST(reads_arrays_that_a_call_has_changed)
+{
+  struct reading reading;
+  const char *type = NULL;
+  int32_t ints[3] = {0};
+  uint8_t flag = 7;
+  assert_int_equal(
+      read_message(
+          &reading,
+          "{\"jsonrpc\":\"2.0\",\"outs\":[{\"argument\":1,\"type\":\"int[]\",\"value\":\"AQAAAP7///8=\"},{"
+          "\"argument\":0,\"type\":\"boolean[]\",\"value\":[true]},5,{\"argument\":2},{\"argument\":3,"
+          "\"type\":"
+          "\"x[]\",\"value\":[]}],\"id\":1,\"result\":{\"void\":true}}",
+          ANSWER_ENVELOPE),
+      JP_CLIENT_OK);
+  const struct jp_answer *answer = reading.answers[0];
+  assert_int_equal(jp_answer_out(answer, 1, &type, ints, 3), 2);
+  assert_string_equal(type, "int");
+  assert_true(ints[0] == 1 && ints[1] == -2 && ints[2] == 0);
+  assert_int_equal(jp_answer_out(answer, 1, &type, NULL, 0), 2);
+  assert_int_equal(jp_answer_out(answer, 0, &type, &flag, 1), 1);
+  assert_int_equal(flag, 1);
+  for (size_t i = 2; i < 5; i++)
+    assert_true(jp_answer_out(answer, i, &type, NULL, 0) == SIZE_MAX);
+  assert_true(jp_answer_out(NULL, 0, &type, NULL, 0) == SIZE_MAX);
+  leave(&reading);
+}
+
 UNIT_TEST(takes_no_refs_out_of_documents)
 {
   struct reading reading;

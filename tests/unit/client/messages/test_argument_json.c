@@ -63,7 +63,7 @@ UNIT_TEST(writes_bare_values)
   expect(jp_as_type(NULL, jp_double(3)), "3.0");
   expect(jp_as_type(NULL, jp_string("a")), "\"a\"");
   /* A bare "NaN" would be a String. */
-  expect(jp_as_type(NULL, jp_double(NAN)), "{\"type\":\"double\",\"value\":\"NaN\"}");
+  expect(jp_as_type(NULL, jp_double(NAN)), "{\"value\":\"NaN\",\"encoding\":\"number\"}");
 }
 
 UNIT_TEST(writes_texts)
@@ -155,6 +155,22 @@ UNIT_TEST(writes_packed_arrays)
   expect_fault(jp_array("int[]", NULL, 1), JP_CLIENT_INVALID, "the elements of an array are missing");
   expect_fault(jp_array("int[]", doubles, SIZE_MAX), JP_CLIENT_INVALID,
                "the elements of an array are missing");
+}
+
+UNIT_TEST(writes_elements_of_a_type_of_their_own)
+{
+  const double doubles[] = {1.5, -2.0};
+  struct jp_argument argument = jp_elements("double", doubles, 2);
+  expect(argument,
+         "{\"value\":\"AAAAAAAA+D8AAAAAAAAAwA==\",\"encoding\":\"base64\",\"elements\":\"double\"}");
+  argument.out = 1;
+  expect(jp_as_type("float[]", argument), "{\"type\":\"float[]\",\"value\":\"AAAAAAAA+D8AAAAAAAAAwA==\","
+                                          "\"encoding\":\"base64\",\"elements\":\"double\",\"out\":true}");
+  const struct jp_argument items[] = {jp_as_type(NULL, jp_int(1))};
+  argument = jp_list(NULL, items, 1);
+  argument.elements = "long";
+  expect(argument, "{\"value\":[1],\"elements\":\"long\"}");
+  expect_fault(jp_elements("int[]", doubles, 1), JP_CLIENT_INVALID, "\"int[]\" is no primitive type");
 }
 
 UNIT_TEST(takes_json_that_is_json)
