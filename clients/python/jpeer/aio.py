@@ -13,13 +13,14 @@ waits elsewhere. Everything that a connection gives belongs to the loop that ope
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
 from . import connection
 from ._native import Constructor, Field, Method, Object
-from .aio_links import Links, Place
+from .aio_links import Link, Links, Place
 from .classes import ENUM, JavaClass, array_arguments
 from .collections import MapMixin
 from .exceptions import JavaException
@@ -46,6 +47,7 @@ class AsyncJava:
         self._java = java
         self._loop = asyncio.get_running_loop()
         self._links = Links(java._connection, reconnects)
+        self._thread: ContextVar[Link | None] = ContextVar("_thread", default=None)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
         self._java._callbacks.run_coroutine = self._run_coroutine
@@ -117,7 +119,18 @@ class AsyncJava:
         """The answer to a step of _native.Connection.batch."""
         calling = _calling.get()
         place = calling.place if calling is not None and calling.java is self else None
-        return self._links.call(step, self._java.timeout, place)
+        return self._links.call(step, self._java.timeout, place, None if place else self._thread.get())
+
+    @asynccontextmanager
+    async def thread(self, name: str | None = None) -> AsyncIterator[None]:
+        """Gives this task, and those that it starts inside the `async with`, a Java thread of its own, of that name."""
+        link = await self._links.take_thread(name or getattr(asyncio.current_task(), "get_name", str)() or None)
+        token = self._thread.set(link)
+        try:
+            yield
+        finally:
+            self._thread.reset(token)
+            self._links.give_thread_back(link)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
@@ -433,12 +446,12 @@ class _Opening:
 
 def launch(*args: Any, **options: Any) -> _Opening:
     """jpeer.launch for asyncio: `java = await launch(...)`, or `async with launch(...) as java`."""
-    return _Opening(lambda: connection.launch(*args, **options))
+    return _Opening(lambda: connection.launch(*args, **{**options, "pin": False}))
 
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """jpeer.connect for asyncio."""
-    return _Opening(lambda: connection.connect(*args, **options), options.get("reconnects", False))
+    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
 
 
 __all__ = ["AsyncJava", "JavaException", "connect", "launch"]

@@ -159,7 +159,7 @@ class Java(ModuleType):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("cannot pickle a connection; connect to its url in the other process")
 
-    def _opened(self, connection: Connection, launched: bool) -> "Java":
+    def _opened(self, connection: Connection, launched: bool, pins: bool) -> "Java":
         self._connection = connection
         self._launched = launched
         try:
@@ -169,6 +169,11 @@ class Java(ModuleType):
         except AttributeError as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
+        try:
+            connection.pins = pins
+        except BaseException:
+            self.close()
+            raise
         with _open_lock:
             _open.append(self)
         return self
@@ -262,6 +267,7 @@ def launch(
     program: str | os.PathLike[str] | None = None,
     timeout: float | None = None,
     start_timeout: float = 60.0,
+    pin: bool = True,
 ) -> Java:
     """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
 
@@ -270,7 +276,8 @@ def launch(
     jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
     "com.example.**" (a wildcard that matches classes of the JDK needs "jdk:" before it); without either this program
     may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
-    timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
+    timeout: of every call, in seconds. pin: each Python thread has a Java thread of its own. What Java prints goes to
+    sys.stdout and sys.stderr.
     """
     more = list(options)
     for option, value in DEFAULTS.items():
@@ -293,25 +300,28 @@ def launch(
         start_timeout=start_timeout,
     )
     connection.timeout = timeout
-    return java._opened(connection, True)
+    return java._opened(connection, True, pin)
 
 
 def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
-    reconnects: bool = False,
+    reconnects: bool = False, pin: bool = False,
 ) -> Java:  # fmt: skip
     """Connects to a peer that runs: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
-    opens another one.
+    opens another one. pin: each Python thread has a Java thread of its own, which a connection that is opened again would not
+    have; not over HTTP and ZeroMQ.
     """
+    if pin and reconnects:
+        raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
     java = Java()
     connection = Connection(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
     java._reconnects = reconnects
-    return java._opened(connection, False)
+    return java._opened(connection, False, pin)
 
 
 def find_program() -> str:
