@@ -7,7 +7,7 @@
 #include "client/client_state.h"
 #include "client/messages/answer_binary.h"
 #include "client/messages/request_binary.h"
-#include "json/writer.h"
+#include "client/messages/request_json.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -800,9 +800,7 @@ enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, 
     return client_fail(error, JP_CLIENT_INVALID, "the name of a thread is not UTF-8");
   struct buffer json;
   buffer_init(&json);
-  BUFFER_LITERAL(&json, "{\"name\":\"name\",\"value\":");
-  json_write_string(&json, text_of(name));
-  buffer_append_char(&json, '}');
+  message_write_thread_name(text_of(name), &json);
   const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
   request.args = &argument;
   request.arg_count = 1;
