@@ -12,7 +12,7 @@ waits elsewhere. Everything that a connection gives belongs to the loop that ope
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -38,6 +38,7 @@ class _Calling:
 
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
+_threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # of AsyncJava.thread
 
 
 class AsyncJava:
@@ -47,7 +48,6 @@ class AsyncJava:
         self._java = java
         self._loop = asyncio.get_running_loop()
         self._links = Links(java._connection, reconnects)
-        self._thread: ContextVar[Link | None] = ContextVar("_thread", default=None)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
         self._java._callbacks.run_coroutine = self._run_coroutine
@@ -119,17 +119,18 @@ class AsyncJava:
         """The answer to a step of _native.Connection.batch."""
         calling = _calling.get()
         place = calling.place if calling is not None and calling.java is self else None
-        return self._links.call(step, self._java.timeout, place, None if place else self._thread.get())
+        return self._links.call(step, self._java.timeout, place, (_threads.get() or {}).get(self))
 
     @asynccontextmanager
     async def thread(self, name: str | None = None) -> AsyncIterator[None]:
         """Gives this task, and those that it starts inside the `async with`, a Java thread of its own, of that name."""
-        link = await self._links.take_thread(name or getattr(asyncio.current_task(), "get_name", str)() or None)
-        token = self._thread.set(link)
+        task = asyncio.current_task()
+        link = await self._links.take_thread(name or (task.get_name() if task is not None else None))
+        token = _threads.set({**(_threads.get() or {}), self: link})
         try:
             yield
         finally:
-            self._thread.reset(token)
+            _threads.reset(token)
             self._links.give_thread_back(link)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
