@@ -46,6 +46,13 @@ class Pinned(PeerCase):
             self.assertIn("rpc-", thread_of(client))
             eventually(lambda: not has_thread(self.client, "second"))
 
+    def test_the_same_request_again_and_again_gives_each_time_its_own_name(self):
+        for client in self.each(*PINNED):
+            for number in range(30):
+                client.control("ping")
+                pin(client, f"name {number % 3}")
+                self.assertEqual(f"name {number % 3}", thread_of(client))
+
     def test_two_connections_of_a_session_have_two_threads(self):
         session = {"peer-id": "4b1c1f0e-6a53-4c0e-9d52-3d3f6c0f9d11"}
         for kind in PINNED:
