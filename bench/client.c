@@ -35,6 +35,7 @@ struct plan {
   int64_t every_ns; /* one call each time; 0: the next one as soon as there is an answer */
   size_t text_size; /* echoString with a text so long; 0: add */
   bool is_canned;
+  bool pins; /* each connection has a Java thread of its own */
   char *text;
   pthread_barrier_t is_warm; /* all connections begin to be measured at once */
   int64_t own_begins_ns;
@@ -302,6 +303,8 @@ static bool open_load(struct plan *plan, struct load *load)
     fail_load(load, "no memory for the calls");
   else if (jp_client_open(plan->address, NULL, &load->client, &load->error) != JP_CLIENT_OK)
     fail_load(load, load->error.text);
+  else if (plan->pins && jp_client_pin(load->client, NULL, TIMEOUT_MS, &load->error) != JP_CLIENT_OK)
+    fail_load(load, load->error.text);
   return !load->has_failed;
 }
 
@@ -359,6 +362,7 @@ static const struct option option_rows[] = {
     {"text", required_argument, NULL, 'x'},
     {"every", required_argument, NULL, 'e'},
     {"canned", no_argument, NULL, 'k'},
+    {"pin", no_argument, NULL, 'n'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -375,6 +379,7 @@ static void print_help(void)
        "  --seconds S      for how long (default 2)\n"
        "  --every US       a call each so many microseconds, with one in flight (default: without a break)\n"
        "  --text N         a text of N bytes there and back, in place of add\n"
+       "  --pin            each connection has a Java thread of its own (jp_client_pin)\n"
        "  --canned         the peer is jpeer-bench-floor: its sums are all the same\n"
        "\n"
        "Prints a JSON object with the names of jpeer-bench's figures, and how many times a call allocates "
@@ -410,6 +415,9 @@ static bool apply(struct plan *plan, int option, const char *value)
   case 'x':
     plan->text_size = strtoul(value, NULL, 10);
     return plan->text_size > 0 && plan->text_size <= TEXT_MAX;
+  case 'n':
+    plan->pins = true;
+    return true;
   case 'k':
     plan->is_canned = true;
     return true;

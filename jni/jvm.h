@@ -99,6 +99,10 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
  * call this, attached or not, while `thread` is valid. */
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
 
+/* What a request changes of the thread, its interrupt flag and its context class loader, is not undone before the next one
+ * from now on. On the thread itself. */
+void jvm_thread_keep_changes(struct jvm_thread *thread);
+
 /* System.gc(). */
 void jvm_gc(struct jvm_thread *thread);
 

@@ -19,6 +19,9 @@
 /* What Java catches where a client fails to answer: the one class of the peer's that is judged as others are. */
 #define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
 
+/* The class of the peer's own threads: Java code meets them by Thread.currentThread(). */
+#define PEER_THREAD TEXT("jpeer.peer.PeerThread")
+
 enum fixed_reason {
   REASON_DEFAULT,
   REASON_INTERNALS,
@@ -49,6 +52,37 @@ struct policy {
 static atomic_uint_fast64_t last_generation;
 
 /* ---- the judgement ---- */
+
+/* What would end, hold up or change a thread that may be serving others. */
+static bool is_withheld_of_threads(struct text member_name)
+{
+  static const struct text withheld[] = {TEXT("stop"),
+                                         TEXT("suspend"),
+                                         TEXT("resume"),
+                                         TEXT("join"),
+                                         TEXT("setUncaughtExceptionHandler"),
+                                         TEXT("setDaemon"),
+                                         TEXT("setPriority"),
+                                         TEXT("start"),
+                                         TEXT("run")};
+  for (size_t i = 0; i < sizeof withheld / sizeof withheld[0]; i++) {
+    if (text_equal(member_name, withheld[i]))
+      return true;
+  }
+  return false;
+}
+
+/* The public methods of a thread of the peer are judged as those of a java.lang.Thread: *class_name becomes that. member_name
+ * NULL: any member. */
+static void see_as_thread(struct text *class_name, const struct text *member_name, uint32_t *combinations)
+{
+  uint32_t open = *combinations & policy_combinations(1u << POLICY_METHOD, 1u << POLICY_PUBLIC);
+  if (!text_equal(*class_name, PEER_THREAD) || open == 0 ||
+      (member_name != NULL && is_withheld_of_threads(*member_name)))
+    return;
+  *combinations = open;
+  *class_name = TEXT("java.lang.Thread");
+}
 
 /* True where the class or the channel decides, and no rule is asked. */
 static bool decide_without_rules(const struct policy *policy, enum policy_channel channel,
@@ -83,12 +117,13 @@ static struct policy_verdict make_rule_verdict(const struct policy *policy, size
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
 {
   struct policy_verdict verdict;
-  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
-    return verdict;
+  struct text class_name = query->class_name;
   uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
+  see_as_thread(&class_name, &query->member_name, &combination);
+  if (decide_without_rules(policy, query->channel, class_name, &verdict))
+    return verdict;
   for (size_t i = 0; i < policy->rule_count; i++)
-    if (policy_rule_applies(&policy->rules[i], query->channel, combination, query->class_name,
-                            query->member_name))
+    if (policy_rule_applies(&policy->rules[i], query->channel, combination, class_name, query->member_name))
       return make_rule_verdict(policy, i);
   return policy->default_verdict;
 }
@@ -97,13 +132,15 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
                                            bool of_object)
 {
   struct policy_verdict verdict;
-  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
-    return verdict;
+  struct text class_name = query->class_name;
   uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
+  see_as_thread(&class_name, &query->member_name, &combination);
+  if (decide_without_rules(policy, query->channel, class_name, &verdict))
+    return verdict;
   for (size_t i = 0; i < policy->rule_count; i++) {
     const struct policy_rule *rule = &policy->rules[i];
     if (rule->class_pattern.every_name || (of_object && rule->spares_objects) ||
-        !policy_rule_applies(rule, query->channel, combination, query->class_name, query->member_name))
+        !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
       continue;
     verdict = make_rule_verdict(policy, i);
     /* policy_check asks for the operation's line in the log; only a denial adds one. */
@@ -148,9 +185,10 @@ static enum policy_early check_early(const struct policy *policy, enum policy_ch
                                      unsigned categories, struct text class_name,
                                      const struct text *member_name, struct policy_verdict *verdict)
 {
+  uint32_t open = policy_combinations(categories, POLICY_ALL_VISIBILITIES);
+  see_as_thread(&class_name, member_name, &open);
   if (decide_without_rules(policy, channel, class_name, verdict))
     return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
-  uint32_t open = policy_combinations(categories, POLICY_ALL_VISIBILITIES);
   bool any = false;
   *verdict = policy->default_verdict;
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {

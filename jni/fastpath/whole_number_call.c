@@ -46,7 +46,7 @@ bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
   char result = find_result_letter(member);
-  if (!member->is_kept || member->named_ref != NULL || operation->loader != 0 ||
+  if (!member->is_kept || member->named_ref != NULL || member->needs_own_thread || operation->loader != 0 ||
       !is_whole_number_call(member, operation, result))
     return false;
   *call = (struct jvm_whole_number_call){

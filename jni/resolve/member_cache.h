@@ -101,7 +101,8 @@ struct resolved_member {
   struct judged_holder *holders; /* of judged_member */
   size_t holder_count;
 
-  bool is_kept; /* in the thread's cache, while that has the same serial */
+  bool needs_own_thread; /* it changes a thread of the peer, which only that thread itself may */
+  bool is_kept;          /* in the thread's cache, while that has the same serial */
   /* Of a kept member: a run leaves no local reference, unless an argument is a ref or Java throws. */
   bool leaves_no_references;
   enum result_place result_place;

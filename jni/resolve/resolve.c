@@ -6,6 +6,7 @@
 #include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolution.h"
+#include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
 #include <assert.h>
@@ -287,6 +288,18 @@ static struct resolved_member *keep_member(struct resolution *resolution, struct
   return kept;
 }
 
+/* True for a change of a thread of the peer, which may be serving another client. */
+static bool changes_thread(const struct resolved_member *member)
+{
+  static const struct text changes[] = {TEXT("interrupt"), TEXT("setName"), TEXT("setContextClassLoader")};
+  bool is_change = false;
+  if (member->runtime == NULL || !text_equal(member->runtime->name, TEXT("jpeer.peer.PeerThread")))
+    return false;
+  for (size_t i = 0; !is_change && i < sizeof changes / sizeof changes[0]; i++)
+    is_change = text_equal(member->name, changes[i]);
+  return is_change;
+}
+
 static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
                                               struct call_frame *frame, bool only_ancestors,
                                               struct outcome *outcome)
@@ -310,6 +323,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
     return NULL;
   if (!resolution_find_member(&resolution))
     return NULL;
+  member->needs_own_thread = changes_thread(member);
   return keep_member(&resolution, cache);
 }
 
@@ -379,12 +393,29 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
   return ask_about_member(request, member, target, outcome);
 }
 
+/* Whether the receiver is the thread that runs the request. */
+static bool is_own_thread(const struct jvm_request *request, const struct jvm_target *target)
+{
+  struct jvm_thread *thread = request->thread;
+  JNIEnv *env = thread->env;
+  jobject current = (*env)->CallStaticObjectMethod(env, thread->jvm->known.class_thread,
+                                                   thread->jvm->known.static_thread_current);
+  if (throwable_take(thread, NULL))
+    return false;
+  bool is_own = (*env)->IsSameObject(env, current, target->frame->receiver);
+  (*env)->DeleteLocalRef(env, current);
+  return is_own;
+}
+
 /* Who may not use these names gets the same denial whatever the object is, and whatever is wrong with the rest. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
   bool by_object = false;
   enum jp_status status = find_judged(request, &by_object, target, outcome);
+  if (status == JP_OK && target->resolved->needs_own_thread && !is_own_thread(request, target))
+    return judge_deny(request->judge, target->facts.named_class, target->facts.member, request->arena,
+                      outcome);
   if (status == JP_OK || !by_object)
     return status;
   status = judge_operation(request->judge, request->operation, NULL, request->arena, outcome);

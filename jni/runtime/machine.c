@@ -100,6 +100,11 @@ static void restore_thread(struct jvm_thread *thread)
   (void)throwable_take(thread, NULL);
 }
 
+void jvm_thread_keep_changes(struct jvm_thread *thread)
+{
+  thread->restorable = NULL;
+}
+
 enum jp_status jvm_request_begin(struct jvm_thread *thread)
 {
   if (thread->frame == JVM_FRAME_NONE &&

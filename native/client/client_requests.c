@@ -7,10 +7,12 @@
 #include "client/client_state.h"
 #include "client/messages/answer_binary.h"
 #include "client/messages/request_binary.h"
+#include "client/messages/request_json.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NS_IN_MS = 1000000 };
 enum { FIRST_CAPACITY = 128 };
@@ -775,6 +777,45 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
   callbacks_report_ended(client);
   client_leave(client);
   return status;
+}
+
+/* ---- a thread of its own ---- */
+
+static enum jp_client_status call_control(struct jp_client *client, const struct jp_request *request,
+                                          int timeout_ms, struct jp_client_error *error)
+{
+  struct jp_answer *answer = NULL;
+  enum jp_client_status status = jp_client_call(client, request, timeout_ms, &answer, error);
+  jp_answer_free(answer);
+  return status;
+}
+
+enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
+                                    struct jp_client_error *error)
+{
+  struct jp_request request = jp_make_request(JP_CONTROL, NULL, "pin_thread");
+  if (name == NULL)
+    return call_control(client, &request, timeout_ms, error);
+  if (text_valid_utf8(text_of(name)) < strlen(name))
+    return client_fail(error, JP_CLIENT_INVALID, "the name of a thread is not UTF-8");
+  struct buffer json;
+  buffer_init(&json);
+  message_write_thread_name(text_of(name), &json);
+  const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
+  request.args = &argument;
+  request.arg_count = 1;
+  enum jp_client_status status = json.failed
+                                     ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request")
+                                     : call_control(client, &request, timeout_ms, error);
+  buffer_fini(&json);
+  return status;
+}
+
+enum jp_client_status jp_client_unpin(struct jp_client *client, int timeout_ms, struct jp_client_error *error)
+{
+  const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "unpin_thread");
+  return timeout_ms == 0 ? jp_client_notify(client, &request, error)
+                         : call_control(client, &request, timeout_ms, error);
 }
 
 /* ---- requests with a completion ---- */

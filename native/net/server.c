@@ -75,6 +75,7 @@ void net_config_defaults(struct net_config *config)
                                 .message_max = (size_t)16 << 20,
                                 .input_max_total = (size_t)256 << 20,
                                 .send_buffer_max = (size_t)16 << 20,
+                                .pinned_max = 256,
                                 .zmq_pending_max = 1000,
                                 .shm_ring = (size_t)1 << 20,
                                 .shm_total = (size_t)256 << 20,
@@ -148,6 +149,8 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
   struct crew_config crew = {.threads = threads,
                              .threads_max =
                                  config->threads_max > threads ? (unsigned)config->threads_max : threads,
+                             .pinned_max = (unsigned)config->pinned_max,
+                             .pinned_polling = is_throttled ? 0 : allowed - 1,
                              .linger_ms = config->linger_ms,
                              .busy_timeout_ms = config->busy_timeout_ms,
                              .tick = tick_server,

@@ -19,7 +19,9 @@
   ROW(GC, "gc")                                                                                              \
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
-  ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true)
+  ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true)                            \
+  ROW(PIN_THREAD, "pin_thread", .is_addition = true, .text = TEXT("name"))                                   \
+  ROW(UNPIN_THREAD, "unpin_thread", .is_addition = true)
 
 #define OP_CONTROL_COMMAND(command, ...) OP_##command,
 enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
@@ -28,7 +30,8 @@ enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
 struct op_control_method {
   struct text name;
   enum op_command command;
-  bool takes_refs;  /* its arguments are OP_REF values, one at least; otherwise it takes none */
+  bool takes_refs;  /* its arguments are OP_REF values, one at least */
+  struct text text; /* the name of the text that it may be given as an argument; otherwise it takes none */
   bool is_addition; /* of this peer, so that --compat pal does not have it */
   bool is_safe;     /* it changes nothing, so that HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */

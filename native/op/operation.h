@@ -44,6 +44,7 @@ struct operation {
 
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
   enum op_command command;
+  struct text command_text; /* op_control_method.text; data NULL: none is given */
 
   union {
     /* OP_META: fetch_classes_info */

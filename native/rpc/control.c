@@ -6,6 +6,7 @@
 #include "rpc/peer_state.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
@@ -140,6 +141,49 @@ static void tell_session(struct rpc_run *run, struct outcome *outcome)
             outcome);
 }
 
+/* False: *outcome says why the client cannot have a thread of its own. */
+static bool may_pin(const struct rpc_run *run, const char *method, struct outcome *outcome)
+{
+  const struct rpc_worker *own = rpc_worker_now();
+  const char *reason = NULL;
+  if (run->client->push == NULL)
+    reason = "is for connections over WebSocket and shared memory; over HTTP and ZeroMQ a request has none "
+             "of its own";
+  else if (own == NULL || run->runner != &own->runner)
+    reason = "cannot be nested in a callback";
+  if (reason != NULL)
+    outcome_fail(outcome, &run->runner->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' %s", method, reason);
+  return reason == NULL;
+}
+
+static void pin_thread(const struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  struct arena *arena = &run->runner->arena;
+  const struct rpc_client *client = run->client;
+  struct text given = operation->command_text;
+  struct jp_error error = {0};
+  if (!may_pin(run, "pin_thread", outcome))
+    return;
+  if (given.data != NULL && (given.len == 0 || memchr(given.data, '\0', given.len) != NULL)) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'pin_thread': the name of a thread is not empty and has no NUL");
+    return;
+  }
+  struct text name = given.data == NULL ? arena_printf(arena, "%s-client-%" PRIu64,
+                                                       run->runner->peer->config.name, client->number)
+                                        : arena_printf(arena, "%.*s", TEXT_ARGS(given));
+  if (name.data == NULL)
+    outcome_fail_memory(outcome);
+  else if (client->push->pin(client->connection, name.data, &error) != JP_OK)
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "'pin_thread': %s", error.text);
+}
+
+static void unpin_thread(const struct rpc_run *run, struct outcome *outcome)
+{
+  if (may_pin(run, "unpin_thread", outcome))
+    run->client->push->unpin(run->client->connection);
+}
+
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
@@ -167,6 +211,12 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_SESSION:
     tell_session(run, outcome);
+    return;
+  case OP_PIN_THREAD:
+    pin_thread(run, operation, outcome);
+    return;
+  case OP_UNPIN_THREAD:
+    unpin_thread(run, outcome);
     return;
   case OP_COMMANDS:
     return;

@@ -30,6 +30,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .codecs = rpc_codecs,
                                        .spawn = rpc_worker_spawn,
                                        .set_waits = rpc_worker_set_waits,
+                                       .keep_changes = rpc_worker_keep_changes,
                                        .is_exiting = rpc_worker_is_exiting,
                                        .tell_call = rpc_call_tell,
                                        .wants_name = rpc_call_wants_name,

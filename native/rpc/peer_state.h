@@ -61,10 +61,11 @@ struct rpc_client {
   struct rpc_callbacks *callbacks; /* NULL: it has given none */
 };
 
-/* worker.c: rpc_service.spawn, is_exiting and set_waits */
+/* worker.c: rpc_service.spawn, keep_changes, is_exiting and set_waits */
 enum jp_status rpc_worker_spawn(void *context, const char *name,
                                 void (*run)(void *argument, struct rpc_worker *worker), void *argument,
                                 struct jp_error *error);
+void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 

@@ -44,6 +44,11 @@ enum rpc_pushed {
  * own that rpc_service.take and the functions behind it want.
  */
 struct rpc_push {
+  /* Gives the client a thread of this name, on which all its messages are served from the next one on, until `unpin` or
+   * the client's end; the thread that it has had before ends. JP_LIMIT: there are too many, or there is no thread. On the
+   * thread that serves a message of the client, inside serve, for both. */
+  enum jp_status (*pin)(void *connection, const char *name, struct jp_error *error);
+  void (*unpin)(void *connection);
   /* The client gives its first callback. On the thread that serves a message of it, inside serve; `connection` is that
    * of rpc_client_info, `callbacks` are valid until client_close. Held until `close`. NULL: memory is short. */
   struct rpc_duplex *(*open)(void *connection, struct rpc_callbacks *callbacks);
@@ -109,6 +114,9 @@ struct rpc_service {
   /* Says how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. waits NULL: the
    * thread waits no more, and when this returns nobody wakes it. set_waits NULL: the service never waits for a client. */
   void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
+  /* The worker's thread serves one client alone: what a call changes of the thread stays for the next one. On that
+   * thread, before it serves. NULL: nothing is undone anyway. */
+  void (*keep_changes)(void *context, struct rpc_worker *worker);
   /* True where the worker's thread will never come back from the call that it is in (System.exit). Any
    * thread. */
   bool (*is_exiting)(void *context, struct rpc_worker *worker);

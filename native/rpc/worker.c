@@ -120,6 +120,12 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
   return status;
 }
 
+void rpc_worker_keep_changes(void *context, struct rpc_worker *worker)
+{
+  (void)context;
+  jvm_thread_keep_changes(worker->runner.thread);
+}
+
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker)
 {
   const struct rpc_peer *peer = context;

@@ -177,6 +177,7 @@ class Connection:
     process_id: int | None  # of the launched peer
     timeout: float | None  # of every wait, in seconds; None (at first): for ever
     is_closed: bool
+    pins: bool  # the link of this thread has a Java thread of its own, and so has that of each other one with its first call
     session: str | None  # a UUID by which links share the connection's session; set once, to what share_session tells
     def close(self) -> None: ...
     def stop(self, timeout: float) -> int: ...  # of launch(): ends the peer too; the status of waitpid
@@ -197,6 +198,8 @@ class Connection:
     # For a loop of the caller's. A link is named by its number:
     def learn_epoch(self, link: int = 0) -> None: ...  # waits until the link knows which peer it has; never raises for the peer
     def reserve_link(self) -> None: ...  # link 0, the first one, is the loop's
+    def pin_link(self, number: int, name: str | None) -> None: ...  # it has a Java thread of its own from now on
+    def unpin_link(self, number: int) -> None: ...
     def open_link(self) -> int | None: ...  # another one for the loop; None: there can be no more at the moment
     def descriptor(self, link: int = 0) -> int: ...
     def process(self, link: int = 0) -> None: ...  # of answers; Java's calls are for listen()

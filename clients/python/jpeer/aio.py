@@ -12,14 +12,15 @@ waits elsewhere. Everything that a connection gives belongs to the loop that ope
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
 from . import connection
 from ._native import Constructor, Field, Method, Object
-from .aio_links import Links, Place
+from .aio_links import Link, Links, Place
 from .classes import ENUM, JavaClass, PublicConstructors, array_arguments
 from .collections import MapMixin
 from .exceptions import JavaException
@@ -37,6 +38,7 @@ class _Calling:
 
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
+_threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # of AsyncJava.thread
 
 
 class AsyncJava:
@@ -117,7 +119,19 @@ class AsyncJava:
         """The answer to a step of _native.Connection.batch."""
         calling = _calling.get()
         place = calling.place if calling is not None and calling.java is self else None
-        return self._links.call(step, self._java.timeout, place)
+        return self._links.call(step, self._java.timeout, place, (_threads.get() or {}).get(self))
+
+    @asynccontextmanager
+    async def thread(self, name: str | None = None) -> AsyncIterator[None]:
+        """Gives this task, and those that it starts inside the `async with`, a Java thread of its own, of that name."""
+        task = asyncio.current_task()
+        link = await self._links.take_thread(name or (task.get_name() if task is not None else None))
+        token = _threads.set({**(_threads.get() or {}), self: link})
+        try:
+            yield
+        finally:
+            _threads.reset(token)
+            self._links.give_thread_back(link)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
@@ -436,12 +450,12 @@ class _Opening:
 
 def launch(*args: Any, **options: Any) -> _Opening:
     """jpeer.launch for asyncio: `java = await launch(...)`, or `async with launch(...) as java`."""
-    return _Opening(lambda: connection.launch(*args, **options))
+    return _Opening(lambda: connection.launch(*args, **{**options, "pin": False}))
 
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """jpeer.connect for asyncio."""
-    return _Opening(lambda: connection.connect(*args, **options), options.get("reconnects", False))
+    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
 
 
 __all__ = ["AsyncJava", "JavaException", "connect", "launch"]

@@ -29,7 +29,8 @@ Place = tuple[str, int]
 class Link:
     def __init__(self, number: int, descriptor: int, is_ours: bool) -> None:
         self.number, self.descriptor = number, descriptor
-        self.is_ours = is_ours  # else a thread's, by which Java has got a function
+        self.is_ours = is_ours  # else a thread's, by which Java has got a function, or a task's (take_thread)
+        self.has_thread = False  # a Java thread of its own, for a task
         self.calls = 0  # without an answer
         self.is_left = False  # nobody waits any more for the call that is inside Java
         self.gives_callbacks = False
@@ -61,13 +62,18 @@ class Links:
         connection.reserve_link()
         self._put_back(self._add(0))
 
-    def call(self, step: tuple[Any, ...], timeout: float | None, place: Place | None) -> "asyncio.Future[Any]":
-        """The answer to a step of Connection.batch; place: a callback that the call is part of."""
+    def call(
+        self, step: tuple[Any, ...], timeout: float | None, place: Place | None, own: Link | None = None
+    ) -> "asyncio.Future[Any]":
+        """The answer to a step of Connection.batch; place: a callback that the call is part of; own: what take_thread has
+        given the task."""
         call = Call(step, timeout, self._loop.create_future())
         if self._end is not None:
             call.future.set_exception(ConnectionError(str(self._end)))
         elif place is not None:
             self._send(call, place[1], place[1], place[0])
+        elif own is not None and own.has_thread:
+            self._send(call, own.number, own.number, None)
         else:
             self._waiting.append(call)
             self._serve()
@@ -78,6 +84,39 @@ class Links:
         for link in list(self._links.values()):
             self._remove(link)
         self._threads.shutdown(wait=False)
+
+    # ---- threads of tasks ----
+
+    async def take_thread(self, name: str | None) -> Link:
+        """A link with a Java thread of its own, for calls that name it alone."""
+        if self._reconnects:
+            raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
+        if self._end is not None:
+            raise ConnectionError(str(self._end))
+        number = await self._loop.run_in_executor(self._threads, self._connection.open_link)
+        if number is None:
+            raise RuntimeError("this task gets no Java thread of its own: the connection can open no more links now")
+        link = self._add(number, is_ours=False)
+        try:
+            await self._loop.run_in_executor(self._threads, self._connection.pin_link, number, name)
+        except BaseException:
+            self._return(link)
+            raise
+        link.has_thread = True
+        return link
+
+    def give_thread_back(self, link: Link) -> None:
+        link.has_thread = False
+        with contextlib.suppress(ConnectionError):
+            self._connection.unpin_link(link.number)
+        self._return(link)
+
+    def _return(self, link: Link) -> None:
+        """The link becomes one for all."""
+        link.is_ours = True
+        if link.number in self._links:
+            self._put_back(link)
+            self._serve()
 
     # ---- calls ----
 

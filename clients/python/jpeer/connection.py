@@ -158,7 +158,7 @@ class Java(ModuleType):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("cannot pickle a connection; connect to its url in the other process")
 
-    def _opened(self, connection: Connection, launched: bool) -> "Java":
+    def _opened(self, connection: Connection, launched: bool, pins: bool) -> "Java":
         self._connection = connection
         self._launched = launched
         try:
@@ -168,6 +168,11 @@ class Java(ModuleType):
         except AttributeError as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
+        try:
+            connection.pins = pins
+        except BaseException:
+            self.close()
+            raise
         with _open_lock:
             _open.append(self)
         return self
@@ -262,6 +267,7 @@ def launch(
     timeout: float | None = None,
     start_timeout: float = 60.0,
     stdin: Any = None,
+    pin: bool = True,
 ) -> Java:
     """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
 
@@ -271,7 +277,8 @@ def launch(
     "com.example.**" (a wildcard that matches classes of the JDK needs "jdk:" before it); without either this program
     may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
     timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr. stdin: a file or a descriptor that
-    Java reads as System.in, which has nothing otherwise; Java cannot read from a terminal.
+    Java reads as System.in, which has nothing otherwise; Java cannot read from a terminal. pin: each Python thread has a Java
+    thread of its own.
     """
     jvm_words, more = words_of(jvm_options, "jvm_options"), words_of(options, "options")
     for option, value in DEFAULTS.items():
@@ -300,7 +307,7 @@ def launch(
             input=given,
         )
     connection.timeout = timeout
-    return java._opened(connection, True)
+    return java._opened(connection, True, pin)
 
 
 def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
@@ -322,20 +329,23 @@ def default_jvm_options(given: Sequence[str]) -> list[str]:
 
 def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
-    reconnects: bool = False,
+    reconnects: bool = False, pin: bool = False,
 ) -> Java:  # fmt: skip
     """Connects to a peer that runs: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
-    opens another one.
+    opens another one. pin: each Python thread has a Java thread of its own, which a connection that is opened again would not
+    have; not over HTTP and ZeroMQ.
     """
+    if pin and reconnects:
+        raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
     java = Java()
     connection = Connection(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
     java._reconnects = reconnects
-    return java._opened(connection, False)
+    return java._opened(connection, False, pin)
 
 
 def find_program() -> str:

@@ -540,6 +540,25 @@ static int set_timeout(PyObject *self, PyObject *value, void *ignored)
   return 0;
 }
 
+static PyObject *get_pins(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyBool_FromLong(((const struct py_connection *)self)->pins);
+}
+
+static int set_pins(PyObject *self, PyObject *value, void *ignored)
+{
+  (void)ignored;
+  int pins = value == NULL ? -1 : PyObject_IsTrue(value);
+  if (pins < 0 && !PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "pins cannot be deleted");
+  if (pins < 0)
+    return -1;
+  struct py_connection *connection = (struct py_connection *)self;
+  connection->pins = pins != 0;
+  return !connection->pins || link_pin_own(connection) ? 0 : -1;
+}
+
 static PyObject *get_session(PyObject *self, void *ignored)
 {
   (void)ignored;
@@ -608,11 +627,15 @@ static PyObject *get_link_count(PyObject *self, void *ignored)
   return PyLong_FromSize_t(((struct py_connection *)self)->link_count);
 }
 
-static PyGetSetDef getters[] = {
-    {"timeout", get_timeout, set_timeout, NULL, NULL}, {"session", get_session, set_session, NULL, NULL},
-    {"is_closed", get_closed, NULL, NULL, NULL},       {"process_id", get_process_id, NULL, NULL, NULL},
-    {"pending", get_pending, NULL, NULL, NULL},        {"ref_count", get_ref_count, NULL, NULL, NULL},
-    {"link_count", get_link_count, NULL, NULL, NULL},  {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getters[] = {{"timeout", get_timeout, set_timeout, NULL, NULL},
+                                {"session", get_session, set_session, NULL, NULL},
+                                {"pins", get_pins, set_pins, NULL, NULL},
+                                {"is_closed", get_closed, NULL, NULL, NULL},
+                                {"process_id", get_process_id, NULL, NULL, NULL},
+                                {"pending", get_pending, NULL, NULL, NULL},
+                                {"ref_count", get_ref_count, NULL, NULL, NULL},
+                                {"link_count", get_link_count, NULL, NULL, NULL},
+                                {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"url", T_OBJECT, offsetof(struct py_connection, url), READONLY, NULL},

@@ -110,11 +110,64 @@ void link_flush_others(struct py_connection *connection, const struct link *link
     connection->dropped = 0;
 }
 
+bool link_pin(struct link *link, const char *name)
+{
+  struct py_connection *connection = link->connection;
+  struct jp_client_error error;
+  enum jp_client_status status;
+  connection->users++;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_pin(link->client, name, connection->timeout_ms, &error);
+  Py_END_ALLOW_THREADS;
+  link->is_pinned = status == JP_CLIENT_OK;
+  connection_leave(connection);
+  if (status == JP_CLIENT_REMOTE)
+    PyErr_Format(PyExc_RuntimeError, "this thread gets no Java thread of its own: %s", error.text);
+  else if (status != JP_CLIENT_OK)
+    raise_failure(connection, status, NULL, &error);
+  return status == JP_CLIENT_OK;
+}
+
+void link_unpin(struct link *link)
+{
+  struct jp_client_error error;
+  if (link->is_pinned && may_flush(link))
+    (void)!jp_client_unpin(link->client, 0, &error);
+  link->is_pinned = false;
+}
+
+/* The name of this thread in Python: a new reference; NULL: it has none that Java can have. No exception is set. */
+static PyObject *name_thread(void)
+{
+  PyObject *module = PyImport_ImportModule("threading");
+  PyObject *thread = module == NULL ? NULL : PyObject_CallMethod(module, "current_thread", NULL);
+  PyObject *name = thread == NULL ? NULL : PyObject_GetAttrString(thread, "name");
+  PyObject *bytes = name == NULL ? NULL : PyUnicode_AsUTF8String(name);
+  Py_XDECREF(module);
+  Py_XDECREF(thread);
+  Py_XDECREF(name);
+  PyErr_Clear();
+  bool is_usable = bytes != NULL && PyBytes_Size(bytes) > 0 &&
+                   strlen(PyBytes_AsString(bytes)) == (size_t)PyBytes_Size(bytes);
+  if (!is_usable)
+    Py_CLEAR(bytes);
+  return bytes;
+}
+
+static bool pin_for_thread(struct link *link)
+{
+  PyObject *name = name_thread();
+  bool good = link_pin(link, name == NULL ? NULL : PyBytes_AsString(name));
+  Py_XDECREF(name);
+  return good;
+}
+
 /* The thread has ended, or its leases were looked through. */
 static void end_lease(PyObject *lease)
 {
   struct link *link = PyCapsule_GetPointer(lease, lease_name);
   link->thread = 0;
+  link_unpin(link);
   if (may_flush(link)) /* what the thread has let go of would wait for the next one */
     (void)jp_client_flush(link->client);
   link_drop(link);
@@ -156,7 +209,8 @@ static bool lease(struct link *link)
 {
   link->thread = PyThread_get_thread_ident(); /* first: what follows may let another thread run */
   link_hold(link);
-  PyObject *made = PyCapsule_New(link, lease_name, end_lease);
+  bool is_pinned = !link->connection->pins || pin_for_thread(link);
+  PyObject *made = is_pinned ? PyCapsule_New(link, lease_name, end_lease) : NULL;
   if (made == NULL) {
     link->thread = 0;
     link_drop(link);
@@ -255,7 +309,8 @@ static struct link *find_link(const struct py_connection *connection, unsigned l
   return NULL;
 }
 
-/* One that nobody has, else a new one, else the first, which is shared then. NULL: an exception. */
+/* One that nobody has, else a new one, else the first, which is shared then unless threads have Java threads of their own.
+ * NULL: an exception. */
 static struct link *take_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
@@ -267,9 +322,28 @@ static struct link *take_link(struct py_connection *connection)
     PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
     return NULL;
   }
+  if (link == NULL && connection->pins) {
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "this thread gets no Java thread of its own: the connection has opened %zu links (at most %d), "
+        "and can open no more now",
+        connection->link_count, (int)LINKS_MAX);
+    return NULL;
+  }
   if (link == NULL)
     return connection->links;
   return lease(link) ? link : NULL;
+}
+
+bool link_pin_own(const struct py_connection *connection)
+{
+  struct link *link = find_link(connection, PyThread_get_thread_ident());
+  if (link == NULL)
+    return true;
+  link_hold(link);
+  bool good = pin_for_thread(link);
+  link_drop(link);
+  return good;
 }
 
 struct link *link_of_thread(struct py_connection *connection)

@@ -377,6 +377,38 @@ PyObject *loop_reserve_link(PyObject *self, PyObject *ignored)
   Py_RETURN_NONE;
 }
 
+PyObject *loop_pin_link(PyObject *self, PyObject *args)
+{
+  unsigned number;
+  const char *name;
+  struct py_connection *connection = (struct py_connection *)self;
+  if (!PyArg_ParseTuple(args, "Iz:pin_link", &number, &name) || connection_enter_first(connection) == NULL)
+    return NULL;
+  struct link *link = find_link(self, number);
+  bool good = false;
+  if (link != NULL) {
+    link_hold(link);
+    good = link_pin(link, name);
+    link_drop(link);
+  }
+  connection_leave(connection);
+  if (!good)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+PyObject *loop_unpin_link(PyObject *self, PyObject *number)
+{
+  unsigned long of_link = PyLong_AsUnsignedLong(number);
+  if (PyErr_Occurred())
+    return NULL;
+  struct link *link = find_link(self, (unsigned)of_link);
+  if (link == NULL)
+    return NULL;
+  link_unpin(link);
+  Py_RETURN_NONE;
+}
+
 PyObject *loop_open_link(PyObject *self, PyObject *ignored)
 {
   (void)ignored;

@@ -82,6 +82,7 @@ struct py_connection {
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
   pid_t process;    /* that has opened it */
+  bool pins;        /* each thread's link has a Java thread of its own */
   time_t retry_at;  /* a link could not be opened: none is tried before */
   int callbacks_fd; /* an epoll of the links that have given callbacks; -1: none has */
   int timeout_ms;
@@ -144,6 +145,7 @@ struct link {
   struct jp_client *client;
   unsigned long thread; /* that calls over it; 0: none */
   unsigned number;      /* of the connection's */
+  bool is_pinned;       /* it has a Java thread of its own */
   bool was_left;        /* a wait was abandoned: its request may still be inside Java. In any state */
   bool gives_callbacks; /* it was put into the connection's callbacks_fd. In any state */
   struct link *next;    /* of the connection; each holds the next */
@@ -176,6 +178,13 @@ const struct link_frame *link_frame(const struct py_connection *connection);
 bool link_can_ask(const struct py_connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct py_connection *connection);
+/* Gives the link a Java thread of its own, with this name; NULL: the peer's choice. False: an exception. The link has
+ * another holder. */
+bool link_pin(struct link *link, const char *name);
+/* The same for the link of this thread, if it has one, with the thread's name. */
+bool link_pin_own(const struct py_connection *connection);
+/* The Java thread ends. Waits for no answer. */
+void link_unpin(struct link *link);
 /* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
 struct link *link_open_for_loop(struct py_connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
@@ -414,6 +423,8 @@ PyObject *loop_unanswered(PyObject *self, PyObject *args);
 PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
 PyObject *loop_open_link(PyObject *self, PyObject *ignored);
+PyObject *loop_pin_link(PyObject *self, PyObject *args);
+PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 
 /* ---- py_callbacks.c ---- */
 

@@ -569,6 +569,8 @@ PyMethodDef connection_methods[] = {
     {"learn_epoch", loop_learn_epoch, METH_VARARGS, NULL},
     {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
     {"open_link", loop_open_link, METH_NOARGS, NULL},
+    {"pin_link", loop_pin_link, METH_VARARGS, NULL},
+    {"unpin_link", loop_unpin_link, METH_O, NULL},
     {"listen", connection_listen, METH_VARARGS, NULL},
     {"calling", connection_calling, METH_NOARGS, NULL},
     {"can_ask", connection_can_ask, METH_NOARGS, NULL},

@@ -12,6 +12,43 @@ peer = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), "peer")
 
 
+class Threads(AioCase):
+    """Tasks run on any thread of the peer, except inside thread()."""
+
+    async def name(self):
+        return await (await self.java.java.lang.Thread.currentThread()).getName()
+
+    async def test_a_task_gets_a_java_thread_of_its_own(self):
+        local = await self.java.java.lang.ThreadLocal()
+
+        async def work(number):
+            async with self.java.thread(f"task {number}"):
+                found = []
+                for each in range(20):
+                    await local.set(number * 100 + each)
+                    await asyncio.sleep(0)
+                    found.append(await local.get())
+                return await self.name(), found, await asyncio.gather(self.name(), self.name())
+
+        found = await asyncio.gather(*(work(number) for number in range(5)))
+        self.assertEqual(
+            found,
+            [(f"task {n}", [n * 100 + each for each in range(20)], [f"task {n}"] * 2) for n in range(5)],
+        )
+        self.assertIn("rpc-", await self.name())
+
+    async def test_it_ends_with_the_block(self):
+        local = await self.java.java.lang.ThreadLocal()
+        for number in range(5):
+            async with self.java.thread("again"):
+                self.assertIsNone(await local.get())
+                await local.set(number)
+        with self.assertRaises(ZeroDivisionError):
+            async with self.java.thread("fails"):
+                1 / 0
+        self.assertIn("rpc-", await self.name())
+
+
 class Asyncio(AioCase):
     async def test_objects(self):
         Point = self.java.java.awt.Point

@@ -64,6 +64,109 @@ class Blocked(unittest.TestCase):
         self.assertEqual(run_threads(fill, [(3, 1, 2)]), [[1, 2, 3]])
 
 
+class JavaThreads(unittest.TestCase):
+    """Each thread of Python's has a Java thread of its own."""
+
+    def test_a_lock_is_held_by_one_thread_at_a_time(self):
+        lock, inside, most = java.java.util.concurrent.locks.ReentrantLock(), [0], []
+
+        def work(_):
+            for _ in range(50):
+                lock.lock()
+                inside[0] += 1
+                most.append(inside[0])
+                time.sleep(0.0005)
+                inside[0] -= 1
+                lock.unlock()
+
+        run_threads(work, range(4))
+        self.assertEqual(set(most), {1})
+
+    def test_a_thread_local_is_the_threads_own(self):
+        local = java.java.lang.ThreadLocal()
+
+        def work(number):
+            found = [local.get()]
+            for each in range(50):
+                local.set(number * 1000 + each)
+                found.append(local.get())
+            return found
+
+        expected = [[None, *(number * 1000 + each for each in range(50))] for number in range(8)]
+        for _ in range(2):  # the second time links are used again, and the Java threads are new
+            self.assertEqual(run_threads(work, range(8)), expected)
+
+    def test_what_a_thread_changes_of_itself_stays(self):
+        thread = java.java.lang.Thread
+        loader = java.java.net.URLClassLoader(java.array("java.net.URL", 0))
+
+        def work(number):
+            mine = loader if number % 2 else None
+            for _ in range(20):
+                thread.currentThread().setContextClassLoader(mine)
+                self.assertEqual(thread.currentThread().getContextClassLoader(), mine)
+            thread.currentThread().interrupt()
+            return thread.interrupted()
+
+        self.assertEqual(run_threads(work, range(4)), [True] * 4)
+
+    def test_its_name_is_the_threads(self):
+        def name():
+            names.append(java.java.lang.Thread.currentThread().getName())
+
+        names = []
+        for given in ("worker", "Arbeiter \u00fc", "two words"):
+            thread = threading.Thread(target=name, name=given)
+            thread.start()
+            thread.join(SECONDS)
+        self.assertEqual(names, ["worker", "Arbeiter \u00fc", "two words"])
+        self.assertIn("MainThread", [each.getName() for each in java.java.lang.Thread.getAllStackTraces().keySet()])
+
+    def test_others_change_nothing_of_it(self):
+        main = java.java.lang.Thread.currentThread()
+        for change in (main.interrupt, lambda: main.setName("x"), lambda: main.setContextClassLoader(None)):
+            self.assertRaises(PermissionError, run_threads, lambda _, change=change: change(), [None])
+        for change in (main.stop, main.join, lambda: main.setDaemon(False), lambda: main.setPriority(1)):
+            self.assertRaises(PermissionError, change)
+
+    def test_connect_does_it_where_it_is_asked_to(self):
+        thread = java.java.lang.Thread
+        with jpeer.connect(java.url, timeout=SECONDS, pin=True) as other:
+            self.assertEqual(other.java.lang.Thread.currentThread().getName(), "MainThread")
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            self.assertIn("rpc-", other.java.lang.Thread.currentThread().getName())
+        self.assertEqual(thread.currentThread().getName(), "MainThread")
+        self.assertRaisesRegex(ValueError, "reconnects", jpeer.connect, java.url, pin=True, reconnects=True)
+        http = java.url.replace("ws+unix:", "http+unix:")
+        self.assertRaisesRegex(RuntimeError, "is for connections over WebSocket", jpeer.connect, http, pin=True)
+
+    def test_beyond_the_limit_is_an_error(self):
+        with launch(options=["--pinned-threads-max", "3"]) as other:
+            barrier, local = threading.Barrier(4), other.java.lang.ThreadLocal()
+
+            def work(number):
+                try:
+                    local.set(number)
+                    return local.get()
+                except RuntimeError as error:
+                    return str(error)
+                finally:
+                    barrier.wait(SECONDS)
+
+            found = run_threads(work, range(4))  # beside this thread
+            self.assertEqual(sum(isinstance(each, int) for each in found), 2)
+            for each in found:
+                self.assertTrue(isinstance(each, int) or "pinned-threads-max is 3" in each, each)
+            await_true(lambda: run_threads(lambda _: self.can_call(other), [None])[0], "a thread's place is free again")
+
+    @staticmethod
+    def can_call(connection):
+        try:
+            return connection.java.lang.Math.abs(-1) == 1
+        except RuntimeError:
+            return False
+
+
 class Links(unittest.TestCase):
     def run_thread(self, function, *args):
         return run_threads(lambda _: function(*args), [None])[0]

@@ -410,6 +410,13 @@ void message_write_release_json(const struct message_release *releases, size_t c
 
 /* ---- for programs that have a transport of their own ---- */
 
+void message_write_thread_name(struct text name, struct buffer *out)
+{
+  BUFFER_LITERAL(out, "{\"name\":\"name\",\"value\":");
+  json_write_string(out, name);
+  buffer_append_char(out, '}');
+}
+
 enum jp_client_status jp_request_write_json(const struct jp_request *request, struct jp_text id,
                                             struct jp_json_writer *writer, struct jp_client_error *error)
 {

@@ -197,6 +197,21 @@ JP_API void jp_client_end(struct jp_client *client);
 JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, struct jp_answer **answer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * Gives the client a Java thread of its own, on which all its requests run from then on: locks, ThreadLocals, the context
+ * class loader and the interrupt flag are as its earlier requests have left them. One that has such a thread gets a new one.
+ * name: of the thread; NULL: the peer chooses one. It lasts until jp_client_unpin, or the end of the connection: one that
+ * the client opens again (config.reconnects) has none. WebSocket and shared memory alone: over other transports, and
+ * beyond --pinned-threads-max of the peer, JP_CLIENT_REMOTE with the peer's reason. Not inside the function of a
+ * callback. Not for binary messages.
+ */
+JP_API enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* From then on any thread of the peer runs its requests. Harmless where jp_client_pin has given it none. timeout_ms 0: as a
+ * notification, without waiting for the peer. */
+JP_API enum jp_client_status jp_client_unpin(struct jp_client *client, int timeout_ms,
+                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+
 /* Sends a request that nobody answers. It blocks no longer than the socket is full. Not for binary
  * messages. */
 JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,

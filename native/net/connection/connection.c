@@ -463,16 +463,89 @@ void connection_own(struct connection *connection)
   crew_take_awake(connection->table->crew, &connection->source);
 }
 
-/* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
- * descriptor again. */
+/* ---- a member of its own ---- */
+
+static struct crew_member *pinned_member(const struct connection *connection)
+{
+  return atomic_load_explicit(&connection->source.pinned, memory_order_relaxed);
+}
+
+/* True where another member has to serve what comes next. */
+static bool must_hand_over(const struct connection *connection, const struct crew_member *member)
+{
+  const struct crew_member *pinned = pinned_member(connection);
+  return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
+}
+
+/* NULL: any member serves it. The member before leaves. Under the lock. */
+static void set_pinned(struct connection *connection, struct crew_member *member)
+{
+  struct crew_member *before = pinned_member(connection);
+  atomic_store_explicit(&connection->source.pinned, member, memory_order_relaxed);
+  if (before != NULL)
+    crew_wake(before);
+  if (member != NULL)
+    crew_admit(member);
+}
+
+enum jp_status connection_pin(void *context, const char *name, struct jp_error *error)
+{
+  struct connection *connection = context;
+  struct crew_member *member;
+  enum jp_status status = crew_pin(connection->table->crew, &connection->source, name, &member, error);
+  if (status != JP_OK)
+    return status;
+  pthread_mutex_lock(&connection->lock);
+  set_pinned(connection, member);
+  pthread_mutex_unlock(&connection->lock);
+  return JP_OK;
+}
+
+void connection_unpin(void *context)
+{
+  struct connection *connection = context;
+  pthread_mutex_lock(&connection->lock);
+  set_pinned(connection, NULL);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+enum crew_pinned_next connection_await(struct crew_source *source, struct crew_member *member, int *fd,
+                                       short *events)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  enum crew_pinned_next next = CREW_PINNED_WAITS;
+  pthread_mutex_lock(&connection->lock);
+  if (pinned_member(connection) != member) {
+    next = CREW_PINNED_ENDS;
+  } else if (connection_is_unowned(connection)) { /* else its owner wakes this member when its turn ends */
+    next = connection->is_due ? CREW_PINNED_TURN : CREW_PINNED_WAITS;
+    *fd = connection->pinned_events != 0 ? connection->fd : -1;
+    *events = (short)connection->pinned_events;
+  }
+  pthread_mutex_unlock(&connection->lock);
+  return next;
+}
+
+/* False if somebody owns it, if it is closed, or if it is pinned to another member, which is woken then. An event that
+ * comes meanwhile is not lost: its end arms the descriptor again. */
 static bool acquire_connection(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
+  struct crew_member *pinned = pinned_member(connection);
   bool taken = connection_is_unowned(connection);
-  if (!member->has_found)
+  if (!member->has_found && pinned != member)
     connection->awaits_event = false;
-  if (taken)
+  if (taken && pinned != NULL && pinned != member) {
+    taken = false;
+    connection->is_due = true;
+    crew_wake(pinned);
+  } else if (taken && pinned == NULL && atomic_load(&member->pinned) != NULL) {
+    taken = false; /* it was pinned to this member, which leaves: others are armed for it */
+  }
+  if (taken) {
     connection_own(connection);
+    connection->is_due = false;
+  }
   pthread_mutex_unlock(&connection->lock);
   return taken;
 }
@@ -577,6 +650,8 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
     case STEP_AGAIN:
       break;
     case STEP_SERVED:
+      if (must_hand_over(connection, member))
+        return step_after_turn(connection);
       if (crew_turn_is_over(&turn) && must_end_turn(connection, member, &turn))
         return step_after_turn(connection);
       break;
@@ -645,13 +720,15 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
 
 /* Sees to it that the connection has a turn when it has something to do: by an event, or because a member looks at it.
  * *is_ready: it has now, and the caller submits it. Under the lock; nobody owns it any more. */
-static enum jp_status arm_connection(struct connection *connection, enum step last, bool *is_ready)
+static enum jp_status arm_connection(struct connection *connection, const struct crew_member *member,
+                                     enum step last, bool *is_ready)
 {
+  struct crew_member *pinned = pinned_member(connection);
   uint32_t events = wanted_events(connection, last);
   /* The crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking does not
    * take. */
   bool is_awake = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
-                  connection->duplex == NULL && !connection_lingers(connection) &&
+                  connection->duplex == NULL && pinned == NULL && !connection_lingers(connection) &&
                   connection_unsent(connection) == 0 &&
                   crew_keep_awake(connection->table->crew, &connection->source);
   *is_ready = last == STEP_WAITS || connection_duplex_must_tell(connection) ||
@@ -659,6 +736,14 @@ static enum jp_status arm_connection(struct connection *connection, enum step la
   bool is_watched = !*is_ready && !(last == STEP_PAUSES && events == 0);
   if (connection->duplex != NULL)
     connection->duplex->armed_events = is_watched ? events : 0;
+  if (pinned != NULL) {
+    connection->is_due = *is_ready;
+    connection->pinned_events = is_watched ? events : 0;
+    *is_ready = false;
+    if (pinned != member)
+      crew_wake(pinned);
+    return JP_OK;
+  }
   return is_watched ? connection_watch(connection, events) : JP_OK;
 }
 
@@ -724,6 +809,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->fd >= 0)
     close(connection->fd);
   connection->fd = -1;
+  set_pinned(connection, NULL);
   connection_set_state(connection, CONNECTION_FREE);
   atomic_store(connection->deadline_ms, INT64_MAX);
   pthread_mutex_unlock(&connection->lock);
@@ -761,10 +847,10 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
   if (duplex != NULL)
     connection_duplex_before_arming(connection, reading_ms);
   bool is_ready;
-  enum jp_status status = arm_connection(connection, last, &is_ready);
+  enum jp_status status = arm_connection(connection, member, last, &is_ready);
   if (status != JP_OK) {
     connection_own(connection);
-  } else if (last == STEP_PAUSES && !is_ready) { /* until the watcher submits it */
+  } else if (last == STEP_PAUSES && !is_ready && !connection->is_due) { /* until the watcher submits it */
     connection_set_state(connection, CONNECTION_PAUSED);
     atomic_fetch_add(&connection->table->paused, 1);
   }

@@ -125,8 +125,11 @@ struct connection {
   enum connection_state state;
   in_call_word in_call;
   struct rpc_worker *worker; /* whose thread is in call; the owner writes it before it goes in */
-  bool seized;       /* by a visitor, until it is closed: whatever its states are, also after the call */
-  bool awaits_event; /* under the lock: an event of the descriptor is still to come, whoever has it */
+  bool seized; /* by a visitor, until it is closed: whatever its states are, also after the call */
+  /* Of one that is pinned, under the lock, while nobody owns it: */
+  bool is_due;            /* its member has a turn at once */
+  uint32_t pinned_events; /* what its member waits for; 0: nothing */
+  bool awaits_event;      /* under the lock: an event of the descriptor is still to come, whoever has it */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
@@ -218,6 +221,12 @@ static inline void connection_note_input(struct connection *connection, enum con
 /* --- the owner, and the watcher --- */
 
 void connection_turn(struct crew_source *source, struct crew_member *member);
+/* crew_meanwhile.await */
+enum crew_pinned_next connection_await(struct crew_source *source, struct crew_member *member, int *fd,
+                                       short *events);
+/* rpc_push.pin and unpin */
+enum jp_status connection_pin(void *connection, const char *name, struct jp_error *error);
+void connection_unpin(void *connection);
 /* Takes a connection that nobody owns. Under its lock. */
 void connection_own(struct connection *connection);
 /* The deadline has passed. The watcher, as the owner. */

@@ -607,7 +607,8 @@ void connection_duplex_end_upcall(struct connection *connection)
   pthread_mutex_unlock(&connection->lock);
 }
 
-const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
+const struct crew_meanwhile connection_meanwhile = {.await = connection_await,
+                                                    .begin = begin_waiting,
                                                     .end = end_waiting,
                                                     .take = take_while_waiting,
                                                     .look = look_while_waiting,
@@ -889,7 +890,9 @@ static void close_duplex(struct rpc_duplex *duplex)
   release_duplex(duplex_of(duplex));
 }
 
-const struct rpc_push connection_push = {.open = open_duplex,
+const struct rpc_push connection_push = {.pin = connection_pin,
+                                         .unpin = connection_unpin,
+                                         .open = open_duplex,
                                          .send = send_message,
                                          .settle = settle_call,
                                          .reply_max = find_reply_max,

@@ -131,7 +131,8 @@ void connection_table_release(struct connection_table *table, struct connection 
 static void reset_connection(struct connection *connection, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
-  connection->seized = connection->awaits_event = false;
+  connection->seized = connection->awaits_event = connection->is_due = false;
+  connection->pinned_events = 0;
   connection->address = *address;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;

@@ -22,7 +22,7 @@ enum {
 
 static unsigned places_max(const struct crew *crew)
 {
-  return crew->config.threads_max + CREW_WAITING_MAX;
+  return crew->config.threads_max + CREW_WAITING_MAX + crew->config.pinned_max;
 }
 
 static void ignore_turn(struct crew_source *source, struct crew_member *member)
@@ -384,14 +384,19 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   return source != NULL ? source : wait_idle(member, left);
 }
 
-/* Its worker knows it no longer, so that nobody wakes it. */
+/* Its worker knows it no longer, so that nobody wakes it, except a pinned one that leaves because the crew stops. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
-  close_eventfd(member);
+  bool is_pinned = crew_is_pinned(member);
+  if (!is_pinned || !is_stopping(crew))
+    close_eventfd(member);
   pthread_mutex_lock(&crew->lock);
-  if (!left)
+  if (is_pinned)
+    crew->pinned--;
+  else if (!left)
     crew->size--;
+  atomic_store(&member->pinned, NULL);
   member->worker = NULL;
   set_member_state(member, CREW_MEMBER_FREE);
   pthread_cond_broadcast(&crew->changed);
@@ -405,17 +410,32 @@ static void count_steps(struct crew_member *member, unsigned count)
   atomic_store_explicit(&member->steps, steps + count, memory_order_relaxed);
 }
 
-static void run_loop(void *argument, struct rpc_worker *worker)
+static void begin_serving(struct crew_member *member, struct rpc_worker *worker)
 {
-  struct crew_member *member = argument;
   struct crew *crew = member->crew;
   pthread_mutex_lock(&crew->lock);
   member->worker = worker;
   set_member_state(member, CREW_MEMBER_SERVING);
   pthread_mutex_unlock(&crew->lock);
-  atomic_fetch_sub(&crew->idle, 1);
   if (crew->service->set_waits != NULL)
     crew->service->set_waits(crew->service->context, worker, &member->waits);
+}
+
+static void end_serving(struct crew_member *member, bool left)
+{
+  const struct rpc_service *service = member->crew->service;
+  scratch_fini(&member->scratch);
+  if (service->set_waits != NULL)
+    service->set_waits(service->context, member->worker, NULL);
+  release_member(member, left);
+}
+
+static void run_loop(void *argument, struct rpc_worker *worker)
+{
+  struct crew_member *member = argument;
+  struct crew *crew = member->crew;
+  begin_serving(member, worker);
+  atomic_fetch_sub(&crew->idle, 1);
 
   bool left = false;
   while (!left && !is_stopping(crew)) {
@@ -430,10 +450,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     member->last = source;
   }
   crew_stop_looking(member);
-  scratch_fini(&member->scratch);
-  if (crew->service->set_waits != NULL)
-    crew->service->set_waits(crew->service->context, worker, NULL);
-  release_member(member, left);
+  end_serving(member, left);
 }
 
 /* A free one, or a new one. Under the lock. NULL: memory is short, or there are as many as there may be. */
@@ -485,6 +502,104 @@ bool crew_add_member(struct crew *crew)
     log_warn_rarely("no thread for the crew: %s", error.text);
   crew->growth_failed = !started;
   return started;
+}
+
+/* --- pinned members --- */
+
+static void drain_eventfd(int fd)
+{
+  uint64_t count;
+  ssize_t drained = read(fd, &count, sizeof count);
+  (void)drained;
+}
+
+/* False: the crew stops, or the source is pinned to the member no longer. */
+static bool wait_for_own_turn(struct crew_member *member, struct crew_source *source)
+{
+  struct pollfd polled[] = {{.fd = atomic_load(&member->wait_fd), .events = POLLIN},
+                            {.fd = member->crew->stop_fd, .events = POLLIN},
+                            {.fd = -1}};
+  while (!is_stopping(member->crew)) {
+    enum crew_pinned_next next = CREW_PINNED_WAITS;
+    polled[2].fd = -1;
+    wake_word_take(&member->waking);
+    if (atomic_load(&member->is_admitted))
+      next = source->meanwhile->await(source, member, &polled[2].fd, &polled[2].events);
+    if (next != CREW_PINNED_WAITS)
+      return next == CREW_PINNED_TURN;
+    if (!wake_word_sleep(&member->waking))
+      continue;
+    if (poll(polled, sizeof polled / sizeof polled[0], -1) <= 0)
+      continue;
+    if (polled[0].revents != 0)
+      drain_eventfd(polled[0].fd);
+    if (polled[2].fd >= 0 && polled[2].revents != 0)
+      return true;
+  }
+  return false;
+}
+
+static void run_pinned(void *argument, struct rpc_worker *worker)
+{
+  struct crew_member *member = argument;
+  struct crew *crew = member->crew;
+  struct crew_source *source = atomic_load(&member->pinned);
+  begin_serving(member, worker);
+  if (crew->service->keep_changes != NULL)
+    crew->service->keep_changes(crew->service->context, worker);
+  atomic_store_explicit(&member->current, source, memory_order_relaxed);
+  while (wait_for_own_turn(member, source)) {
+    count_steps(member, 2);
+    if (crew_lookout_of(source) != NULL)
+      member->looked_ns = clock_now_ns();
+    source->turn(source, member);
+  }
+  end_serving(member, false);
+}
+
+/* NULL: there are pinned_max. */
+static struct crew_member *take_pinned_place(struct crew *crew, struct crew_source *source)
+{
+  pthread_mutex_lock(&crew->lock);
+  struct crew_member *place = crew->pinned < crew->config.pinned_max ? find_place(crew) : NULL;
+  if (place != NULL) {
+    set_member_state(place, CREW_MEMBER_STARTING);
+    atomic_store(&place->pinned, source);
+    atomic_store(&place->is_admitted, false);
+    place->spin = place->look_spin = place->wait_spin = (struct spin_policy){0};
+    crew->pinned++;
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return place;
+}
+
+enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
+                        struct crew_member **member, struct jp_error *error)
+{
+  struct crew_member *place = take_pinned_place(crew, source);
+  if (place == NULL)
+    return jp_fail(error, JP_LIMIT,
+                   "too many connections have a thread of their own (pinned-threads-max is %u)",
+                   crew->config.pinned_max);
+  enum jp_status status = JP_OK;
+  if (atomic_load(&place->wait_fd) < 0)
+    atomic_store(&place->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (atomic_load(&place->wait_fd) < 0)
+    status = jp_fail(error, JP_LIMIT, "no descriptor for a thread: %s", strerror(errno));
+  else
+    status = crew->service->spawn(crew->service->context, name, run_pinned, place, error);
+  if (status != JP_OK) {
+    release_member(place, false);
+    return status;
+  }
+  *member = place;
+  return JP_OK;
+}
+
+void crew_admit(struct crew_member *member)
+{
+  atomic_store(&member->is_admitted, true);
+  crew_wake(member);
 }
 
 /* --- reserved threads --- */
@@ -634,11 +749,8 @@ static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
   if (wake_fd < 0 && left_ms > WITHOUT_EVENTFD_MS)
     left_ms = WITHOUT_EVENTFD_MS;
   int timeout_ms = left_ms > INT32_MAX ? -1 : (int)left_ms;
-  if (poll(polled, 2, timeout_ms) > 0 && polled[0].revents != 0) {
-    uint64_t count;
-    ssize_t drained = read(wake_fd, &count, sizeof count);
-    (void)drained;
-  }
+  if (poll(polled, 2, timeout_ms) > 0 && polled[0].revents != 0)
+    drain_eventfd(wake_fd);
 }
 
 static void wait_until_over(struct wait *wait, int64_t deadline_ms)
@@ -674,13 +786,14 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   crew_stop_looking(member);
   member->has_found = false; /* an event may bring it what comes from here on */
   set_member_state(member, CREW_MEMBER_WAITING);
-  atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
+  const unsigned counts = crew_is_pinned(member) ? 0 : 1;
+  atomic_fetch_add_explicit(&crew->waiting, counts, memory_order_relaxed);
   if (wait.reads)
     source->meanwhile->begin(source, member);
   wait_until_over(&wait, deadline_ms);
   if (wait.reads)
     source->meanwhile->end(source, member);
-  atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&crew->waiting, counts, memory_order_relaxed);
   set_member_state(member, CREW_MEMBER_SERVING);
   rouse_watcher(crew);
 }
@@ -814,6 +927,8 @@ static void let_others_run(struct crew_member *member, int64_t now_ns)
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
 {
   struct crew *crew = member->crew;
+  if (crew_is_pinned(member))
+    return atomic_load(&crew->phase) != CREW_SERVING;
   if (member->worker == NULL || member->lane != RPC_LANE_ALL || atomic_load(&crew->phase) != CREW_SERVING ||
       atomic_load(&crew->ready) > 0)
     return true;

@@ -27,7 +27,7 @@
  * tick or, sooner, on a member. The watcher also wakes an idle member if ready work has been left lying, so a
  * lost wake-up costs 5 ms and nothing else.
  *
- * While a message has been inside the service for 30 ms, its source reads ahead. One that has been there for
+ * While a message has been inside the service for 5 ms, its source reads ahead. One that has been there for
  * long_call_ms is looked after, four times a second: its source closes what a client that has left holds, and the
  * thread that is reserved for control names the member's thread, because the JVM may keep who does that
  * waiting. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
@@ -40,6 +40,10 @@
  * The watcher sleeps until its tick is due after 10 looks in which a member was idle, no work was ready and
  * no counter moved. The next thread that takes an event, submits a source or begins a message sees a flag and
  * wakes it. The flag is up for one whole look before the watcher trusts it, so that it needs no barrier.
+ *
+ * A source may have a member of its own (crew_pin): a thread beside threads_max that serves this source alone, and waits
+ * for it alone, by poll or by busy-polling, so that no call is handed over from one thread to another. All other members
+ * that get the source hand it on. While a call of that thread lasts, the crew reads the input, as it does for any source.
  *
  * ZeroMQ shows how a transport without connections joins: the descriptor of its socket is one source, which
  * is watched for input. The queue of each identity is another: it is submitted when its first message comes,
@@ -66,11 +70,22 @@ struct crew;
 struct crew_member;
 struct crew_source;
 
+/* What a pinned member does next. */
+enum crew_pinned_next {
+  CREW_PINNED_TURN,  /* the next turn of its source */
+  CREW_PINNED_WAITS, /* it waits for one */
+  CREW_PINNED_ENDS   /* the source is not pinned to it any more */
+};
+
 /*
  * The part of a source that a member calls while it waits inside the service, in the source's turn (crew_wait). A source
  * with NULL is not read meanwhile.
  */
 struct crew_meanwhile {
+  /* What the member that the source is pinned to does between two turns. CREW_PINNED_WAITS: it sleeps until *fd, which is
+   * -1 for none, has *events (of poll), or until crew_wake. */
+  enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
+                                 short *events);
   /* The member begins to wait, or ends it. */
   void (*begin)(struct crew_source *source, struct crew_member *member);
   void (*end)(struct crew_source *source, struct crew_member *member);
@@ -142,6 +157,10 @@ struct crew_member {
   bool has_served;           /* the message in hand was given to the service */
   bool has_found;            /* this turn's source was found by a look: no event was taken for it */
 
+  /* The source that the member is for; NULL: it is for all. Other threads may read it. */
+  struct crew_source *_Atomic pinned;
+  _Atomic bool is_admitted; /* the source is pinned to it: it may begin */
+
   /* The crew's own. */
   unsigned number;                     /* of its place */
   struct crew_source *held;            /* an event that crew_is_wanted came upon: served next */
@@ -190,6 +209,7 @@ struct crew_source {
   void (*turn)(struct crew_source *source, struct crew_member *member);
   const struct crew_meanwhile *meanwhile;     /* NULL: it has none */
   const struct crew_lookout *_Atomic lookout; /* NULL: it has none; its owner may change it */
+  struct crew_member *_Atomic pinned; /* its own member; NULL: any. Changed under the source's own lock */
 
   /* The crew's own, under its lock. */
   struct crew_source *next_ready;
@@ -213,6 +233,8 @@ static inline const struct crew_lookout *crew_lookout_of(struct crew_source *sou
 struct crew_config {
   unsigned threads;        /* at least 1 */
   unsigned threads_max;    /* at least threads */
+  unsigned pinned_max;     /* members that are pinned to a source, beside threads_max */
+  unsigned pinned_polling; /* so many of them may poll at the same time */
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
   /* Sees to deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is
@@ -260,6 +282,16 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
 void crew_submit(struct crew *crew, struct crew_source *source);
 /* The tick may be wanted earlier than it has said. Any thread. */
 void crew_rouse(struct crew *crew);
+
+/*
+ * Starts a member for this source alone, with a thread of this name. It serves nothing before crew_admit, which the
+ * caller calls under the source's lock, where it has pinned the source to the member, and leaves as soon as its source is
+ * pinned to it no longer: who changes that holds the source's lock, and calls crew_wake under it. JP_LIMIT: there are
+ * pinned_max, or there is no thread. Any thread that may use Java.
+ */
+enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
+                        struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
+void crew_admit(struct crew_member *member);
 
 struct crew_turn {
   int messages;

@@ -282,7 +282,7 @@ static bool look_for_a_while(struct crew_member *member, const struct outlook *o
     /* A source that became awake during that time has just been answered by another member: its client is waited for
      * as long as others'. */
     unsigned arrived = atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed);
-    if (arrived != looking.arrived)
+    if (arrived != looking.arrived && !crew_is_pinned(member))
       looking.took_ns = 0;
     looking.arrived = arrived;
   } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
@@ -423,12 +423,64 @@ static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
   return stay->has_more;
 }
 
+/* --- pinned members --- */
+
+static bool is_left_alone(struct crew_member *member)
+{
+  return !wake_word_is_woken(&member->waking) &&
+         atomic_load_explicit(&member->crew->phase, memory_order_relaxed) == CREW_SERVING;
+}
+
+/* False: as many poll as may. */
+static bool begin_polling(struct crew *crew)
+{
+  unsigned polling = atomic_load_explicit(&crew->polling, memory_order_relaxed);
+  do {
+    if (polling >= crew->config.pinned_polling)
+      return false;
+  } while (!atomic_compare_exchange_weak_explicit(&crew->polling, &polling, polling + 1, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return true;
+}
+
+static void end_polling(struct crew *crew)
+{
+  atomic_fetch_sub_explicit(&crew->polling, 1, memory_order_relaxed);
+}
+
+/* A pinned member has nothing else to do, so that it need not be spared. */
+static bool stay_with_own(struct crew_member *member, struct stay *stay)
+{
+  struct crew *crew = member->crew;
+  const struct spin_limits ring_limits = {.usual_ns = crew->config.look_ns, .rare_ns = crew->config.look_ns};
+  bool has_lookout = crew_lookout_of(stay->source) != NULL;
+  struct spin_policy *spin = has_lookout ? &member->look_spin : &member->spin;
+  if (has_lookout)
+    look_at_clock_after_work(member, stay);
+  if ((has_lookout && (crew->config.look_ns == 0 || stay->source->pace != CREW_PACE_FAST)) ||
+      !spin_policy_takes_chance(spin) || !begin_polling(crew))
+    return false;
+  const struct outlook outlook = {.look = look_at_source,
+                                  .context = stay,
+                                  .goes_on = is_left_alone,
+                                  .pause_ns = has_lookout && is_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
+                                  .limits = has_lookout ? &ring_limits : &SOCKET_LIMITS,
+                                  .spin = spin};
+  if (!has_lookout)
+    member->looked_ns = clock_now_ns();
+  look_for_a_while(member, &outlook);
+  end_polling(crew);
+  return stay->has_more;
+}
+
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source))
 {
   struct stay stay = {.member = member, .source = source, .look = look};
   if (member->worker == NULL || member->lane != RPC_LANE_ALL)
     return false;
+  if (crew_is_pinned(member))
+    return stay_with_own(member, &stay);
   return crew_lookout_of(source) != NULL ? stay_with_lookout(member, &stay) : stay_with_socket(member, &stay);
 }
 

@@ -33,7 +33,8 @@ struct crew {
   _Atomic int phase;        /* enum crew_phase */
   _Atomic unsigned idle;    /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready;   /* length of the ready queue */
-  _Atomic unsigned waiting; /* members in crew_wait */
+  _Atomic unsigned waiting; /* members in crew_wait, but for those that are pinned */
+  _Atomic unsigned polling; /* pinned members that poll */
 
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
@@ -68,7 +69,8 @@ struct crew {
   pthread_cond_t lane_wanted; /* a source with a lane was submitted, or the crew stops */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
-  unsigned size;
+  unsigned size;   /* of the members that serve all */
+  unsigned pinned; /* of those that are pinned */
   bool watcher_runs;
   pthread_t watcher_thread;
 
@@ -81,7 +83,12 @@ struct crew {
   _Atomic unsigned place_count;           /* made so far; a place stays */
 };
 
-/* Members that are not waiting for their clients. Under the lock. */
+static inline bool crew_is_pinned(const struct crew_member *member)
+{
+  return atomic_load_explicit(&member->pinned, memory_order_relaxed) != NULL;
+}
+
+/* Members that serve all and are not waiting for their clients. Under the lock. */
 static inline unsigned crew_busy_size(struct crew *crew)
 {
   unsigned waiting = atomic_load_explicit(&crew->waiting, memory_order_relaxed);

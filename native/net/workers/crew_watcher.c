@@ -14,8 +14,8 @@ enum {
   EVENTS_A_LOOK = 256,
   QUIET_LOOKS = 10,
   CALLS_LOOK_MS = 250,
-  READ_AHEAD_MS = 30, /* less than QUIET_LOOKS take together */
-  GROUPS_MAX = 8,     /* members that the log's line names */
+  READ_AHEAD_MS = 5, /* less than QUIET_LOOKS take together */
+  GROUPS_MAX = 8,    /* members that the log's line names */
   NAME_SIZE = 160
 };
 
@@ -26,10 +26,12 @@ static bool is_inside(const struct crew_member *member)
   return member->call.steps % 2 != 0;
 }
 
-/* Notes which members have moved. Returns the sum of their steps. *has_call: one of them is inside the service. */
-static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call)
+/* Notes which members have moved. Returns the sum of their steps, and in *pinned of those that are pinned, which are not
+ * in it. *has_call: one of them is inside the service. */
+static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, uint64_t *pinned)
 {
   uint64_t sum = 0;
+  *pinned = 0;
   *has_call = false;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
@@ -37,7 +39,7 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call)
     if (steps != member->call.steps)
       member->call = (struct crew_call){.steps = steps, .since_ms = now_ms};
     *has_call |= is_inside(member);
-    sum += steps;
+    *(crew_is_pinned(member) ? pinned : &sum) += steps;
   }
   return sum;
 }
@@ -106,7 +108,7 @@ static void gather_calls(struct crew *crew, struct call_report *report)
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
-    if (!is_inside(member) ||
+    if (!is_inside(member) || crew_is_pinned(member) ||
         atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING)
       continue;
     if (service->tell_call == NULL ||
@@ -181,7 +183,7 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_lock(&crew->lock);
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (is_inside(member) && member->worker != NULL &&
+    if (is_inside(member) && member->worker != NULL && !crew_is_pinned(member) &&
         service->wants_name(service->context, member->worker, now_ms))
       is_wanted = member->wants_name = true;
   }
@@ -216,7 +218,8 @@ static void look_after_calls(struct crew *crew, int64_t now_ms)
 /* --- the watcher --- */
 
 struct watch {
-  uint64_t steps;       /* of all members, at the last look */
+  uint64_t steps;       /* of the members that serve all, at the last look */
+  uint64_t pinned;      /* of the others */
   int64_t next_tick_ms; /* while there is something to do */
   int64_t due_ms;       /* while there is not */
   unsigned quiet_looks; /* one after the other */
@@ -251,9 +254,12 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 static void look_at_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();
-  uint64_t steps = note_calls(crew, now_ms, &watch->has_call);
-  bool has_moved = steps != watch->steps;
+  uint64_t pinned;
+  uint64_t steps = note_calls(crew, now_ms, &watch->has_call, &pinned);
+  bool has_moved = steps != watch->steps; /* a pinned member takes no events, however much it moves */
+  bool have_pinned_moved = pinned != watch->pinned;
   watch->steps = steps;
+  watch->pinned = pinned;
   pthread_mutex_lock(&crew->lock);
   unsigned busy = crew_busy_size(crew);
   unsigned waiting = atomic_load(&crew->waiting);
@@ -261,7 +267,7 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   pthread_mutex_unlock(&crew->lock);
   bool has_ready = atomic_load(&crew->ready) > 0;
   bool is_serving = atomic_load(&crew->phase) == CREW_SERVING;
-  note_quiet(crew, watch, is_idle && !has_moved && !has_ready && is_serving);
+  note_quiet(crew, watch, is_idle && !has_moved && !have_pinned_moved && !has_ready && is_serving);
   bool will_move = is_idle || (has_moved && busy > 0);
   watch->stuck = !will_move && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4));
   if (is_idle && has_ready)

@@ -292,6 +292,40 @@ static enum jp_status read_tellings(struct params_reader *reader)
   return status;
 }
 
+/* The one argument {"name": NAME, "value": TEXT}. */
+static enum jp_status read_control_text(struct params_reader *reader, const struct op_control_method *control)
+{
+  enum { NAME, VALUE };
+  static const struct text names[] = {[NAME] = TEXT("name"), [VALUE] = TEXT("value")};
+  struct json_value args = reader->members.value[RPC_PARAM_ARGS];
+  if (!reader->members.has[RPC_PARAM_ARGS])
+    return JP_OK;
+  if (args.kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_ARGS, "an array");
+  struct json_cursor cursor = json_enter(args);
+  struct json_value json;
+  while (json_next_element(&cursor, &json)) {
+    struct json_members members = {.repeated = -1};
+    if (json.kind == JSON_KIND_OBJECT)
+      json_members_collect(json, names, 2, &members);
+    bool is_named = members.has[NAME] && members.value[NAME].kind == JSON_KIND_STRING &&
+                    text_equal(json_read_string(members.value[NAME], reader->arena), control->text);
+    bool is_right = is_named && members.repeated < 0 && members.has[VALUE] &&
+                    members.value[VALUE].kind == JSON_KIND_STRING &&
+                    reader->operation->command_text.data == NULL;
+    if (!is_right) {
+      outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                   "'%s' takes one argument at most: {\"name\": \"%s\", \"value\": TEXT}", control->name.data,
+                   control->text.data);
+      return JP_INVALID;
+    }
+    reader->operation->command_text = json_read_string(members.value[VALUE], reader->arena);
+    if (reader->operation->command_text.data == NULL)
+      return outcome_fail_memory(reader->outcome);
+  }
+  return JP_OK;
+}
+
 static enum jp_status read_control(struct params_reader *reader)
 {
   struct text name = TEXT_ABSENT;
@@ -306,6 +340,8 @@ static enum jp_status read_control(struct params_reader *reader)
     return JP_INVALID;
   }
   reader->operation->command = control->command;
+  if (control->text.data != NULL)
+    return read_control_text(reader, control);
   status = read_args(reader);
   if (status != JP_OK)
     return status;

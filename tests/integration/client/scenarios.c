@@ -316,6 +316,47 @@ static void run_shared_beside(void)
   jp_client_close(client);
 }
 
+/* ---- a thread of its own ---- */
+
+static void check_thread(struct jp_client *client, const char *name)
+{
+  struct jp_answer *answer = call_json(client, JP_FOREVER,
+                                       "{\"method\":\"call\",\"params\":{\"type\":\"fixtures.Affinity\","
+                                       "\"method\":\"threadName\",\"args\":[]}}");
+  const char *found = jp_answer_text_of(answer, NULL);
+  CHECK(found != NULL && strstr(found, name) != NULL, "%s in place of %s", found, name);
+  jp_answer_free(answer);
+}
+
+static void run_pinned(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct jp_client_error error;
+  CHECK(jp_client_pin(client, NULL, JP_FOREVER, &error) == JP_CLIENT_OK, "%s", error.text);
+  check_thread(client, "-client-");
+  CHECK(jp_client_pin(client, "w\"\xc3\xbc", JP_FOREVER, &error) == JP_CLIENT_OK, "%s", error.text);
+  check_thread(client, "w\"\xc3\xbc");
+  CHECK(jp_client_pin(client, "\xff", JP_FOREVER, &error) == JP_CLIENT_INVALID, "not UTF-8");
+  CHECK(jp_client_pin(client, "", JP_FOREVER, &error) == JP_CLIENT_REMOTE, "no name");
+  check_thread(client, "w\"\xc3\xbc");
+  CHECK(jp_client_unpin(client, JP_FOREVER, &error) == JP_CLIENT_OK, "%s", error.text);
+  check_thread(client, "rpc-");
+  CHECK(jp_client_pin(client, "again", JP_FOREVER, &error) == JP_CLIENT_OK, "%s", error.text);
+  CHECK(jp_client_unpin(client, 0, &error) == JP_CLIENT_OK, "%s", error.text);
+  check_thread(client, "rpc-");
+  jp_client_close(client);
+}
+
+static void run_unpinned(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct jp_client_error error;
+  CHECK(jp_client_pin(client, "mine", JP_FOREVER, &error) == JP_CLIENT_REMOTE, "another transport");
+  CHECK(strstr(error.text, "is for connections over WebSocket") != NULL, "%s", error.text);
+  check_thread(client, "rpc-");
+  jp_client_close(client);
+}
+
 /* ---- late answers ---- */
 
 static void run_late(void)
@@ -866,6 +907,8 @@ int main(int argc, char **argv)
       {"overdue", run_overdue},
       {"shared-session", run_shared_session},
       {"shared-beside", run_shared_beside},
+      {"pinned", run_pinned},
+      {"unpinned", run_unpinned},
       {"late", run_late},
       {"killed", run_killed},
       {"stopped", run_stopped},

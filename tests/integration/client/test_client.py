@@ -20,7 +20,8 @@ DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
 SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
 # Those that the program plays alone (scenarios.c).
 SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-session", "late", "threads", "reconnects")),
-             *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside")),
+             *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside", "pinned")),
+             ("unpinned", tuple(scheme for scheme in SCHEMES if scheme not in DUPLEX_SCHEMES)),
              ("binary", ZMQ_SCHEMES), ("threads", ZMQ_SCHEMES, "binary"))
 
 

@@ -96,6 +96,11 @@ void stub_join_threads(void)
     pthread_join(threads[--thread_count], NULL);
 }
 
+void jvm_thread_keep_changes(struct jvm_thread *thread)
+{
+  (void)thread;
+}
+
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
   return atomic_load(&stub.are_exiting);

@@ -1,6 +1,7 @@
 #include "crew_fixture.h"
 
 #include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 /* Longer than any thread is kept from its processor: a member that was given work is not taken for one that is inside. */
@@ -426,6 +427,89 @@ CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
     wait_done(f, &job);
   }
   fixture_close(f);
+}
+
+/* --- pinned members --- */
+
+static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* of the source, as a connection has one */
+static _Atomic int due;
+static struct crew_member *_Atomic served_by;
+
+static enum crew_pinned_next await_due(struct crew_source *source, struct crew_member *member, int *fd,
+                                       short *events)
+{
+  enum crew_pinned_next next = CREW_PINNED_WAITS;
+  (void)fd, (void)events;
+  pthread_mutex_lock(&pin_lock);
+  if (atomic_load(&source->pinned) != member)
+    next = CREW_PINNED_ENDS;
+  else if (atomic_load(&due) > 0)
+    next = CREW_PINNED_TURN;
+  pthread_mutex_unlock(&pin_lock);
+  return next;
+}
+
+static void take_due(struct crew_source *source, struct crew_member *member)
+{
+  (void)source;
+  atomic_store(&served_by, member);
+  atomic_fetch_sub(&due, 1);
+}
+
+static const struct crew_meanwhile pinned_meanwhile = {.await = await_due};
+
+/* NULL: the member before leaves. */
+static void pin_to(struct crew_source *source, struct crew_member *member)
+{
+  pthread_mutex_lock(&pin_lock);
+  struct crew_member *before = atomic_exchange(&source->pinned, member);
+  if (before != NULL)
+    crew_wake(before);
+  if (member != NULL)
+    crew_admit(member);
+  pthread_mutex_unlock(&pin_lock);
+}
+
+static void serve_due(struct crew_member *member)
+{
+  atomic_store(&due, 1);
+  crew_wake(member);
+  AWAIT(atomic_load(&due) == 0);
+  assert_ptr_equal(member, atomic_load(&served_by));
+}
+
+CREW_TEST(a_pinned_member_serves_its_source_until_that_is_pinned_to_another, .threads = 1, .threads_max = 1,
+          .pinned_max = 2)
+{
+  struct crew_source source = {.turn = take_due, .meanwhile = &pinned_meanwhile};
+  struct crew_member *members[2];
+  struct crew_member *none = NULL;
+  struct jp_error error;
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(crew_pin(f->crew, &source, "pinned", &members[i], &error), JP_OK);
+    pin_to(&source, members[i]);
+    serve_due(members[i]);
+  }
+  /* The first one leaves; then its place is free. */
+  AWAIT(crew_pin(f->crew, &source, "pinned", &none, &error) == JP_OK);
+  pin_to(&source, none);
+  serve_due(none);
+  pin_to(&source, NULL);
+  fixture_close(f);
+}
+
+CREW_TEST(there_are_no_more_pinned_members_than_may_be, .threads = 1, .threads_max = 1, .pinned_max = 1)
+{
+  struct crew_source source = {.turn = take_due, .meanwhile = &pinned_meanwhile};
+  struct crew_member *member;
+  struct crew_member *another;
+  struct jp_error error;
+  assert_int_equal(crew_pin(f->crew, &source, "pinned", &member, &error), JP_OK);
+  pin_to(&source, member);
+  serve_due(member);
+  assert_int_equal(crew_pin(f->crew, &source, "pinned", &another, &error), JP_LIMIT);
+  assert_non_null(strstr(error.text, "pinned-threads-max is 1"));
+  fixture_close(f); /* also while it waits */
 }
 
 UNIT_MAIN
