@@ -8,6 +8,11 @@
 #include "op/piece.h"
 #include "op/value.h"
 
+enum op_meta_service {
+  OP_META_CLASSES, /* fetch_classes_info */
+  OP_META_NAMES    /* list_names */
+};
+
 enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
@@ -46,8 +51,11 @@ struct operation {
   enum op_command command;
 
   union {
-    /* OP_META: fetch_classes_info */
+    /* OP_META; prefix and max are of OP_META_NAMES, the others of OP_META_CLASSES */
     struct {
+      enum op_meta_service service;
+      struct text prefix;
+      size_t max;
       bool compress_encode;
       bool merge_ancestry;
       struct text *exclude_prefixes;

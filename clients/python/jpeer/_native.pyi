@@ -181,6 +181,7 @@ class Connection:
     # (elements as Python values, done, what takes the next fetch)
     def describe(self, instance: Any = None, type: str | None = None, members_only: bool = False) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
+    def list_names(self, prefix: str, maximum: int) -> dict[str, Any]: ...  # {"packages", "classes", "complete"}
     def control(self, method: str) -> Any: ...  # ping, gc, stats
     def batch(self, steps: Sequence[tuple[Any, ...]]) -> list[Any]: ...
     # One round trip. A step is ("new", type, args), ("call", type, method, instance, args), ("get", type, field,

@@ -362,6 +362,22 @@ static const char *const *read_names(struct argument_builder *builder, PyObject 
   return good ? names : NULL;
 }
 
+/* What the JSON in an answer's text says. Takes the answer; NULL: an exception is set. */
+static PyObject *metadata_of(struct jp_answer *answer)
+{
+  enum { DEPTH = 64 };
+  struct jp_json json;
+  PyObject *value = NULL;
+  if (answer == NULL)
+    return NULL;
+  if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
+    value = from_json(json);
+  else
+    PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
+  jp_answer_free(answer);
+  return value;
+}
+
 static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"include", "merge_ancestry", NULL};
@@ -378,18 +394,24 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
     struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
     answer = request_call(connection, &builder, &request);
   }
-  PyObject *list = NULL;
-  if (answer != NULL) {
-    enum { DEPTH = 64 };
-    struct jp_json json;
-    if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
-      list = from_json(json);
-    else
-      PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
-  }
-  jp_answer_free(answer);
+  PyObject *list = metadata_of(answer);
   builder_fini(&builder);
   return list;
+}
+
+static PyObject *operation_list_names(PyObject *self, PyObject *args)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  const char *prefix;
+  long long max;
+  if (!PyArg_ParseTuple(args, "sL:list_names", &prefix, &max))
+    return NULL;
+  struct argument_builder builder;
+  builder_init(&builder, connection);
+  struct jp_request request = jp_build_list_names(prefix, max);
+  PyObject *names = metadata_of(request_call(connection, &builder, &request));
+  builder_fini(&builder);
+  return names;
 }
 
 /* ---- batches ---- */
@@ -541,6 +563,7 @@ PyMethodDef connection_methods[] = {
     {"control", operation_control, METH_VARARGS, NULL},
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"list_names", operation_list_names, METH_VARARGS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
     {"batch", run_batch, METH_O, NULL},
     {"send", loop_send, METH_VARARGS, NULL},
