@@ -174,6 +174,10 @@ class AsyncPackage:
     def __dir__(self) -> list[str]:
         return dir(self._target)
 
+    def __call__(self, *args: Any) -> NoReturn:
+        self._target(*args)
+        raise TypeError(f"{self._target!r} is no class")
+
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
 
@@ -305,6 +309,8 @@ class AsyncClass(AsyncWrapper):
         name, constructor = self._target._java_name, self._target._constructor
         if name.endswith("[]"):
             args = array_arguments(name, *args)
+        elif isinstance(constructor, Method):  # a Scala object's
+            return await self._owner._ask("call", name, constructor.__name__, None, args)
         elif isinstance(constructor, PublicConstructors):
             constructor.check(args)
         elif not isinstance(constructor, Constructor):

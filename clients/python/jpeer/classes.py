@@ -88,7 +88,7 @@ class JavaClass(type):
         raise AttributeError(f"{cls._java_name} has no static field {name!r}", name=name, obj=cls)
 
     def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *(name.rpartition("$")[2] for name in cls._nested)})
+        return sorted({*super().__dir__(), *(python_name(name.rpartition("$")[2]) for name in cls._nested)})
 
     def __repr__(cls) -> str:
         return f"<java class {cls._java_name}>" if cls._java_name else super().__repr__()
@@ -219,6 +219,8 @@ class ClassTable:
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
+        if name.endswith("_") and keyword.iskeyword(name[:-1]):
+            name = name[:-1]
         if not name[:1].isupper() and f"{outer._java_name}${name}" not in outer._nested:
             return None
         for owner in [outer._java_name, *sorted(outer._supertypes - {outer._java_name})]:
@@ -330,6 +332,8 @@ class ClassTable:
     def _constructor(self, name: str, info: dict[str, Any]) -> Callable[..., Any]:
         if "interface" not in info.get("modifiers", "").split():
             call = Constructor(self._connection, name)
+            if self._is_scala_object(name, info):
+                return Method(self._connection, name, "apply", True, False)
             are_public = all("public" in each["modifiers"].split() for each in info["constructors"])
             return call if are_public else PublicConstructors(name, info, call)
         from .callbacks import implementation_of
@@ -343,6 +347,13 @@ class ClassTable:
             return implementation_of(name, targets[0])
 
         return implement
+
+    def _is_scala_object(self, name: str, info: dict[str, Any]) -> bool:
+        """Whether to call it is its `apply`, as in Scala: no constructor is public, and there is the object's own class."""
+        if any("public" in each["modifiers"].split() for each in info["constructors"]):
+            return False
+        has_apply = any(each["name"] == "apply" and each["isStatic"] for each in info["methods"])
+        return has_apply and self._java._kind_of(f"{name}$").is_class
 
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)

@@ -14,13 +14,15 @@ from typing import Any
 
 from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
-from .answers import taken_apart
-from .classes import ClassTable, JavaClass
+from .answers import names_in, taken_apart
+from .classes import ClassTable, JavaClass, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
 
 STOP_SECONDS = 10.0
+NAMES_MAX = 100_000  # of a package
+KIND_MAX = 1000  # names that begin with another name, which is the first of them
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
 # that are still running when the connection is closed have a second to end before the peer does.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
@@ -56,7 +58,7 @@ class Java(ModuleType):
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
-        self._class_names: list[str] | None = None
+        self._kinds: dict[str, packages.Kind] = {}
         self._launched = self._reconnects = False
         self._connection: Connection
 
@@ -82,13 +84,27 @@ class Java(ModuleType):
         return sorted({*dir(type(self)), *self._members_of("")})
 
     def _members_of(self, package: str) -> list[str]:
-        """What is in a package: classes and packages. The names are asked for once a connection."""
-        if self._class_names is None:
-            infos = self._connection.classes_info([])
-            self._class_names = [str(each["className"]) for each in infos if "public" in each["modifiers"].split()]
+        """What is in a package: classes and packages, by the names that Python writes."""
         start = f"{package}." if package else ""
-        inside = (name[len(start) :] for name in self._class_names if name.startswith(start))
-        return sorted({name.partition(".")[0] for name in inside if "$" not in name.partition(".")[0]})
+        names = self._names(start, NAMES_MAX)
+        found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
+        return sorted(each for each in found if not each.startswith("_"))  # which no attribute has
+
+    def _kind_of(self, name: str) -> packages.Kind:
+        """Whether it is a package, and a class. What the peer knows is asked for once a connection."""
+        known = self._kinds.get(name)
+        if known is None:
+            found = self._names(name, KIND_MAX)
+            known = packages.Kind(name in found[0], name in found[1])
+            if any(known):
+                self._kinds[name] = known
+        return known
+
+    def _names(self, prefix: str, most: int) -> tuple[list[str], list[str]]:
+        """Packages and classes."""
+        answer = self._connection.list_names(prefix, most)
+        with taken_apart("the list of names"):
+            return names_in(answer, "packages"), names_in(answer, "classes")
 
     # ---- the connection ----
 

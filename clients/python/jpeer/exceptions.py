@@ -137,6 +137,7 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
 _OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which is no ")
 """One function for two interfaces: Java knows it by the first one, so it has to become another object."""
 
+_AMBIGUOUS = re.compile(": ambiguous for ")
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
@@ -163,7 +164,8 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
     if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
-        error = BadArgument(message)
+        hint = "; jpeer.cast(TYPE, VALUE) as an argument chooses one" if _AMBIGUOUS.search(message) else ""
+        error = BadArgument(message + hint)
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))
         error.suggestions = tuple(suggestions)

@@ -1,6 +1,7 @@
 """launch, connect, imports, output, and how connections end."""
 
 import contextlib
+import importlib
 import io
 import os
 import signal
@@ -12,10 +13,10 @@ import unittest
 import unittest.mock
 
 import jpeer
-from support import SECONDS, await_true, launch, module_peer
+from support import FIXTURES, SECONDS, await_true, launch, module_peer
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals(), jvm_options=["-Dcolour=red"])
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES], jvm_options=["-Dcolour=red"])
 
 
 def has_ended(process):
@@ -121,6 +122,36 @@ class Imports(unittest.TestCase):
 
         self.assertIs(util.ArrayList, ArrayList)
         self.assertIn("ArrayList", dir(util))
+
+    def test_names_that_do_not_look_like_what_they_are(self):
+        small = java.fixtures.small
+        self.assertEqual(small.functions.col("x"), "col x")
+        self.assertEqual((small.functions.size, small.functions.inner.three()), (7, 3))
+        self.assertEqual((small.read("p"), small.read.apply("q")), ("read p", "read q"))
+        self.assertEqual(java.fixtures.Capital.Inside.two(), 2)
+        self.assertEqual(small.lambda_.global_.one(), 1)
+        self.assertEqual(dir(small), ["functions", "lambda_", "read"])
+        self.assertEqual(dir(small.lambda_), ["global_"])
+        from jpeer.fixtures.small import functions, read
+        from jpeer.fixtures.small.functions import col, inner
+        from jpeer.fixtures.small.lambda_ import global_
+        from jpeer.fixtures.Capital import Inside
+        import jpeer.fixtures.small.lambda_.global_ as module
+
+        self.assertIs(functions, small.functions)
+        self.assertEqual((col("y"), inner.three(), read("z"), Inside.two(), global_.one()), ("col y", 3, "read z", 2, 1))
+        self.assertEqual(module.one(), 1)
+        for name in ("jpeer.fixtures.smal", "jpeer.fixtures.small.nothing", "jpeer.fixtures.small.functions.none"):
+            with self.subTest(name), self.assertRaises(ImportError):
+                importlib.import_module(name)
+        with self.assertRaisesRegex(ImportError, "Did you mean fixtures.small.functions"):
+            from jpeer.fixtures.small import function  # noqa: F401
+
+    def test_names_are_listed_as_the_policy_allows(self):
+        with launch(classpath=[FIXTURES], allow=["fixtures.small.read"]) as other:
+            self.assertEqual(dir(other.fixtures), ["small"])
+            self.assertEqual(dir(other.fixtures.small), ["read"])
+            self.assertEqual(other.fixtures.small.read.apply("p"), "read p")
 
     def test_the_default_is_the_last_connection(self):
         with launch() as other:
