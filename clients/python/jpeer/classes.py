@@ -37,6 +37,10 @@ MIXINS: dict[str, type[JavaObject]] = {
     "java.util.Iterator": pages.IteratorMixin,
     "java.util.Enumeration": pages.IteratorMixin,
     "java.util.stream.BaseStream": pages.IteratorMixin,
+    "kotlin.sequences.Sequence": pages.HasIteratorMixin,
+    "scala.Product2": pages.ScalaPairMixin,
+    "scala.collection.Iterable": pages.ScalaIterableMixin,
+    "scala.collection.Iterator": pages.ScalaIteratorMixin,
 }
 # Methods of Java that a mixin has under the same name, with Python's additions.
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
