@@ -15,7 +15,7 @@ from typing import Any
 from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import names_in, taken_apart
-from .classes import ClassTable, JavaClass, python_name
+from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
@@ -58,15 +58,36 @@ class Java(ModuleType):
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
+        self._added_loaders: list[Any] = []
         self._kinds: dict[str, packages.Kind] = {}
         self._launched = self._reconnects = False
         self._connection: Connection
 
     # ---- classes ----
 
-    def type(self, name: str) -> Any:
-        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]". NotFound where there is none."""
+    def type(self, name: Any, loader: Any = None) -> Any:
+        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]"; or of a java.lang.Class. With a loader (a
+        java.lang.ClassLoader) the class that it finds. NotFound where there is none."""
+        if loader is not None:
+            name = self._connection.call(*find_class_object(class_name(name)), loader)
+        if isinstance(name, Object):
+            return self._classes.of_class(name)
         return self._classes.of_name(name)
+
+    def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
+        """Adds jars and folders, where the peer finds them, for this connection: a class that the application's class loader
+        does not have is looked for there. The java.net.URLClassLoader, whose parent is that of the call before."""
+        lang, net = self._classes.of_name("java.lang.ClassLoader"), self._classes.of_name("java.net.URLClassLoader")
+        parent = self._added_loaders[-1] if self._added_loaders else lang.getSystemClassLoader()  # type: ignore[attr-defined]
+        path, urls = self._classes.of_name("java.nio.file.Path"), []
+        for each in entries:
+            entry = path.of(os.path.abspath(os.path.expanduser(os.fspath(each))))  # type: ignore[attr-defined]
+            if not entry.toFile().exists():
+                raise FileNotFoundError(f"class path: nothing at {entry}")
+            urls.append(entry.toUri().toURL())
+        made = net(urls, parent)
+        self._added_loaders.append(made)
+        return made
 
     def array(self, element_type: Any, *content: Any) -> Any:
         """A new array of these elements, of that length, or of several dimensions:
@@ -204,10 +225,6 @@ def default() -> Java:
 def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any, ...]:
     arguments = (Typed("java.lang.Class", element_type), Typed("int[]", [operator.index(each) for each in content]))
     return "java.lang.reflect.Array", "newInstance", None, arguments
-
-
-def find_class_object(name: str) -> tuple[Any, ...]:
-    return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def read_stats(answer: Any) -> dict[str, Any]:

@@ -86,11 +86,11 @@ PYTHON_BASES: dict[str, type[Exception]] = {
 
 class ErrorMaker:
     """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class, by its name and
-    those of its superclasses."""
+    those of its superclasses, and its handle or None."""
 
     def __init__(
         self,
-        class_of: Callable[[str, Sequence[str]], type[JavaException]],
+        class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
         passing: Callable[[str | None, str | None, Any, int], BaseException | None],
         forget_callbacks: Callable[[], None],
     ) -> None:
@@ -117,7 +117,8 @@ class ErrorMaker:
         if passing is not None:
             return _extend_traceback(passing, frames)
         name = name or "java.lang.Throwable"
-        made = make_throwable(self._class_of(name, superclasses_in(data, name)), message, None if depth else outermost)
+        handle = None if depth else outermost
+        made = make_throwable(self._class_of(name, superclasses_in(data, name), handle), message, handle)
         made.__dict__["_outermost"] = outermost, depth
         made.java_class = name
         made.java_frames = tuple(frames)

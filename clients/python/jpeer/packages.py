@@ -100,7 +100,7 @@ def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bo
     if kind.is_class or not kind.is_package:
         with contextlib.suppress(NotFound, Denied):
             return java.type(full)
-    if imports and not kind.is_package:
+    if imports and not kind.is_package and not java._added_loaders:
         raise_unknown(java, full)
     return Package(find_java, full)
 
