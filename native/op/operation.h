@@ -51,11 +51,9 @@ struct operation {
   enum op_command command;
 
   union {
-    /* OP_META; prefix and max are of OP_META_NAMES, the others of OP_META_CLASSES */
+    /* OP_META: fetch_classes_info */
     struct {
       enum op_meta_service service;
-      struct text prefix;
-      size_t max;
       bool compress_encode;
       bool merge_ancestry;
       struct text *exclude_prefixes;
@@ -63,6 +61,13 @@ struct operation {
       struct text *include_classes; /* NULL: all */
       size_t include_count;
     } meta;
+
+    /* OP_META: list_names */
+    struct {
+      enum op_meta_service service; /* the same as in meta: C11, 6.5.2.3 */
+      struct text prefix;
+      size_t max;
+    } names;
 
     /* OP_FETCH: the next elements of the object `instance`, by value */
     struct {

@@ -475,9 +475,9 @@ static enum jp_status read_meta_value(struct params_reader *reader, enum meta_ar
     return read_meta_list(reader, &meta_rules[argument], json, &operation->meta.include_classes,
                           &operation->meta.include_count);
   if (argument == META_PREFIX)
-    return read_meta_text(reader, &meta_rules[argument], json, &operation->meta.prefix);
+    return read_meta_text(reader, &meta_rules[argument], json, &operation->names.prefix);
   if (argument == META_MAX)
-    return read_meta_count(reader, &meta_rules[argument], json, &operation->meta.max);
+    return read_meta_count(reader, &meta_rules[argument], json, &operation->names.max);
   if (coerce_meta_value(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
     return outcome_fail_memory(reader->outcome);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
@@ -535,16 +535,19 @@ static enum jp_status read_meta_argument(struct params_reader *reader, struct js
   return read_meta_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
 }
 
-/* With --compat pal there is the first service alone. */
-static bool find_meta_service(const struct params_reader *reader, struct text name)
+/* Sets what its arguments are without the caller's. With --compat pal there is the first service alone. */
+static bool begin_meta_service(const struct params_reader *reader, struct text name)
 {
-  if (text_equal(name, meta_services[OP_META_CLASSES].name))
-    reader->operation->meta.service = OP_META_CLASSES;
-  else if (!reader->rules->compat_pal && text_equal(name, meta_services[OP_META_NAMES].name))
-    reader->operation->meta.service = OP_META_NAMES;
-  else
-    return false;
-  return true;
+  struct operation *operation = reader->operation;
+  bool is_names = !reader->rules->compat_pal && text_equal(name, meta_services[OP_META_NAMES].name);
+  operation->meta.service = is_names ? OP_META_NAMES : OP_META_CLASSES;
+  if (is_names) {
+    operation->names.prefix = TEXT("");
+    operation->names.max = LISTED;
+  } else {
+    operation->meta.compress_encode = true;
+  }
+  return is_names || text_equal(name, meta_services[OP_META_CLASSES].name);
 }
 
 static enum jp_status read_meta(struct params_reader *reader)
@@ -553,15 +556,12 @@ static enum jp_status read_meta(struct params_reader *reader)
   enum jp_status status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'meta' request", &name);
   if (status != JP_OK)
     return status;
-  if (!find_meta_service(reader, name)) {
+  if (!begin_meta_service(reader, name)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid meta service: %.*s",
                  TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     reader->outcome->status = TEXT("UNSUPPORTED");
     return JP_INVALID;
   }
-  reader->operation->meta.compress_encode = true;
-  reader->operation->meta.max = LISTED;
-  reader->operation->meta.prefix = TEXT("");
   if (!reader->members.has[RPC_PARAM_ARGS])
     return JP_OK;
   if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)

@@ -455,7 +455,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
   struct meta_reach reach;
   struct buffer key;
   if (operation->meta.service == OP_META_NAMES) {
-    const struct name_list_query query = {policy, channel, operation->meta.prefix, operation->meta.max};
+    const struct name_list_query query = {policy, channel, operation->names.prefix, operation->names.max};
     return open_list(meta, &query, body, error);
   }
   enum jp_status status = open_classes(meta->catalog, operation, &excerpt, error);
