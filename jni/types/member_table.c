@@ -114,8 +114,13 @@ static bool read_method(struct builder *builder, jmethodID id)
       (*jvmti)->GetMethodModifiers(jvmti, id, &modifiers) != JVMTI_ERROR_NONE)
     goto out;
   read = true;
-  bool is_hidden = (modifiers & (ACC_BRIDGE | ACC_SYNTHETIC)) != 0;
-  if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) != 0))
+  bool is_bridge = (modifiers & ACC_BRIDGE) != 0;
+  bool is_synthetic = (modifiers & ACC_SYNTHETIC) != 0;
+  bool is_static = (modifiers & OP_ACC_STATIC) != 0;
+  /* Kotlin's `name$default` is static; a lambda's body is private. */
+  bool is_hidden = is_bridge || (is_synthetic && !is_static);
+  if (strcmp(name, "<clinit>") == 0 || (is_bridge && is_static) ||
+      ((is_bridge || is_synthetic) && (modifiers & OP_ACC_PRIVATE) != 0))
     goto out;
 
   struct member_table *table = builder->table;

@@ -44,7 +44,8 @@ struct jvm_field {
 };
 
 struct member_table {
-  struct jvm_method *methods; /* without <clinit>, synthetic and bridge methods */
+  struct jvm_method *
+      methods; /* without <clinit> and bridge methods; of synthetic ones the static ones that are not private */
   size_t method_count;
   /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they
    * override. */

@@ -18,7 +18,8 @@ enum {
   FEATURE_VERSION_UNKNOWN = 17,
   /* Names are kept for a second, and so long that finding them out takes a twentieth of the time at most. */
   NAMES_AGE_MS = 1000,
-  NAMES_AGE_TIMES = 20
+  NAMES_AGE_TIMES = 20,
+  LISTED_AGE_MS = 60000 /* of names that are listed, beyond that */
 };
 
 /* What tells most names from another one without a look at their bytes. */
@@ -266,13 +267,14 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
   return status;
 }
 
-/* The names, with a holder more. Where they are too old, the first who asks reads them again, and others wait. */
-static enum jp_status hold_names(struct catalog *catalog, struct class_names **names, struct jp_error *error)
+/* The names, with a holder more. Where they are too old, by more than older_ms, the first who asks reads them again, and others wait. */
+static enum jp_status hold_names(struct catalog *catalog, int64_t older_ms, struct class_names **names,
+                                 struct jp_error *error)
 {
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&catalog->names_lock);
   int64_t start = clock_now_ms();
-  if (catalog->names == NULL || start >= catalog->names_good_until) {
+  if (catalog->names == NULL || start >= catalog->names_good_until + older_ms) {
     struct class_names *read = NULL;
     status = read_names(catalog, &read, error);
     if (status == JP_OK) {
@@ -295,10 +297,25 @@ enum jp_status catalog_each_name_like(struct catalog *catalog, const struct cata
                                       catalog_visitor *visit, void *context, struct jp_error *error)
 {
   struct class_names *names;
-  enum jp_status status = hold_names(catalog, &names, error);
+  enum jp_status status = hold_names(catalog, 0, &names, error);
   if (status != JP_OK)
     return status;
   visit_like(names, like, visit, context);
+  release_names(names);
+  return JP_OK;
+}
+
+enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
+                                       struct jp_error *error)
+{
+  struct class_names *names;
+  enum jp_status status = hold_names(catalog, LISTED_AGE_MS, &names, error);
+  if (status != JP_OK)
+    return status;
+  const struct entry *entries = names->entries.items;
+  struct text all = buffer_text(&names->bytes);
+  for (size_t i = 0; i < names->entries.count; i++)
+    visit(context, text_slice(all, entries[i].at, entries[i].at + entries[i].length));
   release_names(names);
   return JP_OK;
 }

@@ -173,6 +173,11 @@ enum jp_status catalog_each_name_like(struct catalog *catalog, const struct cata
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
+/* Gives all binary names, as catalog_each_name does, but not under a lock, and out of the kept ones: a class of less than a
+ * minute ago may be missing. */
+enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
+                                       struct jp_error *error) JP_MUST_CHECK;
+
 struct text catalog_text(const struct catalog_tables *tables, uint32_t id);
 /* The index of a class by its binary name with dots, or CATALOG_NONE. */
 uint32_t catalog_find(const struct catalog_tables *tables, struct text name);

@@ -8,6 +8,11 @@
 #include "op/piece.h"
 #include "op/value.h"
 
+enum op_meta_service {
+  OP_META_CLASSES, /* fetch_classes_info */
+  OP_META_NAMES    /* list_names */
+};
+
 enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
@@ -49,6 +54,7 @@ struct operation {
   union {
     /* OP_META: fetch_classes_info */
     struct {
+      enum op_meta_service service;
       bool compress_encode;
       bool merge_ancestry;
       struct text *exclude_prefixes;
@@ -56,6 +62,13 @@ struct operation {
       struct text *include_classes; /* NULL: all */
       size_t include_count;
     } meta;
+
+    /* OP_META: list_names */
+    struct {
+      enum op_meta_service service; /* the same as in meta: C11, 6.5.2.3 */
+      struct text prefix;
+      size_t max;
+    } names;
 
     /* OP_FETCH: the next elements of the object `instance`, by value */
     struct {

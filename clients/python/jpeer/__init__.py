@@ -29,6 +29,7 @@ from .exceptions import (
 )
 from .objects import JavaObject, Wrapper
 from .pages import to_list
+from .sequences import to_python
 from .values import OPTIONALS, Cast, text_as
 
 __version__ = version()
@@ -36,7 +37,7 @@ __version__ = version()
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
     "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
-    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
+    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list", "to_python",
 ]  # fmt: skip
 
 

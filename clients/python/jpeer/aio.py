@@ -12,6 +12,7 @@ waits elsewhere. Everything that a connection gives belongs to the loop that ope
 
 import asyncio
 import inspect
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -21,7 +22,7 @@ from typing import Any, NoReturn
 from . import connection
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Link, Links, Place
-from .classes import ENUM, JavaClass, PublicConstructors, array_arguments
+from .classes import ENUM, JavaClass, LoadedConstructor, LoadedField, PublicConstructors, array_arguments, find_class_object
 from .collections import MapMixin
 from .exceptions import JavaException
 from .objects import JavaObject, Wrapper, missing_attribute
@@ -39,6 +40,8 @@ class _Calling:
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 _threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # of AsyncJava.thread
+
+FIELDS = (Field, LoadedField)
 
 
 class AsyncJava:
@@ -58,9 +61,14 @@ class AsyncJava:
             raise AttributeError(name)
         return _wrap(self, package_member(lambda: self._java, "", name))
 
-    def type(self, name: str) -> Any:
-        """The class of that name."""
-        return _wrap(self, self._java.type(name))
+    def type(self, name: Any, loader: Any = None) -> Any:
+        """The class of that name, or of a java.lang.Class; with a loader the one that it finds."""
+        name, loader = (each._target if isinstance(each, Wrapper) else each for each in (name, loader))
+        return _wrap(self, self._java.type(name, loader))
+
+    async def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
+        """Adds jars and folders, where the peer finds them, for this connection."""
+        return _wrap(self, await asyncio.to_thread(self._java.add_classpath, *entries))
 
     async def array(self, element_type: Any, *content: Any) -> Any:
         """A new array of these elements, of that length, or of several dimensions."""
@@ -188,6 +196,10 @@ class AsyncPackage:
     def __dir__(self) -> list[str]:
         return dir(self._target)
 
+    def __call__(self, *args: Any) -> NoReturn:
+        self._target(*args)
+        raise TypeError(f"{self._target!r} is no class")
+
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
 
@@ -225,7 +237,8 @@ class AsyncMember:
         instance: Any = self._instance
         if instance is None and self._takes_receiver(args):
             instance, args = args[0], args[1:]
-        return await self._owner._ask("call", self._type, self._name, instance, args)
+        loader = self._class._loader if instance is None else None
+        return await self._owner._ask("call", self._type, self._name, instance, args, loader)
 
     def _takes_receiver(self, args: Sequence[Any]) -> bool:
         if not getattr(self._member, "_has_instance", False):
@@ -237,7 +250,8 @@ class AsyncMember:
         return True
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return self._owner._ask("get", self._type, self._name, self._instance).__await__()
+        loader = self._class._loader if self._instance is None else None
+        return self._owner._ask("get", self._type, self._name, self._instance, loader).__await__()
 
     async def put(self, value: Any) -> None:
         """Writes the field."""
@@ -249,7 +263,7 @@ class AsyncMember:
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
-        if isinstance(self._member, Field):
+        if isinstance(self._member, FIELDS):
             return f"The field {self._type}.{self._name}: await it, or its put(value)."
         return getattr(self._member, "__doc__", None)
 
@@ -262,7 +276,7 @@ class AsyncMember:
         return whole if self._instance is None else whole.replace(parameters=[*whole.parameters.values()][1:])
 
     def __repr__(self) -> str:
-        kind = "field" if isinstance(self._member, Field) else "method"
+        kind = "field" if isinstance(self._member, FIELDS) else "method"
         return f"<async Java {kind} {self._type}.{self._name}>"
 
 
@@ -295,7 +309,7 @@ def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
     if member is None or name.startswith("_"):
         return missing_attribute(cls, name, owner)
     text = f"{cls._java_name}.{name} is a method"
-    if isinstance(member, Field):
+    if isinstance(member, FIELDS):
         text = f"{cls._java_name}.{name} is a field of Java's, which is written by: await x.{name}.put(value)"
     return AttributeError(text, name=name, obj=owner)
 
@@ -319,18 +333,21 @@ class AsyncClass(AsyncWrapper):
         name, constructor = self._target._java_name, self._target._constructor
         if name.endswith("[]"):
             args = array_arguments(name, *args)
+        elif isinstance(constructor, Method):  # a Scala object's
+            return await self._owner._ask("call", name, constructor.__name__, None, args, self._target._loader)
         elif isinstance(constructor, PublicConstructors):
             constructor.check(args)
-        elif not isinstance(constructor, Constructor):
+        elif not isinstance(constructor, (Constructor, LoadedConstructor)):
             return constructor(*args)  # an interface, which the argument implements
-        return await self._owner._ask("new", name, args)
+        return await self._owner._ask("new", name, args, self._target._loader)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         member = _member_of(self._target, name)
         if member is None and name == "class_":
-            return _Later(lambda: self._owner.class_object(self._target._java_name))
+            call = (*find_class_object(self._target._java_name), self._target._loader)
+            return _Later(lambda: self._owner._ask("call", *call))
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
         return AsyncMember(self._owner, self._target, None, member, name)
@@ -339,7 +356,7 @@ class AsyncClass(AsyncWrapper):
         """The constants of an enum."""
         if ENUM not in self._target._supertypes:
             raise TypeError(f"{self._target!r} is not iterable: it is no enum")
-        async for each in await self._owner._ask("call", self._target._java_name, "values", None, ()):
+        async for each in await self._owner._ask("call", self._target._java_name, "values", None, (), self._target._loader):
             yield each
 
     def __repr__(self) -> str:
@@ -359,7 +376,7 @@ class AsyncThrowable(JavaClass):
         if name.startswith("_"):
             return super().__getattribute__(name)
         member = _member_of(cls, name)
-        if isinstance(member, (Field, Method)):
+        if isinstance(member, (*FIELDS, Method)):
             return AsyncMember(cls._owner, cls, None, member, name)
         if member is None and name == "class_":
             return _Later(lambda: cls._owner.class_object(cls._java_name))
@@ -369,7 +386,7 @@ class AsyncThrowable(JavaClass):
         return _wrap(cls._owner, super().__getattr__(name))
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if isinstance(_member_of(cls, name), Field):
+        if isinstance(_member_of(cls, name), FIELDS):
             raise _refusal(cls, cls, name)
         super().__setattr__(name, value)
 

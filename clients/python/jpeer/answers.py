@@ -50,6 +50,12 @@ def superclasses_in(data: Any, name: str) -> list[str]:
         return found
 
 
+def names_in(answer: Any, key: str) -> list[str]:
+    """Of the answer to list_names; within taken_apart."""
+    found: list[str] = _each(answer[key], str)
+    return found
+
+
 def _member(member: dict[str, Any], kind: str) -> None:
     _text(member["name"])
     _text(member["modifiers"])

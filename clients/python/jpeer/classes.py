@@ -18,6 +18,7 @@ from .objects import JavaObject
 if TYPE_CHECKING:
     from .connection import Java
 
+JDK_PACKAGES = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 OBJECT, THROWABLE, ENUM = "java.lang.Object", "java.lang.Throwable", "java.lang.Enum"
 
 # What a Java interface or class adds to the Python classes below it.
@@ -38,6 +39,10 @@ MIXINS: dict[str, type[JavaObject]] = {
     "java.util.Enumeration": pages.IteratorMixin,
     "java.util.stream.BaseStream": pages.IteratorMixin,
     **dict.fromkeys(sequences.BUFFERS, sequences.BufferMixin),
+    "kotlin.sequences.Sequence": pages.HasIteratorMixin,
+    "scala.Product2": pages.ScalaPairMixin,
+    "scala.collection.Iterable": pages.ScalaIterableMixin,
+    "scala.collection.Iterator": pages.ScalaIteratorMixin,
 }
 # Methods of Java that a mixin has under the same name, with Python's additions.
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
@@ -54,6 +59,7 @@ class JavaClass(type):
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
+    _loader: "Object | None" = None  # of a class that the application's class loader does not have
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -80,7 +86,7 @@ class JavaClass(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         for each in cls.__mro__:
             member = each.__dict__.get(name)
-            if isinstance(member, Field):
+            if isinstance(member, (Field, LoadedField)):
                 member.put_static(value)
                 return
         if name in ("__abstractmethods__", "__doc__"):
@@ -89,7 +95,7 @@ class JavaClass(type):
         raise AttributeError(f"{cls._java_name} has no static field {name!r}", name=name, obj=cls)
 
     def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *(name.rpartition("$")[2] for name in cls._nested)})
+        return sorted({*super().__dir__(), *(python_name(name.rpartition("$")[2]) for name in cls._nested)})
 
     def __repr__(cls) -> str:
         return f"<java class {cls._java_name}>" if cls._java_name else super().__repr__()
@@ -105,12 +111,13 @@ class JavaClass(type):
             and cls._java is not None
             and subclass._java is cls._java
             and cls._java_name in subclass._supertypes
+            and cls._java._classes.is_assignable(cls, subclass)
         )
 
     @property
     def class_(cls) -> Any:
         """The java.lang.Class."""
-        return cls._bridge.class_object(cls._java_name)
+        return cls._operations.call(*find_class_object(cls._java_name))
 
     @property
     def _bridge(cls) -> "Java":
@@ -121,14 +128,15 @@ class JavaClass(type):
     @property
     def _operations(cls) -> Any:
         """What jpeer.call and its kin ask."""
-        return cls._bridge._connection
+        connection = cls._bridge._connection
+        return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
 
     # Enums are collections of their constants.
 
     def _constants(cls) -> list[Any]:
         if ENUM not in cls._supertypes:
             raise TypeError(f"{cls!r} is not iterable: it is no enum")
-        return list(cls._bridge._connection.call(cls._java_name, "values"))
+        return list(cls._operations.call(cls._java_name, "values"))
 
     def __iter__(cls) -> Iterator[Any]:
         return iter(cls._constants())
@@ -147,7 +155,7 @@ class JavaClass(type):
         if ENUM not in cls._supertypes:
             return cls
         try:
-            return cls._bridge._connection.call(cls._java_name, "valueOf", None, (key,))
+            return cls._operations.call(cls._java_name, "valueOf", None, (key,))
         except ValueError:
             raise KeyError(key) from None
 
@@ -168,6 +176,89 @@ class ThrowableMixin(JavaException):
         raise objects.missing_attribute(type(self), name, self)
 
 
+class LoadedOperations:
+    """Those of a connection, with the loader of a class."""
+
+    def __init__(self, connection: Connection, loader: Object) -> None:
+        self._connection, self._loader = connection, loader
+
+    def new(self, type: str, args: Sequence[Any] = ()) -> Any:
+        return self._connection.new(type, args, self._loader)
+
+    def call(self, type: str, method: str, instance: Any = None, args: Sequence[Any] = ()) -> Any:
+        return self._connection.call(type, method, instance, args, self._loader)
+
+    def get(self, type: str, field: str, instance: Any = None) -> Any:
+        return self._connection.get(type, field, instance, self._loader)
+
+    def put(self, type: str, field: str, instance: Any, value: Any) -> None:
+        return self._connection.put(type, field, instance, value, self._loader)
+
+
+class LoadedMethod(Method):
+    """A static method of a class that another loader has. Instance methods are found by their object."""
+
+    loader: Any = None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        receives = self._has_instance and args and isinstance(args[0], Object)
+        if keywords or (receives and self._type in getattr(type(args[0]), "_supertypes", ())):
+            return super().__call__(*args, **keywords)
+        return self.loader._connection.call(self._type, self.__name__, None, args, self.loader)
+
+
+class LoadedConstructor:
+    """The constructors of such a class."""
+
+    def __init__(self, connection: Connection, loader: Object, type: str) -> None:
+        self._operations, self._type = LoadedOperations(connection, loader), type
+
+    def __call__(self, *args: Any) -> Any:
+        return self._operations.new(self._type, args)
+
+
+class LoadedField:
+    """A static field of such a class."""
+
+    def __init__(self, connection: Connection, loader: Object, type: str, name: str) -> None:
+        self._operations, self._type, self._name = LoadedOperations(connection, loader), type, name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self._operations.get(self._type, self._name)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self.put_static(value)
+
+    def put_static(self, value: Any) -> None:
+        self._operations.put(self._type, self._name, None, value)
+
+
+class ByLoader:
+    """Finds the class of each object, where several loaders have a class of one name."""
+
+    def __init__(self, table: "ClassTable", name: str) -> None:
+        self._table, self._name = table, name
+
+    def _from_object(self, handle: Object) -> Any:
+        class_object = handle._connection.call(OBJECT, "getClass", handle)
+        found: Any = self._table.of_class(class_object)
+        return found._from_object(handle) if issubclass(found, JavaException) else handle._as(found)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return self._name in getattr(type(instance), "_supertypes", ())
+
+
+def _loader_in(answer: Any) -> Object | None:
+    if answer is not None and not isinstance(answer, Object):
+        raise ProtocolError(f"the peer's answer is malformed: {repr(answer)[:200]} is no class loader")
+    return answer
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a class of that name may be another loader's. Hidden classes and arrays are found otherwise."""
+    return not name.startswith(JDK_PACKAGES) and "/" not in name and not name.startswith("[")
+
+
 class ClassTable:
     """The Python classes of one connection.
 
@@ -177,7 +268,12 @@ class ClassTable:
 
     def __init__(self, java: "Java") -> None:
         self._java = java
-        self._classes: dict[str, type] = {}
+        self._classes: dict[str, type] = {}  # by the names that find them without a loader
+        self._loaded: dict[tuple[str, int], type] = {}  # those of other loaders, by the loader's number
+        self._assignable: dict[tuple[type, type], bool] = {}
+        self._known_loaders: frozenset[int] | None = None  # whose classes have names; None: not asked for yet
+        self._kept_loaders: list[Object | None] = []  # or the numbers could be other objects'
+        self._asks_loaders = True  # the policy has not denied it
         self.throwable_type: type[JavaClass] = JavaClass  # of classes of throwables
 
     @property
@@ -187,17 +283,107 @@ class ClassTable:
     def of_name(self, name: str) -> type:
         """The class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. NotFound where there is none."""
         name = runtime_name(name)
-        return self._classes.get(name) or self._make(name, None)
+        return self._classes.get(name) or self._make_named(name)
+
+    def _make_named(self, name: str) -> type:
+        loader = None
+        if is_foreign(name):
+            with contextlib.suppress(NotFound, JavaException):  # "a.Outer.Inner", or there is none
+                loader = self._loader_of_class(lambda: self._connection.call(*find_class_object(name)))
+        try:
+            if loader is not None:
+                return self._classes.setdefault(name, self.of_loader(name, loader))
+            return self._make(name, None)
+        except NotFound as why:
+            for loader in reversed(self._java._added_loaders):
+                with contextlib.suppress(NotFound):
+                    return self.of_class(self._connection.call(*find_class_object(name), loader))
+            raise why from None
+
+    # ---- classes of other loaders than the application's ----
+
+    def of_class(self, class_object: Object) -> type:
+        """Of a java.lang.Class."""
+        name = self._connection.call("java.lang.Class", "getName", class_object)
+        if type(name) is not str:
+            raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is no name of a class")
+        loader = self._loader_of_class(lambda: class_object)
+        return self.of_name(name) if loader is None else self.of_loader(name, loader)
+
+    def of_loader(self, name: str, loader: Object) -> type:
+        """Of a class that this loader has defined."""
+        key = name, loader._number
+        known = self._loaded.get(key)
+        if known is not None:
+            return known
+        with self._making(f"{name} of {loader._number}"):
+            info = described(self._connection.describe(None, name, False, loader), name)
+            with taken_apart(f"the class {name[:200]}"):
+                made = self._make_class(name, info, loader)
+        made = self._loaded.setdefault(key, made)
+        if self._has_several(name):
+            self._java._hooks.classes[name] = ByLoader(self, name)
+        return made
+
+    def _has_several(self, name: str) -> bool:
+        plain = self._classes.get(name)
+        found = {*([] if plain is None else [plain]), *(self._loaded[key] for key in [*self._loaded] if key[0] == name)}
+        return len(found) > 1
+
+    def _loader_of_class(self, find: Callable[[], Any]) -> Any:
+        """The loader of a java.lang.Class, where it is not one whose classes have their names without it, and the policy
+        lets it be asked for."""
+        if not self._asks_loaders:
+            return None
+        try:
+            if self._known_loaders is None:
+                loaders = "getSystemClassLoader", "getPlatformClassLoader"
+                found = [_loader_in(self._connection.call("java.lang.ClassLoader", each)) for each in loaders]
+                self._kept_loaders = found
+                self._known_loaders = frozenset(each._number for each in found if each is not None)
+            loader = _loader_in(self._connection.call("java.lang.Class", "getClassLoader", find()))
+        except Denied:
+            self._asks_loaders = False
+            return None
+        return None if loader is None or loader._number in self._known_loaders else loader
+
+    def is_assignable(self, cls: JavaClass, subclass: JavaClass) -> bool:
+        """Of two classes whose names fit: whether it is the very class that the other one extends or implements."""
+        if cls._loader is None and (subclass._loader is None or not is_foreign(cls._java_name)):
+            return True
+        key = cls, subclass
+        known = self._assignable.get(key)
+        if known is None:
+            try:
+                known = bool(self._connection.call("java.lang.Class", "isAssignableFrom", cls.class_, (subclass.class_,)))
+            except (Denied, NotFound):
+                known = True
+            self._assignable[key] = known
+        return known
+
+    # ----
 
     def of_object(self, name: str, handle: Object | None) -> type:
         """Of the class of an object that has come. The class may be one that no name finds: a lambda's, another
         loader's."""
+        if handle is not None and is_foreign(name):
+            if self._has_several(name):
+                return ByLoader(self, name)  # type: ignore[return-value]
+            loader = self._loader_of_class(lambda: handle._connection.call(OBJECT, "getClass", handle))
+            if loader is not None:
+                made = self.of_loader(name, loader)
+                return ByLoader(self, name) if self._has_several(name) else made  # type: ignore[return-value]
         return self._classes.get(name) or self._make(name, handle)
 
-    def of_throwable(self, name: str, superclasses: Sequence[str] = ()) -> type[JavaException]:
+    def of_throwable(self, name: str, superclasses: Sequence[str] = (), handle: Any = None) -> type[JavaException]:
         """The class of a throwable, whose superclasses are given, the nearest first. `except` finds it by its name and its
-        superclasses, whatever the policy allows: a class that the peer does not describe has these alone."""
+        superclasses, whatever the policy allows: a class that the peer does not describe has these alone. handle: of the
+        throwable, which tells of several classes of that name which one it is."""
         with contextlib.suppress(PeerError, JavaException):
+            if handle is not None and any(key[0] == name for key in [*self._loaded]):
+                loaded = self.of_class(handle._connection.call(OBJECT, "getClass", handle))
+                if issubclass(loaded, JavaException):
+                    return loaded
             found = self.of_name(name)
             if issubclass(found, JavaException):
                 self._java._hooks.classes.setdefault(name, found)
@@ -220,11 +406,17 @@ class ClassTable:
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
-        if not name[:1].isupper() and f"{outer._java_name}${name}" not in outer._nested:
+        if name.endswith("_") and keyword.iskeyword(name[:-1]):
+            name = name[:-1]
+        is_listed = f"{outer._java_name}${name}" in outer._nested  # nobody lists those of other loaders
+        if not name[:1].isupper() and not is_listed and outer._loader is None:
             return None
         for owner in [outer._java_name, *sorted(outer._supertypes - {outer._java_name})]:
             with contextlib.suppress(NotFound, JavaException, Denied):
-                return self.of_name(f"{owner}${name}")
+                inner = f"{owner}${name}"
+                if outer._loader is not None and is_foreign(inner):
+                    return self.of_class(outer._operations.call(*find_class_object(inner)))
+                return self.of_name(inner)
         return None
 
     def _make(self, name: str, handle: Object | None) -> type:
@@ -258,18 +450,18 @@ class ClassTable:
                 raise
             return described(self._connection.describe(None, f"{outer}${inner}"), name)
 
-    def _make_class(self, name: str, info: dict[str, Any]) -> JavaClass:
+    def _make_class(self, name: str, info: dict[str, Any], loader: Object | None = None) -> JavaClass:
         name = info.get("class") or name
         known = self._classes.get(name)
-        if isinstance(known, JavaClass):
+        if isinstance(known, JavaClass) and loader is None:
             return known
         supertypes = frozenset([*info["superclasses"], *info["interfaces"], OBJECT])
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
         owners = self._owners(info) if "/" in name else {}
-        namespace.update(self._members(name, info, owners), _owners=owners)
-        bases = self._bases(name, info, supertypes)
+        namespace.update(self._members(name, info, owners, loader), _owners=owners, _loader=loader)
+        bases = self._bases(name, info, supertypes, loader)
         if THROWABLE not in namespace["_supertypes"]:
             namespace["__slots__"] = ()
             namespace["_identity"] = _is_identity(info)
@@ -277,11 +469,18 @@ class ClassTable:
                 namespace.pop("get", None)
             if any(issubclass(base, sequences.ListMixin) for base in bases):
                 namespace.pop("sort", None)
-        namespace["_constructor"] = staticmethod(self._constructor(name, info))
+        namespace["_constructor"] = staticmethod(self._constructor(name, info, loader))
         kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
         return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
 
-    def _bases(self, name: str, info: dict[str, Any], supertypes: frozenset[str]) -> tuple[type, ...]:
+    def _superclass(self, name: str, loader: Object | None) -> type:
+        if loader is None or not is_foreign(name):
+            return self.of_name(name)
+        return self.of_class(self._connection.call(*find_class_object(name), loader))
+
+    def _bases(
+        self, name: str, info: dict[str, Any], supertypes: frozenset[str], loader: Object | None
+    ) -> tuple[type, ...]:
         above = info["superclasses"]
         if name == THROWABLE:
             return (ThrowableMixin,)
@@ -290,7 +489,7 @@ class ClassTable:
         base: type = JavaObject
         for superclass in above:
             try:
-                base = self.of_name(superclass)
+                base = self._superclass(superclass, loader)
                 break
             except (PeerError, JavaException):  # denied, or of a loader that has no names here
                 continue
@@ -310,11 +509,16 @@ class ClassTable:
                 owners.update({each: supertype for each in dir(known) if isinstance(getattr(known, each), Method)})
         return owners
 
-    def _members(self, name: str, info: dict[str, Any], owners: dict[str, str]) -> dict[str, Any]:
+    def _members(
+        self, name: str, info: dict[str, Any], owners: dict[str, str], loader: Object | None
+    ) -> dict[str, Any]:
         members: dict[str, Any] = {}
         for field in info["fields"]:
             if "public" in field["modifiers"].split() and not is_special(field["name"]):
-                members[python_name(field["name"])] = Field(self._connection, name, field["name"], field["isStatic"])
+                made_field: Any = Field(self._connection, name, field["name"], field["isStatic"])
+                if loader is not None and field["isStatic"]:
+                    made_field = LoadedField(self._connection, loader, name, field["name"])
+                members[python_name(field["name"])] = made_field
         overloads: dict[str, list[dict[str, Any]]] = {}
         for method in info["methods"]:
             if "public" in method["modifiers"].split() and not is_special(method["name"]):
@@ -322,15 +526,22 @@ class ClassTable:
         for called, methods in overloads.items():
             kinds = {bool(method["isStatic"]) for method in methods}
             owner = owners.get(called, name)
-            made = Method(self._connection, owner, called, True in kinds, False in kinds)
+            kind = Method if loader is None or True not in kinds else LoadedMethod
+            made = kind(self._connection, owner, called, True in kinds, False in kinds)
+            if isinstance(made, LoadedMethod):
+                made.loader = loader
             made.__doc__ = "\n".join(_signature(method) for method in methods)
             made.__text_signature__ = _text_signature(methods[0]) if len(methods) == 1 else None
             members[python_name(called)] = made
         return members
 
-    def _constructor(self, name: str, info: dict[str, Any]) -> Callable[..., Any]:
+    def _constructor(self, name: str, info: dict[str, Any], loader: Object | None) -> Callable[..., Any]:
         if "interface" not in info.get("modifiers", "").split():
-            call = Constructor(self._connection, name)
+            call: Callable[..., Any] = Constructor(self._connection, name)
+            if loader is not None:
+                call = LoadedConstructor(self._connection, loader, name)
+            if self._is_scala_object(name, info):
+                return Method(self._connection, name, "apply", True, False)
             are_public = all("public" in each["modifiers"].split() for each in info["constructors"])
             return call if are_public else PublicConstructors(name, info, call)
         from .callbacks import implementation_of
@@ -344,6 +555,13 @@ class ClassTable:
             return implementation_of(name, targets[0])
 
         return implement
+
+    def _is_scala_object(self, name: str, info: dict[str, Any]) -> bool:
+        """Whether to call it is its `apply`, as in Scala: no constructor is public, and there is the object's own class."""
+        if any("public" in each["modifiers"].split() for each in info["constructors"]):
+            return False
+        has_apply = any(each["name"] == "apply" and each["isStatic"] for each in info["methods"])
+        return has_apply and self._java._kind_of(f"{name}$").is_class
 
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
@@ -361,6 +579,11 @@ class ClassTable:
             "_java": self._java, "_java_name": shown, "_supertypes": frozenset([shown, OBJECT]), "_nested": (),
             "_constructor": staticmethod(construct),
         })  # fmt: skip
+
+
+def find_class_object(name: str) -> tuple[Any, ...]:
+    """The call of Java.class_object."""
+    return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
@@ -392,7 +615,7 @@ def parameter_name(name: str) -> str:
 
 RESERVED = frozenset(
     "_java _java_name _supertypes _nested _constructor _identity _owner _owners _from_object _bridge _constants "
-    "_operations "
+    "_operations _loader "
     "java_class java_frames args with_traceback add_note".split()
 )
 

@@ -15,13 +15,15 @@ from typing import Any
 
 from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
-from .answers import taken_apart
-from .classes import ClassTable, JavaClass
+from .answers import names_in, taken_apart
+from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
 
 STOP_SECONDS = 10.0
+NAMES_MAX = 100_000  # of a package
+KIND_MAX = 1000  # names that begin with another name, which is the first of them
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
 # that are still running when the connection is closed have a moment to end before the peer does.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
@@ -57,15 +59,36 @@ class Java(ModuleType):
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
-        self._class_names: list[str] | None = None
+        self._added_loaders: list[Any] = []
+        self._kinds: dict[str, packages.Kind] = {}
         self._launched = self._reconnects = False
         self._connection: Connection
 
     # ---- classes ----
 
-    def type(self, name: str) -> Any:
-        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]". NotFound where there is none."""
+    def type(self, name: Any, loader: Any = None) -> Any:
+        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]"; or of a java.lang.Class. With a loader (a
+        java.lang.ClassLoader) the class that it finds. NotFound where there is none."""
+        if loader is not None:
+            name = self._connection.call(*find_class_object(class_name(name)), loader)
+        if isinstance(name, Object):
+            return self._classes.of_class(name)
         return self._classes.of_name(name)
+
+    def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
+        """Adds jars and folders, where the peer finds them, for this connection: a class that the application's class loader
+        does not have is looked for there. The java.net.URLClassLoader, whose parent is that of the call before."""
+        lang, net = self._classes.of_name("java.lang.ClassLoader"), self._classes.of_name("java.net.URLClassLoader")
+        parent = self._added_loaders[-1] if self._added_loaders else lang.getSystemClassLoader()  # type: ignore[attr-defined]
+        path, urls = self._classes.of_name("java.nio.file.Path"), []
+        for each in entries:
+            entry = path.of(os.path.abspath(os.path.expanduser(os.fspath(each))))  # type: ignore[attr-defined]
+            if not entry.toFile().exists():
+                raise FileNotFoundError(f"class path: nothing at {entry}")
+            urls.append(entry.toUri().toURL())
+        made = net(urls, parent)
+        self._added_loaders.append(made)
+        return made
 
     def array(self, element_type: Any, *content: Any) -> Any:
         """A new array of these elements, of that length, or of several dimensions:
@@ -83,13 +106,27 @@ class Java(ModuleType):
         return sorted({*dir(type(self)), *self._members_of("")})
 
     def _members_of(self, package: str) -> list[str]:
-        """What is in a package: classes and packages. The names are asked for once a connection."""
-        if self._class_names is None:
-            infos = self._connection.classes_info([])
-            self._class_names = [str(each["className"]) for each in infos if "public" in each["modifiers"].split()]
+        """What is in a package: classes and packages, by the names that Python writes."""
         start = f"{package}." if package else ""
-        inside = (name[len(start) :] for name in self._class_names if name.startswith(start))
-        return sorted({name.partition(".")[0] for name in inside if "$" not in name.partition(".")[0]})
+        names = self._names(start, NAMES_MAX)
+        found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
+        return sorted(each for each in found if not each.startswith("_"))  # which no attribute has
+
+    def _kind_of(self, name: str) -> packages.Kind:
+        """Whether it is a package, and a class. What the peer knows is asked for once a connection."""
+        known = self._kinds.get(name)
+        if known is None:
+            found = self._names(name, KIND_MAX)
+            known = packages.Kind(name in found[0], name in found[1])
+            if any(known):
+                self._kinds[name] = known
+        return known
+
+    def _names(self, prefix: str, most: int) -> tuple[list[str], list[str]]:
+        """Packages and classes."""
+        answer = self._connection.list_names(prefix, most)
+        with taken_apart("the list of names"):
+            return names_in(answer, "packages"), names_in(answer, "classes")
 
     # ---- the connection ----
 
@@ -194,10 +231,6 @@ def default() -> Java:
 def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any, ...]:
     arguments = (Typed("java.lang.Class", element_type), Typed("int[]", [operator.index(each) for each in content]))
     return "java.lang.reflect.Array", "newInstance", None, arguments
-
-
-def find_class_object(name: str) -> tuple[Any, ...]:
-    return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def read_stats(answer: Any) -> dict[str, Any]:

@@ -95,11 +95,11 @@ PYTHON_BASES: dict[str, type[Exception]] = {
 
 class ErrorMaker:
     """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class, by its name and
-    those of its superclasses."""
+    those of its superclasses, and its handle or None."""
 
     def __init__(
         self,
-        class_of: Callable[[str, Sequence[str]], type[JavaException]],
+        class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
         passing: Callable[[str | None, str | None, Any, int], BaseException | None],
         forget_callbacks: Callable[[], None],
     ) -> None:
@@ -126,7 +126,8 @@ class ErrorMaker:
         if passing is not None:
             return _extend_traceback(passing, frames)
         name = name or "java.lang.Throwable"
-        made = make_throwable(self._class_of(name, superclasses_in(data, name)), message, None if depth else outermost)
+        handle = None if depth else outermost
+        made = make_throwable(self._class_of(name, superclasses_in(data, name), handle), message, handle)
         made.__dict__["_outermost"] = outermost, depth
         made.java_class = name
         made.java_frames = tuple(frames)
@@ -148,6 +149,7 @@ _OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which 
 
 _TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
 _BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates
+_AMBIGUOUS = re.compile(": ambiguous for ")
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
@@ -174,7 +176,8 @@ def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
     if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
-        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message)
+        hint = "; jpeer.cast(TYPE, VALUE) as an argument chooses one" if _AMBIGUOUS.search(message) else ""
+        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + hint)
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))
         error.suggestions = tuple(suggestions)

@@ -5,13 +5,15 @@ They are modules, with `__getattr__` and `__dir__` among their names, because th
 attributes of these, and not of objects whose class has a `__getattr__`.
 """
 
+import contextlib
+import keyword
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from .exceptions import NotFound
+from .exceptions import NOT_FOUND, Denied, NotFound
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -20,13 +22,15 @@ PARENT = __name__.rpartition(".")[0]
 
 
 class Package(ModuleType):
-    """A Java package. Attributes that begin with a capital letter are classes, the others packages."""
+    """A Java package, or a name of which the peer knows neither a class nor a package: then the error comes where the name
+    is used, because a class may have been loaded from elsewhere meanwhile."""
 
     def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str = "") -> None:
         super().__init__(name or java_name)
         self.__dict__.update(
             _java_name=java_name,
-            __getattr__=lambda each: member(find_java, java_name, each),
+            _find_java=find_java,
+            __getattr__=lambda each: member(find_java, java_name, each, bool(name)),
             __dir__=lambda: find_java()._members_of(java_name),
         )
 
@@ -36,8 +40,15 @@ class Package(ModuleType):
             super().__setattr__(name, value)
 
     def __call__(self, *_: Any) -> Any:
-        name = self._java_name
-        raise TypeError(f"{name} is taken for a package; a class whose name begins so: java.type({name!r})")
+        self._java_type_error("called")
+
+    def __iter__(self) -> NoReturn:
+        self._java_type_error("iterated over")
+
+    def _java_type_error(self, what: str) -> NoReturn:
+        if self._find_java()._kind_of(self._java_name).is_package:
+            raise TypeError(f"{self._java_name} is a package of Java: it cannot be {what}")
+        raise_unknown(self._find_java(), self._java_name)
 
     def __repr__(self) -> str:
         return f"<java package {self._java_name}>"
@@ -57,14 +68,65 @@ class ClassModule(Package):
         return f"<java class {self._java_name} as a module>"
 
 
-def member(find_java: "Callable[[], Java]", package: str, name: str) -> Any:
-    """The class or the package of that name."""
-    full = f"{package}.{name}" if package else name
+JDK = ("java", "javax")  # nobody else can have classes there, and the JDK has none in small letters
+
+
+class Kind(NamedTuple):
+    """What the peer knows of a name; both may be true."""
+
+    is_package: bool
+    is_class: bool
+
+
+def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
+    """The class or the package of that name: of both the class, as in Java (JLS 6.4.2). imports: where the peer knows
+    neither, that is an error at once."""
     if name == "__all__":  # of `from jpeer.java.util import *`: its classes
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
         raise AttributeError(f"the package {package} has no member {name!r}", name=name)
-    return find_java().type(full) if name[0].isupper() else Package(find_java, full)
+    java = find_java()
+    full = java_name_of(java, package, name)
+    if full.partition(".")[0] in JDK and not name[0].isupper():
+        return Package(find_java, full)
+    if name[0].isupper():
+        try:
+            return java.type(full)
+        except NotFound:
+            if not java._kind_of(full).is_package:
+                raise
+            return Package(find_java, full)
+    kind = java._kind_of(full)
+    if kind.is_class or not kind.is_package:
+        with contextlib.suppress(NotFound, Denied):
+            return java.type(full)
+    if imports and not kind.is_package and not java._added_loaders:
+        raise_unknown(java, full)
+    return Package(find_java, full)
+
+
+def raise_unknown(java: "Java", name: str) -> NoReturn:
+    """NotFound, which names what is near the whole name, else near the part of it that is wrong."""
+    suggestions: Sequence[str] = ()
+    part = name
+    while part and not suggestions and not java._kind_of(part).is_package:
+        try:
+            java.type(part)
+        except NotFound as why:
+            suggestions = why.suggestions
+        part = part.rpartition(".")[0]
+    near = f". Did you mean {' or '.join(suggestions)}?" if suggestions else ""
+    made = NotFound(f"no Java class or package {name}{near}")
+    made.code, made.suggestions = NOT_FOUND, suggestions
+    raise made
+
+
+def java_name_of(java: "Java", package: str, name: str) -> str:
+    """Of an attribute: `lambda_` is what Python writes for `lambda`, unless Java has that very name."""
+    full = f"{package}.{name}" if package else name
+    if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
+        return full[:-1]
+    return full
 
 
 def _default() -> "Java":
@@ -80,6 +142,21 @@ def _find_default() -> "Java":
         raise AttributeError(str(why)) from None
 
 
+def _nested_name(java: "Java", outer: str, name: str) -> str:
+    nested = getattr(java.type(outer), name)
+    if not isinstance(nested, type):
+        raise AttributeError(f"{outer}.{name} is no class", name=name)
+    return str(nested._java_name)  # type: ignore[attr-defined]
+
+
+def _import(java: "Java", parent: ModuleType, package: str, name: str) -> tuple[type["Package"], str]:
+    """What a module of that name is, and its name in Java. NotFound where the peer knows neither a package nor a class."""
+    if isinstance(parent, ClassModule):
+        return ClassModule, _nested_name(java, package, name)
+    found = member(lambda: java, package, name, True)
+    return Package if isinstance(found, Package) else ClassModule, found._java_name
+
+
 class PackageFinder:
     """A finder and loader. It has its place after all other finders, so that the package's own modules go first. Classes
     are looked up anew each time, because the connection may be another one then. (Without the base classes of
@@ -89,19 +166,20 @@ class PackageFinder:
         parent, _, last = name.rpartition(".")
         if last.startswith("_"):
             return None
-        if parent != PARENT and not isinstance(sys.modules.get(parent), Package):
+        package = "" if parent == PARENT else getattr(sys.modules.get(parent), "_java_name", None)
+        if package is None or (parent != PARENT and not isinstance(sys.modules.get(parent), Package)):
             return None
         try:
             java = _default()
-            if last[0].isupper():
-                java.type(name.removeprefix(PARENT + "."))
-        except (NotFound, RuntimeError) as why:
+            found = _import(java, sys.modules[parent], package, last)
+        except (AttributeError, Denied, RuntimeError) as why:
             raise ImportError(str(why), name=name) from None
-        return ModuleSpec(name, self, is_package=True)
+        spec = ModuleSpec(name, self, is_package=True)
+        spec.loader_state = found
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        java_name = spec.name.removeprefix(PARENT + ".")
-        kind = ClassModule if java_name.rpartition(".")[2][0].isupper() else Package
+        kind, java_name = spec.loader_state
         return kind(_find_default, java_name, spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

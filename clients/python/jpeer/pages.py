@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._native import Object
-from .objects import JavaObject
+from .answers import count_of
+from .exceptions import Denied, NotFound
+from .objects import JavaObject, call
 
 FIRST_PAGE = 16
 PAGE_GROWTH = 8
@@ -126,6 +128,64 @@ class IteratorMixin(JavaObject):
         while not queue:
             queue.extend(next(source))
         return queue.popleft()
+
+
+# ---- iterables that are not Java's own ----
+
+SCALA_TO_JAVA = (  # of a scala.collection.Iterator: Scala 2.13 and 3, and before
+    ("scala.jdk.javaapi.CollectionConverters", "asJava"),
+    ("scala.collection.JavaConverters", "asJavaIterator"),
+)
+
+
+class ScalaIteratorMixin(JavaObject):
+    """scala.collection.Iterator. A loop takes pages, as from Java's iterators."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        for owner, method in SCALA_TO_JAVA:
+            try:
+                return iter(self._connection.call(owner, method, None, (self,)))
+            except (NotFound, Denied):  # that Scala has it elsewhere
+                continue
+        return self._one_by_one()
+
+    def _one_by_one(self) -> Iterator[Any]:
+        while call(self, "hasNext"):
+            yield call(self, "next")
+
+    def __next__(self) -> Any:
+        if call(self, "hasNext"):
+            return call(self, "next")
+        raise StopIteration
+
+
+class HasIteratorMixin(JavaObject):
+    """kotlin.sequences.Sequence, and collections of Scala: what iterates is another object."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(call(self, "iterator"))
+
+
+class ScalaIterableMixin(HasIteratorMixin):
+    """scala.collection.Iterable. Elements of its maps are pairs."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return count_of(call(self, "size"), "the size of a collection")
+
+
+class ScalaPairMixin(JavaObject):
+    """scala.Product2, which a Tuple2 is: `key, value = pair`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((call(self, "_1"), call(self, "_2")))
 
 
 def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:

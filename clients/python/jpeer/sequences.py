@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import Array, Buffered, Object, Typed
 from .answers import count_of
-from .collections import CollectionMixin, as_argument, widened
+from .collections import CollectionMixin, EntryMixin, MapMixin, as_argument, widened
 from .exceptions import JavaException, PeerError
 from .names import source_name
-from .objects import JavaObject, call
-from .pages import PAGE_MAX, IterableMixin, elements_of, pages
+from .objects import JavaObject, NumberMixin, NumberValueMixin, call
+from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
 LIST = "java.util.List"
@@ -359,3 +359,69 @@ BUFFERS = {
 
 collections.abc.MutableSequence.register(ListMixin)
 collections.abc.Sequence.register(ArrayMixin)
+
+
+# ---- deep conversion ----
+
+ENUM = "java.lang.Enum"
+OPTIONAL = "java.util.Optional"
+
+
+def to_python(value: Any) -> Any:
+    """The value with all that is in it as Python's own: maps become dicts; collections, arrays, iterables and iterators lists;
+    entries and pairs tuples; enum constants their names; numbers such as AtomicInteger ints or floats; an Optional what it
+    has, or None. Other objects stay what they are. ValueError for what contains itself."""
+    return _to_python(value, [])
+
+
+def _to_python(value: Any, outer: list[Any]) -> Any:
+    kind = type(value)
+    if isinstance(value, JavaObject):
+        key: Any = value._number, value._epoch
+    elif kind in (list, tuple, dict, set, frozenset) or isinstance(value, MapEntry):
+        key = id(value)
+    else:
+        return value
+    if key in outer:
+        raise ValueError(f"{kind.__name__} contains itself")
+    outer.append(key)
+    converted = _convert(value, outer)
+    outer.pop()
+    return converted
+
+
+def _convert(value: Any, outer: list[Any]) -> Any:
+    if isinstance(value, (MapMixin, dict)):
+        return {_to_python(key, outer): _to_python(each, outer) for key, each in [*value.items()]}
+    if isinstance(value, (EntryMixin, ScalaPairMixin, tuple)):
+        return tuple(_to_python(each, outer) for each in value)
+    if isinstance(value, (list, set, frozenset)):
+        return [_to_python(each, outer) for each in value]
+    if not isinstance(value, JavaObject):
+        return value
+    supertypes = getattr(type(value), "_supertypes", frozenset())
+    if ENUM in supertypes:
+        return call(value, "name")
+    if OPTIONAL in supertypes:
+        return _to_python(call(value, "orElse", None), outer)
+    if isinstance(value, NumberValueMixin):
+        return value._value()
+    if isinstance(value, NumberMixin):
+        return _number_of(value)
+    if SCALA_MAP in supertypes:
+        return dict(_to_python(each, outer) for each in [*value])  # type: ignore[call-overload]
+    if isinstance(value, collections.abc.Iterable):
+        return [_to_python(each, outer) for each in [*value]]
+    return value
+
+
+SCALA_MAP = "scala.collection.Map"
+
+
+def _number_of(value: NumberMixin) -> Any:
+    """Of a class of java.lang.Number that has no value in Python."""
+    text = str(value)
+    try:
+        return int(text)
+    except ValueError:
+        return float(value)

@@ -135,13 +135,12 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   PyObject *name;
   int is_static;
   int has_instance;
-  (void)type;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UUpp:Method", names, types.connection, &connection,
                                    &class_name, &name, &is_static, &has_instance))
     return NULL;
   bool is_instance = has_instance && !is_static;
   struct member *made =
-      create_member(is_instance ? types.instance_method : types.method, connection, class_name, name);
+      create_member(is_instance ? types.instance_method : type, connection, class_name, name);
   if (made != NULL) {
     made->is_static = is_static != 0;
     made->has_instance = has_instance != 0;

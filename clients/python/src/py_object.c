@@ -62,6 +62,20 @@ static PyMemberDef object_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
+/* The same Java object with another Python class, which is one of Java objects. */
+static PyObject *object_as(PyObject *self, PyObject *class)
+{
+  struct object *object = (struct object *)self;
+  if (!PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, types.object))
+    return PyErr_Format(PyExc_TypeError, "%R is no class of Java objects", class);
+  if (object->connection == NULL)
+    return PyErr_Format(PyExc_ConnectionError, "the connection is closed");
+  return object_create((PyTypeObject *)class, object->connection, jp_ref_keep(object->ref),
+                       object->java_type);
+}
+
+static PyMethodDef object_methods[] = {{"_as", object_as, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+
 static PyGetSetDef object_getters[] = {{"_number", object_number, NULL, NULL, NULL},
                                        {"_epoch", object_epoch, NULL, NULL, NULL},
                                        {NULL, NULL, NULL, NULL, NULL}};
@@ -70,6 +84,7 @@ static PyType_Slot object_slots[] = {{Py_tp_doc, "A handle of an object in the p
                                      {Py_tp_new, object_new},
                                      {Py_tp_dealloc, object_dealloc},
                                      {Py_tp_members, object_members},
+                                     {Py_tp_methods, object_methods},
                                      {Py_tp_getset, object_getters},
                                      {0, NULL}};
 

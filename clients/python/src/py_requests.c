@@ -153,6 +153,19 @@ static bool read_instance(struct argument_builder *builder, PyObject *instance, 
   return instance == Py_None || to_java_receiver(builder, instance, request->type, &request->instance);
 }
 
+/* The class loader that names of the request are looked up in, or None. */
+static bool read_loader(struct argument_builder *builder, PyObject *loader, struct jp_request *request)
+{
+  if (loader == Py_None)
+    return true;
+  struct jp_options *options = builder_alloc(builder, sizeof *options);
+  if (options == NULL)
+    return false;
+  *options = *request->options;
+  request->options = options;
+  return to_java_receiver(builder, loader, "java.lang.ClassLoader", &options->loader);
+}
+
 static bool read_args(struct argument_builder *builder, PyObject *args, struct jp_request *request)
 {
   PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
@@ -204,7 +217,7 @@ static bool read_describe(struct argument_builder *builder, PyObject *step, stru
   if (part(step, 1) != Py_None)
     return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
   request->type = builder_name(builder, part(step, 2));
-  return request->type != NULL;
+  return request->type != NULL && read_loader(builder, part(step, 4), request);
 }
 
 enum jp_operation request_step_kind(PyObject *step)
@@ -227,16 +240,19 @@ bool request_from_step(struct argument_builder *builder, PyObject *step, struct 
   *request = (struct jp_request){.operation = request_step_kind(step), .options = &default_options};
   switch (request->operation) {
   case JP_NEW:
-    return read_type(builder, step, request) && read_args(builder, part(step, 2), request);
+    return read_type(builder, step, request) && read_args(builder, part(step, 2), request) &&
+           read_loader(builder, part(step, 3), request);
   case JP_CALL:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request) && read_args(builder, part(step, 4), request);
+           read_instance(builder, part(step, 3), request) && read_args(builder, part(step, 4), request) &&
+           read_loader(builder, part(step, 5), request);
   case JP_GET:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request);
+           read_instance(builder, part(step, 3), request) && read_loader(builder, part(step, 4), request);
   case JP_PUT:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request) && read_value(builder, part(step, 4), request);
+           read_instance(builder, part(step, 3), request) && read_value(builder, part(step, 4), request) &&
+           read_loader(builder, part(step, 5), request);
   case JP_FETCH:
     return read_fetch(builder, step, request);
   case JP_DESCRIBE:
@@ -344,14 +360,15 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
 
 static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"instance", "type", "members_only", NULL};
+  static char *names[] = {"instance", "type", "members_only", "loader", NULL};
   PyObject *instance = Py_None;
   PyObject *type = Py_None;
   PyObject *members_only = Py_False;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO!:describe", names, &instance, &type, &PyBool_Type,
-                                   &members_only))
+  PyObject *loader = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO!O:describe", names, &instance, &type, &PyBool_Type,
+                                   &members_only, &loader))
     return NULL;
-  PyObject *step = Py_BuildValue("(sOOO)", "describe", instance, type, members_only);
+  PyObject *step = Py_BuildValue("(sOOOO)", "describe", instance, type, members_only, loader);
   PyObject *value = step == NULL ? NULL : value_of_step((struct py_connection *)self, step);
   Py_XDECREF(step);
   return value;
@@ -373,6 +390,22 @@ static const char *const *read_names(struct argument_builder *builder, PyObject 
   return good ? names : NULL;
 }
 
+/* What the JSON in an answer's text says. Takes the answer; NULL: an exception is set. */
+static PyObject *metadata_of(struct jp_answer *answer)
+{
+  enum { DEPTH = 64 };
+  struct jp_json json;
+  PyObject *value = NULL;
+  if (answer == NULL)
+    return NULL;
+  if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
+    value = from_json(json);
+  else
+    PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
+  jp_answer_free(answer);
+  return value;
+}
+
 static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"include", "merge_ancestry", NULL};
@@ -389,18 +422,24 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
     struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
     answer = request_call(connection, &builder, &request);
   }
-  PyObject *list = NULL;
-  if (answer != NULL) {
-    enum { DEPTH = 64 };
-    struct jp_json json;
-    if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
-      list = from_json(json);
-    else
-      PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
-  }
-  jp_answer_free(answer);
+  PyObject *list = metadata_of(answer);
   builder_fini(&builder);
   return list;
+}
+
+static PyObject *operation_list_names(PyObject *self, PyObject *args)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  const char *prefix;
+  long long max;
+  if (!PyArg_ParseTuple(args, "sL:list_names", &prefix, &max))
+    return NULL;
+  struct argument_builder builder;
+  builder_init(&builder, connection);
+  struct jp_request request = jp_build_list_names(prefix, max);
+  PyObject *names = metadata_of(request_call(connection, &builder, &request));
+  builder_fini(&builder);
+  return names;
 }
 
 /* ---- batches ---- */
@@ -560,6 +599,7 @@ PyMethodDef connection_methods[] = {
     {"control", operation_control, METH_VARARGS, NULL},
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"list_names", operation_list_names, METH_VARARGS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
     {"batch", run_batch, METH_O, NULL},
     {"send", loop_send, METH_VARARGS, NULL},

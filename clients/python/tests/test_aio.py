@@ -6,7 +6,7 @@ import inspect
 import threading
 
 import jpeer.aio
-from support import AioCase, module_peer
+from support import FIXTURES, AioCase, module_peer
 
 peer = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), "peer")
@@ -252,6 +252,19 @@ class Asyncio(AioCase):
         with self.assertRaisesRegex(AttributeError, "nothing of Java can be deleted"):
             del p.x
         self.assertEqual(await p.x, 3)
+
+    async def test_classes_of_another_loader(self):
+        loader = await self.java.add_classpath(FIXTURES)
+        functions = self.java.fixtures.small.functions
+        self.assertEqual((await functions.col("x"), await functions.size), ("col x", 7))
+        self.assertEqual(self.java.type("fixtures.small.functions", loader=loader), functions)
+        circle = await self.java.type("fixtures.Circle", loader=loader)(1.0)
+        self.assertGreater(await circle.area(), 3)
+        self.assertTrue(isinstance(circle, self.java.fixtures.Circle))
+        self.assertEqual(len([each async for each in self.java.fixtures.Color]), 3)
+        self.assertEqual(self.java.type(await self.java.fixtures.Color.class_), self.java.fixtures.Color)
+        with self.assertRaisesRegex(AttributeError, "Did you mean java.util.ArrayList"):
+            self.java.java.util.arrayList()
 
     async def test_members_of_the_connection(self):
         numbers = await self.java.array("double", [1.5, 2.5])

@@ -3,14 +3,18 @@
 import copy
 import inspect
 import pickle
+import re
+import tempfile
 import unittest
 import weakref
+import zipfile
+from pathlib import Path
 
 import jpeer
-from support import launch, module_peer
+from support import FIXTURES, launch, module_peer
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals())
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 class Making(unittest.TestCase):
@@ -126,6 +130,20 @@ class Objects(unittest.TestCase):
         self.assertEqual(java.java.lang.String.length("a\0b😀"), 5)
         self.assertEqual(java.java.util.ArrayList.size(java.java.util.ArrayList([1])), 1)
 
+    def test_static_methods_that_a_compiler_has_added(self):
+        name = "fixtures/small/functions.class"
+        with zipfile.ZipFile(FIXTURES) as jar, tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
+            data = jar.read(name)
+            # JVMS 4.6: access flags (public static), name, descriptor, two attributes. `col` alone is like that.
+            (flags,) = (each.start() for each in re.finditer(rb"\x00\x09\x00.\x00.\x00\x02\x00", data, re.DOTALL))
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data[:flags] + b"\x10\x09" + data[flags + 2 :])
+            with launch(classpath=[folder]) as other:
+                functions = other.fixtures.small.functions
+                self.assertFalse(hasattr(functions, "col"))
+                self.assertEqual(jpeer.call(functions, "col", "x"), "col x")
+
     def test_members_of_every_visibility(self):
         xs = java.java.util.ArrayList([4, 5])
         self.assertEqual(jpeer.field(xs, "size"), 2)
@@ -232,8 +250,12 @@ class Mistakes(unittest.TestCase):
             java.java.awt.Point.fooo
         with self.assertRaises(AttributeError):
             java.java.awt.Point().fooo = 5
-        with self.assertRaisesRegex(TypeError, "taken for a package"):
+        with self.assertRaisesRegex(AttributeError, r"class or package java.util.arrayList. Did you mean java.util.ArrayList"):
             java.java.util.arrayList()
+        with self.assertRaisesRegex(AttributeError, r"fixtures.small.function.col. Did you mean fixtures.small.functions\?"):
+            java.fixtures.small.function.col("x")
+        with self.assertRaisesRegex(TypeError, "java.util is a package of Java: it cannot be called"):
+            java.java.util()
         for name in ("", "java..x", "no such", "int", "a\0b"):
             with self.subTest(name), self.assertRaises((TypeError, AttributeError, ValueError)):
                 java.type(name)
@@ -243,6 +265,8 @@ class Mistakes(unittest.TestCase):
             java.java.lang.Math.max("a", 1)
         with self.assertRaisesRegex(TypeError, "candidates"):
             java.java.awt.Point(1, 2, 3, 4)
+        with self.assertRaisesRegex(TypeError, r"ambiguous for \(null\).*jpeer.cast\(TYPE, VALUE\)"):
+            java.fixtures.Overloads.specific(None)
         with self.assertRaisesRegex(TypeError, "object has no form in Java"):
             java.java.util.ArrayList().add(object())
         with self.assertRaises(OverflowError):

@@ -5,17 +5,19 @@ import array
 import contextlib
 import gc
 import importlib.util
+import decimal
 import io
 import itertools
+import json
 import operator
 import unittest
 
 import jpeer
 from jpeer.classes import MIXINS
-from support import module_peer
+from support import FIXTURES, module_peer
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals())
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 def array_list(*elements):
@@ -324,7 +326,8 @@ class Iterators(unittest.TestCase):
 
     def test_every_pair_of_interfaces_that_python_adds_to(self):
         """An object of each pair that Java allows has what both add."""
-        interfaces = [each for each in MIXINS if java.class_object(each).isInterface()]
+        known = [each for each in MIXINS if each != "scala.Product2"]
+        interfaces = [each for each in known if java.class_object(each).isInterface()]
         proxies = 0
         for pair in itertools.combinations(interfaces, 2):
             try:
@@ -337,6 +340,34 @@ class Iterators(unittest.TestCase):
                 for each in pair:
                     self.assertIsInstance(proxy, MIXINS[each])
         self.assertGreater(proxies, 30)
+
+    def test_what_iterates_in_other_languages(self):
+        scala = java.fixtures.Iterables.asInScala(1, 2, 3)
+        self.assertEqual((list(scala), len(scala), list(scala.iterator())), ([1, 2, 3], 3, [1, 2, 3]))
+        iterator = scala.iterator()
+        self.assertEqual((next(iterator), list(iterator)), (1, [2, 3]))
+        self.assertRaises(StopIteration, next, iterator)
+        kotlin = java.fixtures.Iterables.asInKotlin(*range(100))
+        self.assertEqual((list(kotlin), next(iter(kotlin))), (list(range(100)), 0))
+        self.assertEqual(jpeer.to_python([scala, {"k": kotlin.iterator()}]), [[1, 2, 3], {"k": list(range(100))}])
+
+    def test_deep_conversion(self):
+        util, atomic = java.java.util, java.java.util.concurrent.atomic
+        inner = util.HashMap({"n": atomic.AtomicInteger(3), "x": atomic.DoubleAdder(), "day": util.concurrent.TimeUnit.DAYS})
+        ints = java.array("int", [1, 2])
+        outer = util.LinkedHashMap({"a": util.ArrayList([inner, ints, util.TreeSet(["z"]), None, True, 1.5, "text"])})
+        outer["o"] = util.Optional.of(util.ArrayList([1]))
+        outer["b"] = util.stream.Stream.of(util.List.of(1), util.List.of())
+        wanted = {"a": [{"n": 3, "x": 0.0, "day": "DAYS"}, [1, 2], ["z"], None, True, 1.5, "text"], "o": [1], "b": [[1], []]}
+        self.assertEqual(json.loads(json.dumps(jpeer.to_python(outer))), wanted)
+        self.assertEqual(jpeer.to_python(util.AbstractMap.SimpleEntry("k", util.ArrayList())), ("k", []))
+        self.assertEqual(jpeer.to_python(java.java.math.BigDecimal("1.10")), decimal.Decimal("1.10"))
+        thread = java.java.lang.Object()
+        self.assertIs(jpeer.to_python(thread), thread)
+        xs = array_list(1)
+        self.assertEqual(jpeer.to_python([xs, xs]), [[1], [1]])
+        xs.add(util.Map.of("xs", xs))
+        self.assertRaisesRegex(ValueError, "contains itself", jpeer.to_python, xs)
 
     def test_streams(self):
         Stream = java.java.util.stream.Stream

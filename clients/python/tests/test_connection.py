@@ -1,6 +1,7 @@
 """launch, connect, imports, output, and how connections end."""
 
 import contextlib
+import importlib
 import io
 import os
 import signal
@@ -12,10 +13,10 @@ import unittest
 import unittest.mock
 
 import jpeer
-from support import SECONDS, await_true, launch, module_peer
+from support import FIXTURES, SECONDS, await_true, launch, module_peer
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals(), jvm_options=["-Dcolour=red"])
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES], jvm_options=["-Dcolour=red"])
 
 
 def has_ended(process):
@@ -172,6 +173,36 @@ class Imports(unittest.TestCase):
         self.assertIs(util.ArrayList, ArrayList)
         self.assertIn("ArrayList", dir(util))
 
+    def test_names_that_do_not_look_like_what_they_are(self):
+        small = java.fixtures.small
+        self.assertEqual(small.functions.col("x"), "col x")
+        self.assertEqual((small.functions.size, small.functions.inner.three()), (7, 3))
+        self.assertEqual((small.read("p"), small.read.apply("q")), ("read p", "read q"))
+        self.assertEqual(java.fixtures.Capital.Inside.two(), 2)
+        self.assertEqual(small.lambda_.global_.one(), 1)
+        self.assertEqual(dir(small), ["functions", "lambda_", "read"])
+        self.assertEqual(dir(small.lambda_), ["global_"])
+        from jpeer.fixtures.small import functions, read
+        from jpeer.fixtures.small.functions import col, inner
+        from jpeer.fixtures.small.lambda_ import global_
+        from jpeer.fixtures.Capital import Inside
+        import jpeer.fixtures.small.lambda_.global_ as module
+
+        self.assertIs(functions, small.functions)
+        self.assertEqual((col("y"), inner.three(), read("z"), Inside.two(), global_.one()), ("col y", 3, "read z", 2, 1))
+        self.assertEqual(module.one(), 1)
+        for name in ("jpeer.fixtures.smal", "jpeer.fixtures.small.nothing", "jpeer.fixtures.small.functions.none"):
+            with self.subTest(name), self.assertRaises(ImportError):
+                importlib.import_module(name)
+        with self.assertRaisesRegex(ImportError, "Did you mean fixtures.small.functions"):
+            from jpeer.fixtures.small import function  # noqa: F401
+
+    def test_names_are_listed_as_the_policy_allows(self):
+        with launch(classpath=[FIXTURES], allow=["fixtures.small.read"]) as other:
+            self.assertEqual(dir(other.fixtures), ["small"])
+            self.assertEqual(dir(other.fixtures.small), ["read"])
+            self.assertEqual(other.fixtures.small.read.apply("p"), "read p")
+
     def test_the_default_is_the_last_connection(self):
         with launch() as other:
             from jpeer.java.util import ArrayList
@@ -215,6 +246,82 @@ class Imports(unittest.TestCase):
             from jpeer.java.util.Map import Nothing  # noqa: F401
         with self.assertRaises(ImportError):
             import jpeer._nothing  # noqa: F401
+
+
+class Loaders(unittest.TestCase):
+    """Two loaders with the same classes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.java = launch()
+        cls.loader = cls.java.add_classpath(FIXTURES)
+        cls.held = cls.java.fixtures.small.functions
+        url = cls.java.java.nio.file.Path.of(str(FIXTURES)).toUri().toURL()
+        cls.other = cls.java.java.net.URLClassLoader([url], None)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.java.close()
+
+    def both(self, name):
+        return self.java.type(name, loader=self.loader), self.java.type(name, loader=self.other)
+
+    def test_classes_that_are_held_go_on(self):
+        mine, other = self.both("fixtures.small.functions")
+        self.assertIs(mine, self.held)
+        self.assertIs(self.java.fixtures.small.functions, self.held)
+        self.assertIsNot(other, self.held)
+        other.size = 9
+        self.assertEqual((self.held.size, other.size, jpeer.field(other, "size")), (7, 9, 9))
+        self.assertEqual((self.held.col("x"), other.col("y"), jpeer.call(other, "col", "z")), ("col x", "col y", "col z"))
+        self.assertEqual((self.held.inner.three(), other.inner.three()), (3, 3))
+        self.assertIsNot(self.held.inner, other.inner)
+        self.assertIs(self.java.type(other.class_), other)
+        self.assertIs(self.java.type(self.held.class_), self.held)
+
+    def test_objects_are_of_the_class_of_their_loader(self):
+        mine, other = self.both("fixtures.Circle")
+        shapes = self.both("fixtures.Shape")
+        circles = self.java.java.util.ArrayList([mine(1.0), other(2.0)])
+        for found in ([*circles], [circles.get(0), circles.get(1)]):
+            self.assertEqual([type(each) for each in found], [mine, other])
+            for of in ((mine, other), shapes):
+                self.assertEqual([[isinstance(each, cls) for cls in of] for each in found], [[True, False], [False, True]])
+            self.assertGreater(found[1].area(), found[0].area())
+            self.assertTrue(all(isinstance(each, self.java.java.lang.Object) for each in found))
+        self.assertIs(self.java.type(circles[1].getClass()), other)
+
+    def test_enums_and_exceptions(self):
+        for cls in self.both("fixtures.Color"):
+            self.assertEqual(([each.name() for each in cls], cls["BLUE"].ordinal()), (["RED", "GREEN", "BLUE"], 2))
+            self.assertIsInstance(cls.RED, cls)
+        mine, other = self.both("fixtures.Throwables")
+        for cls, another in ((mine, other), (other, mine)):
+            name = f"{cls._java_name}$OwnException"
+            with self.assertRaises(cls.OwnException) as caught:
+                cls.named(name, None)
+            self.assertNotIsInstance(caught.exception, another.OwnException)
+
+    def test_names_that_a_loader_does_not_have(self):
+        self.assertIs(self.java.type("java.lang.String", loader=self.other), self.java.java.lang.String)
+        with self.assertRaises(jpeer.NotFound):
+            self.java.type("fixtures.Nothing", loader=self.other)
+        with self.assertRaises(jpeer.NotFound):
+            self.java.type("fixtures.Nothing")
+        self.assertRaises(FileNotFoundError, self.java.add_classpath, "/no/such.jar")
+
+    def test_imports(self):
+        with launch() as java:
+            java.add_classpath(FIXTURES)
+            from jpeer.fixtures.small.functions import col
+
+            self.assertEqual(col("x"), "col x")
+            with self.assertRaises(ImportError):
+                from jpeer.fixtures.small import Nothing  # noqa: F401
+
+    def test_the_policy_judges_loaders(self):
+        with launch(allow=["jdk:java.util.**"]) as java, self.assertRaises(PermissionError):
+            java.add_classpath(FIXTURES)
 
 
 class Ends(unittest.TestCase):

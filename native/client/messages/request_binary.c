@@ -323,7 +323,9 @@ enum jp_client_status message_write_binary(const struct jp_request *request, con
   buffer_clear(how->scratch);
   if (request->arg_count > 0 && request->args == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
-  if (request->operation == JP_META)
+  if (request->operation == JP_META && request->prefix != NULL)
+    fail(&writer, JP_CLIENT_UNSUPPORTED, "binary messages have no list_names");
+  else if (request->operation == JP_META)
     write_meta(&writer, how, out);
   else if (request->operation == JP_CONTROL)
     write_control(&writer, how, out);

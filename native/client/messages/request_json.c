@@ -156,6 +156,14 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
   argument_write_name(writer, request->member, "the service");
   begin_member(members, MEMBER("args"));
   buffer_append_char(writer->out, '[');
+  if (request->prefix != NULL) {
+    BUFFER_LITERAL(writer->out, "{\"name\":\"prefix\",\"value\":");
+    argument_write_text(writer, jp_text_of(request->prefix));
+    BUFFER_LITERAL(writer->out, "},{\"name\":\"max\",\"value\":");
+    json_write_integer(writer->out, request->max);
+    BUFFER_LITERAL(writer->out, "}]");
+    return;
+  }
   write_flag(&args, "compress_encode", request->compress);
   write_flag(&args, "merge_ancestry", request->merge_ancestry);
   write_prefixes(writer, &args, "exclude_prefixes", request->exclude_prefixes);

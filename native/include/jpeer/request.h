@@ -355,7 +355,8 @@ struct jp_request {
   bool members_only; /* of DESCRIBE: no text and length, for which code of the object would run */
   const char *const *include_classes; /* NULL-terminated; NULL: all */
   const char *const *exclude_prefixes;
-  uintptr_t reserved[4];
+  const char *prefix; /* of META: list_names, with max */
+  uintptr_t reserved[3];
 };
 
 static inline struct jp_request jp_make_request(enum jp_operation operation, const char *type,
@@ -446,6 +447,16 @@ static inline struct jp_request jp_build_fetch_classes_info(const char *const *i
   made.merge_ancestry = merge_ancestry;
   made.include_classes = include_classes;
   made.exclude_prefixes = exclude_prefixes;
+  return made;
+}
+
+/* The packages and classes whose names begin so, at most max. The answer is a String: the JSON of {"packages": [...],
+ * "classes": [...], "complete": true}. */
+static inline struct jp_request jp_build_list_names(const char *prefix, int64_t max)
+{
+  struct jp_request made = jp_make_request(JP_META, NULL, "list_names");
+  made.prefix = prefix;
+  made.max = max;
   return made;
 }
 

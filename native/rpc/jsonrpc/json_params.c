@@ -356,7 +356,7 @@ static enum jp_status read_control(struct params_reader *reader)
   return JP_INVALID;
 }
 
-/* ---- fetch_classes_info ---- */
+/* ---- meta ---- */
 
 enum meta_member { META_NAME, META_TYPE, META_VALUE, META_MEMBERS };
 
@@ -366,23 +366,52 @@ static const struct text meta_member_names[META_MEMBERS] = {
     [META_VALUE] = TEXT("value"),
 };
 
-enum meta_argument { META_COMPRESS_ENCODE, META_MERGE_ANCESTRY, META_EXCLUDE_PREFIXES, META_INCLUDE_CLASSES };
+enum meta_argument {
+  META_COMPRESS_ENCODE,
+  META_MERGE_ANCESTRY,
+  META_EXCLUDE_PREFIXES,
+  META_INCLUDE_CLASSES,
+  META_PREFIX,
+  META_MAX
+};
+
+enum meta_kind { META_FLAG, META_LIST, META_TEXT, META_COUNT };
+
+enum { LISTED = 1000, LISTED_MAX = 100000 };
 
 static const struct meta_rule {
   struct text name;
-  bool is_list;
+  enum meta_kind kind;
+  enum op_meta_service service;
 } meta_rules[] = {
-    [META_COMPRESS_ENCODE] = {TEXT("compress_encode"), false},
-    [META_MERGE_ANCESTRY] = {TEXT("merge_ancestry"), false},
-    [META_EXCLUDE_PREFIXES] = {TEXT("exclude_prefixes"), true},
-    [META_INCLUDE_CLASSES] = {TEXT("include_classes"), true},
+    [META_COMPRESS_ENCODE] = {TEXT("compress_encode"), META_FLAG, OP_META_CLASSES},
+    [META_MERGE_ANCESTRY] = {TEXT("merge_ancestry"), META_FLAG, OP_META_CLASSES},
+    [META_EXCLUDE_PREFIXES] = {TEXT("exclude_prefixes"), META_LIST, OP_META_CLASSES},
+    [META_INCLUDE_CLASSES] = {TEXT("include_classes"), META_LIST, OP_META_CLASSES},
+    [META_PREFIX] = {TEXT("prefix"), META_TEXT, OP_META_NAMES},
+    [META_MAX] = {TEXT("max"), META_COUNT, OP_META_NAMES},
+};
+
+static const struct {
+  struct text name;
+  const char *arguments; /* for errors */
+} meta_services[] = {
+    [OP_META_CLASSES] = {TEXT("fetch_classes_info"),
+                         "compress_encode, merge_ancestry, exclude_prefixes or include_classes"},
+    [OP_META_NAMES] = {TEXT("list_names"), "prefix or max"},
 };
 
 enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
 
-static const struct text boolean_types[] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")};
-static const struct text list_types[] = {TEXT("java.lang.String[]"), TEXT("String[]"),
-                                         TEXT("[Ljava.lang.String;")};
+enum { META_TYPES = 3 };
+
+/* The first one is named in errors. */
+static const struct text meta_types[][META_TYPES] = {
+    [META_FLAG] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")},
+    [META_LIST] = {TEXT("java.lang.String[]"), TEXT("String[]"), TEXT("[Ljava.lang.String;")},
+    [META_TEXT] = {TEXT("java.lang.String"), TEXT("String"), TEXT("char[]")},
+    [META_COUNT] = {TEXT("int"), TEXT("java.lang.Integer"), TEXT("Integer")},
+};
 
 static enum jp_status fail_meta_argument(struct params_reader *reader, const struct meta_rule *rule,
                                          const char *what)
@@ -402,9 +431,9 @@ static bool is_meta_type(struct json_value json, const struct meta_rule *rule)
 {
   if (json.kind != JSON_KIND_STRING)
     return false;
-  const struct text *types = rule->is_list ? list_types : boolean_types;
+  const struct text *types = meta_types[rule->kind];
   struct text raw = text_slice(json.span, 1, json.span.len - 1);
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < META_TYPES; i++) {
     if (json_key_is(raw, types[i]))
       return true;
   }
@@ -446,6 +475,31 @@ static enum jp_status read_meta_list(struct params_reader *reader, const struct 
   return JP_OK;
 }
 
+static enum jp_status read_meta_text(struct params_reader *reader, const struct meta_rule *rule,
+                                     struct json_value json, struct text *text)
+{
+  if (coerce_meta_value(reader, RPC_WANTS_TEXT, &json) != JP_OK)
+    return outcome_fail_memory(reader->outcome);
+  if (json.kind != JSON_KIND_STRING)
+    return fail_meta_argument(reader, rule, "must be a string");
+  *text = json_read_string(json, reader->arena);
+  return text->data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
+}
+
+static enum jp_status read_meta_count(struct params_reader *reader, const struct meta_rule *rule,
+                                      struct json_value json, size_t *count)
+{
+  struct op_value value = {.kind = OP_NULL};
+  if (coerce_meta_value(reader, RPC_WANTS_NUMBER, &json) != JP_OK)
+    return outcome_fail_memory(reader->outcome);
+  if (json.kind == JSON_KIND_NUMBER)
+    rpc_number_read(json, &value);
+  if (value.kind != OP_INTEGER || value.suffix != 0 || value.integer < 1 || value.integer > LISTED_MAX)
+    return fail_meta_argument(reader, rule, "must be an integer from 1 to 100000");
+  *count = (size_t)value.integer;
+  return JP_OK;
+}
+
 static enum jp_status read_meta_value(struct params_reader *reader, enum meta_argument argument,
                                       struct json_value json)
 {
@@ -456,6 +510,10 @@ static enum jp_status read_meta_value(struct params_reader *reader, enum meta_ar
   if (argument == META_INCLUDE_CLASSES)
     return read_meta_list(reader, &meta_rules[argument], json, &operation->meta.include_classes,
                           &operation->meta.include_count);
+  if (argument == META_PREFIX)
+    return read_meta_text(reader, &meta_rules[argument], json, &operation->names.prefix);
+  if (argument == META_MAX)
+    return read_meta_count(reader, &meta_rules[argument], json, &operation->names.max);
   if (coerce_meta_value(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
     return outcome_fail_memory(reader->outcome);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
@@ -466,10 +524,10 @@ static enum jp_status read_meta_value(struct params_reader *reader, enum meta_ar
   return JP_OK;
 }
 
-static int find_meta_rule(struct text raw)
+static int find_meta_rule(struct text raw, enum op_meta_service service)
 {
   for (int i = 0; i < META_RULES; i++) {
-    if (json_key_is(raw, meta_rules[i].name))
+    if (meta_rules[i].service == service && json_key_is(raw, meta_rules[i].name))
       return i;
   }
   return -1;
@@ -490,24 +548,42 @@ static enum jp_status read_meta_argument(struct params_reader *reader, struct js
   if (!members.has[META_NAME])
     return fail_meta_index(reader, index, "has no 'name'");
   struct json_value name = members.value[META_NAME];
-  int found =
-      name.kind == JSON_KIND_STRING ? find_meta_rule(text_slice(name.span, 1, name.span.len - 1)) : -1;
+  enum op_meta_service service = reader->operation->meta.service;
+  int found = name.kind == JSON_KIND_STRING
+                  ? find_meta_rule(text_slice(name.span, 1, name.span.len - 1), service)
+                  : -1;
   if (found < 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "argument %zu: 'name' must be compress_encode, merge_ancestry, exclude_prefixes or "
-                 "include_classes, not %.*s",
-                 index, TEXT_ARGS(arena_shorten(reader->arena, name.span, OUTCOME_NAME_SHOWN)));
+                 "argument %zu: 'name' must be %s, not %.*s", index, meta_services[service].arguments,
+                 TEXT_ARGS(arena_shorten(reader->arena, name.span, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   if (seen[found])
     return fail_meta_argument(reader, &meta_rules[found], "is given twice");
   seen[found] = true;
-  if (members.has[META_TYPE] && !is_meta_type(members.value[META_TYPE], &meta_rules[found]))
-    return fail_meta_argument(reader, &meta_rules[found],
-                              meta_rules[found].is_list ? "has type java.lang.String[]" : "has type boolean");
+  if (members.has[META_TYPE] && !is_meta_type(members.value[META_TYPE], &meta_rules[found])) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' has type %s",
+                 meta_rules[found].name.data, meta_types[meta_rules[found].kind][0].data);
+    return JP_INVALID;
+  }
   if (!members.has[META_VALUE])
     return fail_meta_argument(reader, &meta_rules[found], "has no 'value'");
   return read_meta_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
+}
+
+/* Sets what its arguments are without the caller's. With --compat pal there is the first service alone. */
+static bool begin_meta_service(const struct params_reader *reader, struct text name)
+{
+  struct operation *operation = reader->operation;
+  bool is_names = !reader->rules->compat_pal && text_equal(name, meta_services[OP_META_NAMES].name);
+  operation->meta.service = is_names ? OP_META_NAMES : OP_META_CLASSES;
+  if (is_names) {
+    operation->names.prefix = TEXT("");
+    operation->names.max = LISTED;
+  } else {
+    operation->meta.compress_encode = true;
+  }
+  return is_names || text_equal(name, meta_services[OP_META_CLASSES].name);
 }
 
 static enum jp_status read_meta(struct params_reader *reader)
@@ -516,13 +592,12 @@ static enum jp_status read_meta(struct params_reader *reader)
   enum jp_status status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'meta' request", &name);
   if (status != JP_OK)
     return status;
-  if (!text_equal(name, TEXT("fetch_classes_info"))) {
+  if (!begin_meta_service(reader, name)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid meta service: %.*s",
                  TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     reader->outcome->status = TEXT("UNSUPPORTED");
     return JP_INVALID;
   }
-  reader->operation->meta.compress_encode = true;
   if (!reader->members.has[RPC_PARAM_ARGS])
     return JP_OK;
   if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
@@ -538,7 +613,7 @@ static enum jp_status read_meta(struct params_reader *reader)
   return JP_OK;
 }
 
-/* A query of HTTP GET cannot carry an object, so that the arguments of fetch_classes_info may be parameters
+/* A query of HTTP GET cannot carry an object, so that the arguments of a service may be parameters
  * themselves (docs/jsonrpc-1.1.md, "GET"). */
 static enum jp_status read_meta_1_1(struct params_reader *reader, const struct jsonrpc_request *request)
 {
@@ -551,7 +626,7 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
   struct text raw_key;
   struct json_value value;
   while (json_next_member(&cursor, &raw_key, &value)) {
-    int found = find_meta_rule(raw_key);
+    int found = find_meta_rule(raw_key, reader->operation->meta.service);
     if (found < 0 || value.kind == JSON_KIND_NULL)
       continue;
     if (seen[found])

@@ -6,6 +6,7 @@
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_json.h"
 #include "rpc/meta/meta_shapes.h"
+#include "rpc/meta/name_list.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -405,6 +406,47 @@ static enum jp_status open_classes(struct catalog *catalog, const struct operati
   return catalog_excerpt_open_whole(catalog, excerpt, error);
 }
 
+/* ---- lists of names ---- */
+
+struct list_answer {
+  struct buffer text;
+  size_t given;
+};
+
+static enum jp_status read_list(void *state, struct buffer *out, size_t max)
+{
+  struct list_answer *answer = state;
+  size_t rest = answer->text.len - answer->given;
+  size_t step = rest > max ? max : rest;
+  if (step == 0)
+    return JP_CLOSED;
+  buffer_append(out, answer->text.data + answer->given, step);
+  answer->given += step;
+  return out->failed ? JP_NO_MEMORY : JP_OK;
+}
+
+static void close_list(void *state)
+{
+  struct list_answer *answer = state;
+  buffer_fini(&answer->text);
+  free(answer);
+}
+
+static enum jp_status open_list(struct rpc_meta *meta, const struct name_list_query *query,
+                                struct outcome_body *body, struct jp_error *error)
+{
+  struct list_answer *answer = calloc(1, sizeof *answer);
+  if (answer == NULL)
+    return jp_fail_memory(error, NULL);
+  buffer_init(&answer->text);
+  enum jp_status status = name_list_write(meta->catalog, query, &answer->text, error);
+  if (status != JP_OK)
+    close_list(answer);
+  else
+    *body = (struct outcome_body){answer, read_list, close_list};
+  return status;
+}
+
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error)
@@ -412,6 +454,10 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
   struct catalog_excerpt *excerpt;
   struct meta_reach reach;
   struct buffer key;
+  if (operation->meta.service == OP_META_NAMES) {
+    const struct name_list_query query = {policy, channel, operation->names.prefix, operation->names.max};
+    return open_list(meta, &query, body, error);
+  }
   enum jp_status status = open_classes(meta->catalog, operation, &excerpt, error);
   if (status != JP_OK)
     return status;

@@ -138,6 +138,7 @@ UNIT_TEST(refuses_what_has_no_place)
   expect_fault(jp_build_fetch(jp_object_number(1), 1, 0), JP_CLIENT_UNSUPPORTED,
                "binary messages have no jpeer.fetch, jpeer.describe and own names");
   expect_fault(jp_build_stats(), JP_CLIENT_UNSUPPORTED, "binary messages have no such control method");
+  expect_fault(jp_build_list_names("java.", 1), JP_CLIENT_UNSUPPORTED, "binary messages have no list_names");
   expect_fault(jp_with_options(jp_build_static_field_get("a.B", "F"), &options), JP_CLIENT_UNSUPPORTED,
                "binary messages have no options but thread_affinity");
   expect_fault(jp_build_instance_method_call("a.B", "f", jp_string("x"), JP_NO_ARGUMENTS),

@@ -70,6 +70,9 @@ UNIT_TEST(writes_options)
          "\"throwables\":true,\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
   const struct jp_options throwables = {.size = sizeof throwables, .throwables = true};
   const struct jp_options types = {.size = sizeof types, .types = true};
+  expect(jp_build_list_names("a\".", 5),
+         "\"method\":\"meta\",\"params\":{\"method\":\"list_names\",\"args\":[{\"name\":"
+         "\"prefix\",\"value\":\"a\\\".\"},{\"name\":\"max\",\"value\":5}]}");
   expect(jp_with_options(jp_build_fetch(jp_object_number(7), 1, 0), &types),
          "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":1},\"options\":{\"types\":true}");
   expect(jp_with_options(jp_build_ping(), &throwables),

@@ -1,0 +1,6 @@
+package kotlin.sequences;
+
+/** As Kotlin's. */
+public interface Sequence<T> {
+  java.util.Iterator<T> iterator();
+}
