@@ -10,7 +10,7 @@ import operator
 import unittest
 
 import jpeer
-from support import module_peer
+from support import launch, module_peer
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
@@ -406,6 +406,21 @@ class Arrays(unittest.TestCase):
                 same = xs
                 for attempt in (operator.iadd, operator.imul):
                     self.assertRaisesRegex(TypeError, "the length of an array is fixed", attempt, same, 2)
+
+    def test_more_elements_than_an_answer_has_room_for(self):
+        """They come in ranges, as large as the peer sends them, and keep their type."""
+        with launch(options=["--message-max", "1m", "--send-buffer-max", "1m"]) as other:
+            formats = {"byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "boolean": "?"}
+            for kind, form in {**formats, "char": "H"}.items():
+                with self.subTest(kind):
+                    large = other.array(kind, 2_000_003)
+                    large[-1] = {"char": "x", "boolean": True}.get(kind, 1)
+                    view = memoryview(large)
+                    self.assertEqual((view.format, len(view)), (form, 2_000_003))
+                    self.assertEqual((view[0], view[-2], view[-1]), (0, 0, ord("x") if kind == "char" else 1))
+                    self.assertEqual(len(bytes(large)), view.nbytes)
+                    self.assertEqual(large[2_000_000:], [*"\0\0x"] if kind == "char" else [0, 0, 1])
+            self.assertEqual(bytes(other.array("int", 0)), b"")
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)
