@@ -8,7 +8,7 @@
 #include "op/piece.h"
 #include "op/value.h"
 
-enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
+enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE, OP_ASSEMBLE };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
 
@@ -65,6 +65,11 @@ struct operation {
       /* The bytes of a value's text, or a little more: the codec's. */
       size_t (*text_length)(const struct op_value *value);
     } fetch;
+
+    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or its first one without an instance */
+    struct {
+      size_t size; /* bytes of the piece in its message */
+    } assemble;
   };
 };
 
