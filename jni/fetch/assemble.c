@@ -5,7 +5,6 @@
 #include "jni/objects/object_table.h"
 #include "jni/resolve/resolve.h"
 #include "jni/runtime/throwables.h"
-#include "jni/types/classes.h"
 
 struct assembling {
   JNIEnv *env;
