@@ -21,6 +21,7 @@ from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
+from .pieces import Pieces
 
 STOP_SECONDS = 10.0
 # Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
@@ -55,6 +56,8 @@ class Java(ModuleType):
         self._hooks.from_text = values.FROM_TEXT
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
+        self._pieces = Pieces(self)
+        self._hooks.in_pieces = self._pieces
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
@@ -166,6 +169,7 @@ class Java(ModuleType):
             name = connection.control("share_session")
             with taken_apart("the name of the session"):
                 connection.session = name
+            self._pieces.learn()
         except AttributeError as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None

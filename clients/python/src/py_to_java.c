@@ -174,6 +174,7 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   out->kind = JP_ARGUMENT_LIST;
   out->type = type;
   out->as.list.items = to_java_all(builder, tuple, 0, &out->as.list.count);
+  builder->values += out->as.list.count;
   Py_LeaveRecursiveCall();
   return out->as.list.items != NULL;
 }
@@ -219,6 +220,7 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
     count++;
   }
   Py_LeaveRecursiveCall();
+  builder->values += count;
   out->as.map.entries = entries;
   out->as.map.count = count;
   return good;
@@ -353,12 +355,38 @@ static bool put_callback(struct argument_builder *builder, PyObject *value, stru
   return true;
 }
 
+/* A long value that the Python half has sent in pieces goes as the object that these have made. 1: it does; 0: it is sent
+ * whole; -1: an exception. */
+static int put_in_pieces(struct argument_builder *builder, PyObject *value, PyObject *type,
+                         struct jp_argument *out)
+{
+  if (!builder->in_pieces || value == Py_None || PyLong_Check(value) || PyFloat_Check(value))
+    return 0;
+  PyObject *made = PyObject_CallFunctionObjArgs(builder->connection->in_pieces, value, type, NULL);
+  if (made == Py_None) {
+    Py_DECREF(made);
+    return 0;
+  }
+  return own(builder, made) && put_object(builder, made, out) ? 1 : -1;
+}
+
 static bool put_typed(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   const struct typed *typed = (const struct typed *)value;
   const char *type = builder_name(builder, typed->type);
-  if (type == NULL || !to_java(builder, typed->value, out))
+  if (type == NULL)
     return false;
+  int done = put_in_pieces(builder, typed->value, typed->type, out);
+  if (done != 0) {
+    out->type = type;
+    return done > 0;
+  }
+  size_t values = builder->values;
+  if (!to_java(builder, typed->value, out))
+    return false;
+  if (out->kind == JP_ARGUMENT_LIST &&
+      strchr(type, '[') != NULL) /* elements of arrays do not count as values */
+    builder->values = values;
   bool is_array = strlen(type) > 2 && strcmp(type + strlen(type) - 2, "[]") == 0;
   if (out->kind == JP_ARGUMENT_ARRAY && is_array && strcmp(out->type, type) != 0 &&
       put_elements(builder, typed->value, out) < 0)
@@ -469,7 +497,7 @@ bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argume
   }
   if (PyLong_CheckExact(value))
     return put_integer(builder, value, out);
-  if (PyUnicode_CheckExact(value))
+  if (PyUnicode_CheckExact(value) && !builder->in_pieces)
     return put_text(builder, value, out);
   if (PyFloat_CheckExact(value)) {
     put_number(PyFloat_AsDouble(value), out);
@@ -479,6 +507,11 @@ bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argume
     return put_object(builder, value, out);
   if (type == types.typed)
     return put_typed(builder, value, out);
+  if (builder->in_pieces && type != types.callback && type != types.result && type != types.forms) {
+    int done = put_in_pieces(builder, value, Py_None, out);
+    if (done != 0)
+      return done > 0;
+  }
   if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
     return put_items(builder, value, NULL, out);
   if (type == types.callback)
