@@ -11,7 +11,7 @@ import websockets
 from support.callback_client import CallbackClient
 from support import shm
 from support.binary_client import BinaryClient, call_message, obj_text
-from support.clients import HttpClient, ShmClient, WebSocketClient, ZmqClient
+from support.clients import HttpClient, RpcError, ShmClient, WebSocketClient, ZmqClient, call_request
 from support.peer import FIXTURES, eventually
 from support.peer_case import CALLING, PeerCase
 from support.raw_websocket import CLOSE, RawWebSocket, frame
@@ -33,6 +33,10 @@ class Limits(PeerCase):
             self.assertEqual((-32600, number), (answer["error"]["code"], answer["id"]))
             self.assertIn("message-max of 4096 bytes", answer["error"]["data"]["message"])
         self.assertEqual(client.call("java.lang.Object", "equals", {"ref": ref}, on=ref), "true")
+        for text in (json.dumps(call_request(2, "java.lang.Thread", "sleep", 1500)), LONG, LONG.replace('"id": 1', '"id": 3'),
+                     json.dumps(call_request(4, "fixtures.Calculator", "add", 1, 2))):
+            client.send(text)
+        self.assertEqual([2, 1, 3, 4], [json.loads(client.receive())["id"] for _ in range(4)])
 
     def test_a_long_message(self):
         self.check_long(self.connect())
@@ -99,6 +103,39 @@ class LongMessages(PeerCase):
         client.send_json({"jsonrpc": "2.0", "id": call.id, "result": "x" * 100000})
         self.assertIn("the answer is longer than there is room for (message-max)", client.end(begun))
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "still")), "still")
+
+
+class Pieces(PeerCase):
+    options = ("--message-max", "64K", "--input-max-total", "128K")
+
+    def assemble(self, client, **more):
+        answer = client.request("jpeer.assemble", {"type": "java.lang.String", "value": "x" * 50000, **more})
+        if "error" in answer:
+            raise RpcError(answer["error"])
+        return answer["result"]["ref"]
+
+    def test_pieces_count_until_they_are_used(self):
+        """Those of all sessions together."""
+        one, other = self.connect(), self.connect()
+        ref = self.assemble(one)
+        self.assemble(other)
+        for client, more in ((one, {"ref": ref}), (other, {})):
+            error = self.failure(self.assemble, client, **more)
+            self.assertEqual(error.code, -32000)
+            self.assertIn("input-max-total", error.detail)
+        self.assertEqual(one.call("java.lang.String", "length", on=ref), "50000")
+        ref = self.assemble(one)
+        one.control("delete_object", {"ref": ref})
+        other.close()
+        eventually(lambda: self.try_both(one), "the pieces of the client that has left are let go")
+
+    def try_both(self, client):
+        refs = []
+        try:
+            refs = [self.assemble(client), self.assemble(client)]
+        except RpcError:
+            client.control("delete_session")
+        return len(refs) == 2
 
 
 class Depth(PeerCase):
