@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 LONG = 1 << 16  # bytes or characters; shorter values go whole
 MANY = 1000  # elements
+PIECE = 16 << 20  # bytes of a message with a piece, at most
 ELEMENT = 28  # bytes of a number in JSON, at most
 FRAME = 4096  # bytes of a message around its piece
 TEXT = "java.lang.String"
@@ -37,7 +38,7 @@ class Pieces:
     def __call__(self, value: Any, declared: str | None) -> Any:
         """The object that the pieces have made; None: the value goes whole, or its elements in pieces."""
         if isinstance(value, str):
-            room = max((self.message_max - FRAME) // 6, 1)  # bytes of a character in JSON, at most
+            room = max((self._room() - FRAME) // 6, 1)  # bytes of a character in JSON, at most
             is_long = len(value) > LONG and declared in (None, TEXT, "java.lang.CharSequence", "java.lang.Object")
             return self._assemble(TEXT, TEXT, value, room) if is_long else None
         if isinstance(value, (list, tuple)):
@@ -86,12 +87,16 @@ class Pieces:
         if not fits or view.nbytes <= LONG or declared not in (None, f"{kind}[]", "java.lang.Object"):
             return None
         assert kind is not None
-        room = max((self.message_max - FRAME) // 4 * 3 // view.itemsize, 1)
+        room = max((self._room() - FRAME) // 4 * 3 // view.itemsize, 1)
         return self._assemble(f"{kind}[]", f"[{KINDS[kind]}", view, room)
 
     def _count(self) -> int:
         """Elements of a piece, at first."""
-        return max(min(self.values_max // 2, self.message_max // 64), 1)
+        return max(min(self.values_max // 2, self._room() // 64), 1)
+
+    def _room(self) -> int:
+        """Bytes of a message with a piece: the longest ones would cost both sides memory for nothing."""
+        return min(self.message_max, PIECE)
 
     def _assemble(self, name: str, java_type: str, value: Any, room: int, make: Any = None) -> Any:
         """Of a piece that is too long still, the half is sent."""

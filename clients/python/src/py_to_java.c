@@ -315,6 +315,15 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
     PyBuffer_Release(&buffer->view);
     return 0;
   }
+  size_t longest = builder->connection->limits.message_max;
+  if (longest > 0 && !builder->in_pieces &&
+      (size_t)buffer->view.len > longest) { /* without writing it first */
+    PyErr_Format(PyExc_OverflowError, "a buffer has %zd bytes, and the peer takes at most %zu (message-max)",
+                 buffer->view.len, longest);
+    builder->fate = BUILDER_TOO_LONG;
+    PyBuffer_Release(&buffer->view);
+    return -1;
+  }
   enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
   if (buffer->view.len / buffer->view.itemsize <= LISTED_MAX && choose_form(builder, 1) > 0) {
     PyBuffer_Release(&buffer->view);
