@@ -1,7 +1,8 @@
 #ifndef JPEER_JNI_FETCH_H
 #define JPEER_JNI_FETCH_H
 /*
- * The next elements of an object of the session, a piece at a time (docs/protocol.md, "Elements and pieces").
+ * Objects a piece at a time: the next elements of one that the session holds, and one that the client builds
+ * (docs/protocol.md, "Elements and pieces").
  */
 #include "jni/members.h"
 
@@ -13,5 +14,12 @@
  * What was taken from an iterator and is not in the outcome waits beside it in the session for the next call.
  */
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
+
+/*
+ * Runs an OP_ASSEMBLE, likewise: adds a piece to an array of primitives, a String, a List or a Map that is being built, or
+ * begins one. The piece is made and judged as an argument is. *outcome becomes a map with the `ref`. The first use of the
+ * object ends its building (jni/objects.h, jvm_objects_get).
+ */
+void jvm_assemble(const struct jvm_request *request, struct outcome *outcome);
 
 #endif

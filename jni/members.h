@@ -34,6 +34,7 @@ struct jvm_limits {
   /* Most digits of a BigInteger or BigDecimal that an argument becomes, its exponent written out, and of a
    * text that is read as a number. */
   size_t number_digits_max;
+  size_t assembled_max;        /* bytes of all pieces of objects that are being built, of all clients */
   size_t callback_classes_max; /* classes of proxies that a peer makes; 0: any number */
   bool
       application_loader_only; /* a class that the application's loader does not find is looked for nowhere else */

@@ -43,8 +43,18 @@ struct chunk {
   struct slot slots[];
 };
 
+/* An object that is being built. */
+struct assembly {
+  struct assembly *next;
+  uint32_t ref;
+  size_t bytes; /* counted in *assembled of the table */
+  struct jvm_assembly facts;
+};
+
 struct jvm_objects {
   pthread_mutex_t lock;
+  struct assembly *assemblies;           /* few; NULL as a rule */
+  _Atomic size_t *assembled;             /* the JVM's, where there are any */
   const struct jvm_objects_owner *owner; /* NULL: none */
   void *owner_context;
   size_t max;
@@ -231,12 +241,45 @@ static enum jp_status add_chunk(struct jvm_objects *objects, struct chunk *chunk
   return JP_OK;
 }
 
+/* ---- objects that are being built: with the lock held, except where one is joined ---- */
+
+static struct assembly **find_assembly(struct jvm_objects *objects, uint32_t ref)
+{
+  struct assembly **link = &objects->assemblies;
+  while (*link != NULL && (*link)->ref != ref)
+    link = &(*link)->next;
+  return link;
+}
+
+static void end_assembly(struct jvm_objects *objects, struct assembly **link)
+{
+  struct assembly *assembly = *link;
+  if (assembly == NULL)
+    return;
+  *link = assembly->next;
+  atomic_fetch_sub(objects->assembled, assembly->bytes);
+  free(assembly);
+}
+
+/* False: all together would be more than max. */
+static bool count_bytes(_Atomic size_t *assembled, size_t bytes, size_t max)
+{
+  size_t before = atomic_load(assembled);
+  do {
+    if (bytes > max || before > max - bytes)
+      return false;
+  } while (!atomic_compare_exchange_weak(assembled, &before, before + bytes));
+  return true;
+}
+
 /* The caller tells the owner where that was the last object. */
 static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
 {
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
   uint32_t place = number % CHUNK_SPAN;
   struct slot *slot = &chunk->slots[place];
+  if (objects->assemblies != NULL)
+    end_assembly(objects, find_assembly(objects, slot->ref));
   hash_index_remove(&objects->by_ref, slot->ref, number);
   hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
@@ -487,11 +530,190 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
 
 /* ---- getting, and what is kept beside an object ---- */
 
+enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                                    const struct jvm_assembly *facts, size_t bytes, size_t bytes_max)
+{
+  struct assembly *made = malloc(sizeof *made);
+  if (made == NULL)
+    return JP_NO_MEMORY;
+  if (!count_bytes(&thread->jvm->assembled, bytes, bytes_max)) {
+    free(made);
+    return JP_LIMIT;
+  }
+  *made = (struct assembly){.ref = ref, .bytes = bytes, .facts = *facts};
+  pthread_mutex_lock(&objects->lock);
+  objects->assembled = &thread->jvm->assembled;
+  made->next = objects->assemblies;
+  objects->assemblies = made;
+  if (find_ref(objects, ref) == HASH_INDEX_NONE) /* the session was deleted */
+    end_assembly(objects, &objects->assemblies);
+  pthread_mutex_unlock(&objects->lock);
+  return JP_OK;
+}
+
+jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                             struct jvm_assembly *facts, enum jp_status *status)
+{
+  jobject holder = NULL;
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = find_ref(objects, ref);
+  const struct assembly *assembly = *find_assembly(objects, ref);
+  *status = number == HASH_INDEX_NONE ? JP_NOT_FOUND : assembly == NULL ? JP_CLOSED : JP_OK;
+  if (*status == JP_OK) {
+    *facts = assembly->facts;
+    holder = take_object(thread->env, objects, number);
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return holder;
+}
+
+enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                                       size_t bytes, size_t bytes_max)
+{
+  enum jp_status status = JP_OK;
+  pthread_mutex_lock(&objects->lock);
+  struct assembly *assembly = *find_assembly(objects, ref);
+  if (assembly == NULL)
+    status = JP_CLOSED;
+  else if (!count_bytes(&thread->jvm->assembled, bytes, bytes_max))
+    status = JP_LIMIT;
+  else
+    assembly->bytes += bytes;
+  pthread_mutex_unlock(&objects->lock);
+  return status;
+}
+
+static jarray make_primitives(JNIEnv *env, char letter, jsize count)
+{
+  switch (letter) {
+  case 'Z':
+    return (*env)->NewBooleanArray(env, count);
+  case 'B':
+    return (*env)->NewByteArray(env, count);
+  case 'C':
+    return (*env)->NewCharArray(env, count);
+  case 'S':
+    return (*env)->NewShortArray(env, count);
+  case 'I':
+    return (*env)->NewIntArray(env, count);
+  case 'J':
+    return (*env)->NewLongArray(env, count);
+  case 'F':
+    return (*env)->NewFloatArray(env, count);
+  default:
+    return (*env)->NewDoubleArray(env, count);
+  }
+}
+
+static jsize count_units(JNIEnv *env, char letter, jobject piece)
+{
+  return letter == 'T' ? (*env)->GetStringLength(env, piece) : (*env)->GetArrayLength(env, piece);
+}
+
+/* -1: more than an array or a String can have. */
+static jsize count_all(JNIEnv *env, char letter, jobjectArray pieces, jsize count)
+{
+  int64_t total = 0;
+  for (jsize i = 0; i < count; i++) {
+    jobject piece = (*env)->GetObjectArrayElement(env, pieces, i);
+    total += count_units(env, letter, piece);
+    (*env)->DeleteLocalRef(env, piece);
+  }
+  return total > INT32_MAX ? -1 : (jsize)total;
+}
+
+/* NULL: memory is short; an exception may be pending. */
+static jobject join_pieces(struct jvm_thread *thread, char letter, jobjectArray pieces)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jsize count = (*env)->GetArrayLength(env, pieces);
+  jsize total = count_all(env, letter, pieces, count);
+  jchar *units = letter == 'T' && total >= 0 ? malloc((size_t)total * sizeof *units + 1) : NULL;
+  jobject array = letter == 'T' || total < 0 ? NULL : make_primitives(env, letter, total);
+  jsize at = 0;
+  for (jsize i = 0; i < count && (units != NULL || array != NULL); i++) {
+    jobject piece = (*env)->GetObjectArrayElement(env, pieces, i);
+    jsize length = count_units(env, letter, piece);
+    if (units != NULL)
+      (*env)->GetStringRegion(env, piece, 0, length, units + at);
+    else
+      (*env)->CallStaticVoidMethod(env, known->class_system, known->static_system_arraycopy, piece, 0, array,
+                                   at, length);
+    (*env)->ExceptionClear(env); /* none of them can fail, but -Xcheck:jni wants a check */
+    (*env)->DeleteLocalRef(env, piece);
+    at += length;
+  }
+  if (units != NULL)
+    array = (*env)->NewString(env, units, total);
+  free(units);
+  return array;
+}
+
+/* With the lock held: the whole takes the place of what held its pieces. */
+static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject whole,
+                           int32_t hash)
+{
+  struct assembly **link = find_assembly(objects, ref);
+  uint32_t number = find_ref(objects, ref);
+  if (*link == NULL || number == HASH_INDEX_NONE)
+    return;
+  struct slot *slot = find_slot(objects, number);
+  hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
+  slot->hash = hash;
+  (void)!hash_index_add(&objects->by_hash, (uint32_t)hash,
+                        number); /* the place of the one that was removed */
+  (*env)->SetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
+                                (jsize)(number % CHUNK_SPAN), whole);
+  (*env)->ExceptionClear(env);
+  end_assembly(objects, link);
+}
+
+/* Without the lock. False: Java's memory is short. */
+static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  JNIEnv *env = thread->env;
+  struct jvm_assembly facts;
+  enum jp_status status;
+  jobject holder = jvm_objects_assembly(thread, objects, ref, &facts, &status);
+  if (holder == NULL)
+    return true; /* another thread has ended it */
+  if ((*env)->MonitorEnter(env, holder) != JNI_OK)
+    return false;
+  jobject whole = holder;
+  int32_t hash = 0;
+  if (facts.letter != 0) {
+    jobjectArray pieces =
+        (*env)->CallObjectMethod(env, holder, thread->jvm->known.method_collection_to_array);
+    whole = (*env)->ExceptionCheck(env) ? NULL : join_pieces(thread, facts.letter, pieces);
+    (*env)->ExceptionClear(env); /* OutOfMemoryError */
+    (*env)->DeleteLocalRef(env, pieces);
+  }
+  bool is_whole =
+      whole != NULL && (*thread->jvmti)->GetObjectHashCode(thread->jvmti, whole, &hash) == JVMTI_ERROR_NONE;
+  if (is_whole) {
+    pthread_mutex_lock(&objects->lock);
+    replace_holder(env, objects, ref, whole, hash);
+    pthread_mutex_unlock(&objects->lock);
+  }
+  (*env)->MonitorExit(env, holder);
+  if (whole != holder)
+    (*env)->DeleteLocalRef(env, whole);
+  (*env)->DeleteLocalRef(env, holder);
+  return is_whole;
+}
+
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id)
 {
   jobject object = NULL;
   pthread_mutex_lock(&objects->lock);
+  while (objects->assemblies != NULL && *find_assembly(objects, ref) != NULL) {
+    pthread_mutex_unlock(&objects->lock);
+    if (!end_building(thread, objects, ref))
+      return NULL;
+    pthread_mutex_lock(&objects->lock);
+  }
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
     object = take_object(thread->env, objects, number);
@@ -730,6 +952,8 @@ void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   pthread_mutex_lock(&objects->lock);
+  while (objects->assemblies != NULL)
+    end_assembly(objects, &objects->assemblies);
   for (size_t i = 0; i < objects->chunk_capacity; i++)
     destroy_chunk(thread->env, objects->chunks[i]);
   free(objects->chunks);

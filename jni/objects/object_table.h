@@ -23,9 +23,31 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                                uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
                                struct jp_error *error) JP_MUST_CHECK;
 
-/* A local reference, NULL: no such object. *class_id (may be NULL) is what was put beside it. */
+/* A local reference, NULL: no such object. *class_id (may be NULL) is what was put beside it. One that is being built is
+ * whole from then on; NULL also where Java has no memory to join its pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
+
+/*
+ * Objects that clients build of pieces (jpeer.assemble). `letter`: an ArrayList holds the pieces, arrays of primitives of
+ * this kind, or Strings ('T'), and the first jvm_objects_get joins them; 0: pieces were added to the object itself.
+ */
+struct jvm_assembly {
+  char letter;
+  uint32_t class_id; /* of the whole */
+};
+/* The object, whose ref was made just now, is one that is being built. JP_LIMIT: with `bytes` more, the pieces of all
+ * clients have more than bytes_max. JP_NO_MEMORY. */
+enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                                    const struct jvm_assembly *assembly, size_t bytes,
+                                    size_t bytes_max) JP_MUST_CHECK;
+/* What holds the pieces, a local reference, whose monitor the caller has entered while it counts and adds a piece. NULL:
+ * *status is JP_NOT_FOUND, or JP_CLOSED where the object is not being built. */
+jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                             struct jvm_assembly *assembly, enum jp_status *status);
+/* JP_CLOSED: it is whole. JP_LIMIT: as above. */
+enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                                       size_t bytes, size_t bytes_max) JP_MUST_CHECK;
 
 /*
  * The companion of the object with this ref: kept beside it, and let go with it. An object that has none gets the

@@ -54,6 +54,8 @@
 
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
+  X(array_list_add, array_list, "add", "(Ljava/lang/Object;)Z")                                              \
+  X(array_list_init, array_list, "<init>", "()V")                                                            \
   X(base_stream_iterator, base_stream, "iterator", "()Ljava/util/Iterator;")                                 \
   X(big_decimal_unscaled_value, big_decimal, "unscaledValue", "()Ljava/math/BigInteger;")                    \
   X(big_integer_bit_length, big_integer, "bitLength", "()I")                                                 \
@@ -67,6 +69,7 @@
   X(class_loader_get_name, class_loader, "getName", "()Ljava/lang/String;")                                  \
   X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
+  X(collection_add_all, collection, "addAll", "(Ljava/util/Collection;)Z")                                   \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
   X(enum_name, enum, "name", "()Ljava/lang/String;")                                                         \
@@ -76,6 +79,7 @@
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
+  X(map_put_all, map, "putAll", "(Ljava/util/Map;)V")                                                        \
   X(map_size, map, "size", "()I")                                                                            \
   X(object_to_string, object, "toString", "()Ljava/lang/String;")                                            \
   X(optional_or_else, optional, "orElse", "(Ljava/lang/Object;)Ljava/lang/Object;")                          \

@@ -49,7 +49,8 @@ struct jvm {
   /* The JVM has stopped for good, but the process goes on: any call into the JVM would now block for ever. */
   atomic_bool has_stopped;
   struct jvm_known known;
-  jobject class_loader; /* global: the application's (ClassLoader.getSystemClassLoader) */
+  _Atomic size_t assembled; /* bytes of the pieces of objects that are being built (jvm_objects_assemble) */
+  jobject class_loader;     /* global: the application's (ClassLoader.getSystemClassLoader) */
   /* Classes of jpeer.peer: global references. */
   jclass thread_class;
   jclass start_class;

@@ -148,6 +148,7 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
     net->input_max_total =
         net->message_max > standard_input_max / MESSAGES ? net->message_max * MESSAGES : standard_input_max;
   options->limits.message_max = net->message_max;
+  options->limits.java.assembled_max = net->input_max_total;
   options->limits.java.by_value_depth_max = options->limits.max_depth;
   options->limits.java.application_loader_only = options->compat_pal;
   status = thread_affinity_make(&options->thread_affinities, options->fx_thread, &options->arena,

@@ -513,7 +513,14 @@ static enum jp_client_status append_request(struct jp_client *client, const stru
                                .callbacks = callbacks_begin_message(client),
                                .refs = &client->named,
                                .has_epoch = tells_epoch_in_messages(client)};
-    return message_write_json(request, &how, out, error);
+    size_t start = out->len;
+    enum jp_client_status status = message_write_json(request, &how, out, error);
+    size_t max = client->request_max;
+    if (status == JP_CLIENT_OK && max > 0 && out->len - start > max)
+      status = client_fail(error, JP_CLIENT_TOO_LONG,
+                           "the request has %zu bytes, and the peer takes at most %zu (message-max)",
+                           out->len - start, max);
+    return status;
   }
   if (id == 0)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no notifications");
@@ -941,4 +948,34 @@ void client_requests_fini(struct jp_client *client)
   }
   free(client->pending.places);
   free(client->completed.ring);
+}
+
+/* ---- the peer's limits ---- */
+
+static bool read_limit(struct jp_json session, const char *name, size_t *limit)
+{
+  int64_t number;
+  if (!jp_json_integer(jp_json_member(session, name), &number) || number < 1)
+    return false;
+  *limit = (size_t)number;
+  return true;
+}
+
+enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
+                                             struct jp_peer_limits *limits, struct jp_client_error *error)
+{
+  enum { DEPTH = 8 };
+  const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
+  struct jp_answer *answer = NULL;
+  struct jp_json session;
+  enum jp_client_status status = jp_client_call(client, &request, timeout_ms, &answer, error);
+  if (status == JP_CLIENT_OK &&
+      (jp_json_parse(jp_answer_text(answer), DEPTH, &session, NULL) != JP_JSONRPC_OK ||
+       !read_limit(session, "message_max", &limits->message_max) ||
+       !read_limit(session, "values_max", &limits->values_max)))
+    status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not tell its limits");
+  jp_answer_free(answer);
+  if (status == JP_CLIENT_OK)
+    client->request_max = limits->message_max;
+  return status;
 }

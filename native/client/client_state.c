@@ -356,6 +356,7 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   client->options = (struct transport_options){
       .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
   client->pending_max = config->pending_max;
+  client->request_max = config->request_max;
   client->interrupted = config->interrupted;
   client->interrupted_context = config->interrupted_context;
   client->reconnects = config->reconnects || client->url_kind->ends_when_idle;

@@ -232,6 +232,7 @@ struct jp_client {
   struct client_url url;
   const struct transport_kind *url_kind; /* opens connections */
   struct transport_options options;
+  _Atomic size_t request_max; /* bytes of a request that is sent; 0: any number */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name, if it has one */
   struct uuid session;

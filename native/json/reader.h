@@ -173,7 +173,7 @@ size_t json_unescaped_string_at(struct text t);
 
 /* ---- members that are looked for ---- */
 
-enum { JSON_MEMBERS_MAX = 13 };
+enum { JSON_MEMBERS_MAX = 14 };
 
 struct json_members {
   bool has[JSON_MEMBERS_MAX];

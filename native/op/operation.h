@@ -13,7 +13,7 @@ enum op_meta_service {
   OP_META_NAMES    /* list_names */
 };
 
-enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
+enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE, OP_ASSEMBLE };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
 
@@ -82,6 +82,11 @@ struct operation {
 
     /* OP_DESCRIBE: no method of the object runs */
     bool members_only;
+
+    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or its first one without an instance */
+    struct {
+      size_t size; /* bytes of the piece in its message */
+    } assemble;
   };
 };
 

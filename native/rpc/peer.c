@@ -41,6 +41,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .client_tell = rpc_client_tell,
                                        .take_back = rpc_client_take_back,
                                        .take = rpc_callbacks_take,
+                                       .take_beginning = rpc_callbacks_take_beginning,
                                        .client_gone = rpc_callbacks_client_gone,
                                        .are_exiting = rpc_callbacks_are_exiting,
                                        .has_room = rpc_callbacks_has_room,

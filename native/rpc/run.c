@@ -225,6 +225,10 @@ static void execute(struct rpc_run *run, struct outcome *outcome)
     jvm_fetch(request, outcome);
     return;
   }
+  if (request->operation->kind == OP_ASSEMBLE) {
+    jvm_assemble(request, outcome);
+    return;
+  }
   if (request->operation->kind == OP_DESCRIBE) {
     describe(run, outcome);
     return;

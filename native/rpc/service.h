@@ -170,6 +170,12 @@ struct rpc_service {
    */
   enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
                          struct buffer *answer);
+  /*
+   * The same for a message that is too long, of which the beginning is known. RPC_TAKEN: a call is open. *is_answer: the
+   * message was the answer to one, which has ended; else the transport answers the message at once.
+   */
+  enum rpc_taken (*take_beginning)(void *context, struct rpc_callbacks *callbacks, struct text beginning,
+                                   bool *is_answer);
   /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
    * may be repeated. client_close means it, too. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);

@@ -8,11 +8,13 @@ import time
 
 import websockets
 
+from support.callback_client import CallbackClient
+from support import shm
 from support.binary_client import BinaryClient, call_message, obj_text
-from support.clients import HttpClient, WebSocketClient, ZmqClient
+from support.clients import HttpClient, RpcError, ShmClient, WebSocketClient, ZmqClient, call_request
 from support.peer import FIXTURES, eventually
-from support.peer_case import PeerCase
-from support.raw_websocket import RawWebSocket, frame
+from support.peer_case import CALLING, PeerCase
+from support.raw_websocket import CLOSE, RawWebSocket, frame
 
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
@@ -22,17 +24,33 @@ LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
 class Limits(PeerCase):
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16", "--batch-max", "2")
 
-    def test_a_long_message_on_a_websocket(self):
+    def check_long(self, client):
+        """It is answered with its id where that comes early, and costs no object."""
+        ref = client.new("java.lang.Object")
+        late = json.dumps({"params": {"args": ["x" * 200000]}, "method": "call", "jsonrpc": "2.0", "id": 1})
+        for text, number in ((LONG, 1), (f"[{LONG}]", None), (late, None)):
+            answer = json.loads(client.exchange(text))
+            self.assertEqual((-32600, number), (answer["error"]["code"], answer["id"]))
+            self.assertIn("message-max of 4096 bytes", answer["error"]["data"]["message"])
+        self.assertEqual(client.call("java.lang.Object", "equals", {"ref": ref}, on=ref), "true")
+        for text in (json.dumps(call_request(2, "java.lang.Thread", "sleep", 1500)), LONG, LONG.replace('"id": 1', '"id": 3'),
+                     json.dumps(call_request(4, "fixtures.Calculator", "add", 1, 2))):
+            client.send(text)
+        self.assertEqual([2, 1, 3, 4], [json.loads(client.receive())["id"] for _ in range(4)])
+
+    def test_a_long_message(self):
+        self.check_long(self.connect())
         client = WebSocketClient(self.peer)
-        client.send(LONG)
+        client.send("x" * (64 * 4096 + 1))
         with self.assertRaises(websockets.ConnectionClosed) as closed:
             client.receive()
         self.assertEqual(closed.exception.rcvd.code, 1009)
 
     def test_a_long_message_by_http(self):
         client = self.connect(HttpClient)
-        response, _ = client.post(LONG)
-        self.assertEqual(response.status, 413)
+        response, body = client.post(LONG)
+        self.assertEqual((response.status, json.loads(body)["id"]), (413, 1))
+        self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
 
     def test_a_long_message_on_zeromq(self):
         client = self.connect(ZmqClient)
@@ -51,6 +69,73 @@ class Limits(PeerCase):
             error = json.loads(client.exchange(text))["error"]
             self.assertEqual(error["code"], -32600)
             self.assertIn(flag, error["data"]["message"])
+
+
+class LongMessages(PeerCase):
+    options = ("--message-max", "4K", "--body-timeout", "1s")
+    peer_arguments = {"sockets": True}
+
+    def test_over_shared_memory(self):
+        Limits.check_long(self, self.connect(ShmClient))
+        client = self.connect(ShmClient)
+        client.send("x" * (64 * 4096 + 1))
+        with self.assertRaisesRegex(shm.Ended, "64 times message-max"):
+            client.receive()
+
+    def test_the_rest_has_the_time_of_a_body(self):
+        """The half of it, whose client is gone or says no more."""
+        for gone in (True, False):
+            with self.subTest(gone=gone), RawWebSocket(self.peer) as client:
+                client.socket.sendall(frame(b"x" * 100000, length=200000))
+                if gone:
+                    client.socket.close()
+                    continue
+                opcode, payload = client.receive_frame()
+                self.assertEqual((CLOSE, 1008), (opcode, int.from_bytes(payload[:2], "big")))
+
+    def test_an_answer_of_a_callback(self):
+        """The call in Java ends, and a request that is too long is answered before the call has an answer."""
+        client = self.connect(CallbackClient)
+        begun = client.begin_call(CALLING, "here", client.give())
+        call = client.await_call()
+        client.send(LONG)
+        self.assertEqual(client.reply(1)["error"]["code"], -32600)
+        client.send_json({"jsonrpc": "2.0", "id": call.id, "result": "x" * 100000})
+        self.assertIn("the answer is longer than there is room for (message-max)", client.end(begun))
+        self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "still")), "still")
+
+
+class Pieces(PeerCase):
+    options = ("--message-max", "64K", "--input-max-total", "128K")
+
+    def assemble(self, client, **more):
+        answer = client.request("jpeer.assemble", {"type": "java.lang.String", "value": "x" * 50000, **more})
+        if "error" in answer:
+            raise RpcError(answer["error"])
+        return answer["result"]["ref"]
+
+    def test_pieces_count_until_they_are_used(self):
+        """Those of all sessions together."""
+        one, other = self.connect(), self.connect()
+        ref = self.assemble(one)
+        self.assemble(other)
+        for client, more in ((one, {"ref": ref}), (other, {})):
+            error = self.failure(self.assemble, client, **more)
+            self.assertEqual(error.code, -32000)
+            self.assertIn("input-max-total", error.detail)
+        self.assertEqual(one.call("java.lang.String", "length", on=ref), "50000")
+        ref = self.assemble(one)
+        one.control("delete_object", {"ref": ref})
+        other.close()
+        eventually(lambda: self.try_both(one), "the pieces of the client that has left are let go")
+
+    def try_both(self, client):
+        refs = []
+        try:
+            refs = [self.assemble(client), self.assemble(client)]
+        except RpcError:
+            client.control("delete_session")
+        return len(refs) == 2
 
 
 class Depth(PeerCase):

@@ -358,7 +358,7 @@ class BadInput(ShareCase):
     def test_what_ends_the_input_behind_a_call(self):
         """It ends the connection after the answers to what came before."""
         for name, last, code in (("a close frame", frame(struct.pack(">H", 1000), CLOSE), 1000),
-                                 ("a message that is too long", frame(b"x" * 100, length=(1 << 20) + 1), 1009),
+                                 ("a message that is too long", frame(b"x" * 100, length=(64 << 20) + 1), 1009),
                                  ("a frame without a mask", b"\x81\x01x", 1002)):
             with self.subTest(name), RawWebSocket(self.peer) as client:
                 client.send(PASS)

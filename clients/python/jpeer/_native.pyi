@@ -39,6 +39,9 @@ class Hooks:
     Asked by the exact type, then along its MRO."""
     other_to_java: Callable[[Any], Any]
     """The same for what nothing else knows (callables, buffers without a Java type); raises TypeError."""
+    in_pieces: Callable[[Any, str | None], Any]
+    """(value, declared type or None), of a request that is too long for one message: an Object that pieces of the value have
+    made (Connection.assemble), or None: the value goes whole."""
     make_error: Callable[["Connection", int, str, tuple[Any, ...] | None, dict[str, Any] | None], Any]
     """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (type or None,
     message or None, [frames], cause as another such tuple or None, and of the first one the handle or None); data is the
@@ -190,6 +193,9 @@ class Connection:
     def put(self, type: str, field: str, instance: Any, value: Any, loader: Any = None) -> None: ...
     def fetch(self, instance: Any, maximum: int = 1000, start: int = 0) -> tuple[list[Any], bool, "Object | None"]: ...
     # (elements as Python values, done, what takes the next fetch)
+    def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
+    # the next piece of `before`, or the first one: jpeer.assemble; java_type: Class.getName() of the whole
+    def learn_limits(self) -> tuple[int, int]: ...  # message-max and values-max of the peer; 0: not told
     def describe(self, instance: Any = None, type: str | None = None, members_only: bool = False, loader: Any = None) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
     def list_names(self, prefix: str, maximum: int) -> dict[str, Any]: ...  # {"packages", "classes", "complete"}

@@ -14,6 +14,7 @@ from .answers import ProtocolError, described, taken_apart
 from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, make_throwable
 from .names import runtime_name, source_name
 from .objects import JavaObject
+from .pieces import MANY
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -567,12 +568,15 @@ class ClassTable:
         shown = source_name(name)
         primitive = len(name) == 2
         base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)
-        connection = self._connection
+        connection, pieces = self._connection, self._java._pieces
 
         def construct(*contents: Any) -> Any:
             if len(contents) != 1:
                 raise TypeError(f"{shown} takes a length or the elements, not {len(contents)} arguments")
-            return connection.new(shown, array_arguments(shown, contents[0]))
+            arguments = array_arguments(shown, contents[0])
+            content = arguments[0].value if primitive and isinstance(arguments[0], Typed) else ()
+            made = pieces.array(shown, content) if hasattr(content, "__len__") and len(content) > MANY else None
+            return connection.new(shown, arguments) if made is None else made
 
         return JavaClass(shown, base, {
             "__slots__": (), "__module__": "jpeer", "__doc__": f"{shown}: call it with a length or with the elements.",

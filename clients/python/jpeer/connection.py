@@ -20,6 +20,7 @@ from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
+from .pieces import Pieces
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # of a package
@@ -56,6 +57,8 @@ class Java(ModuleType):
         self._hooks.from_text = values.FROM_TEXT
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
+        self._pieces = Pieces(self)
+        self._hooks.in_pieces = self._pieces
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
@@ -202,6 +205,7 @@ class Java(ModuleType):
             name = connection.control("share_session")
             with taken_apart("the name of the session"):
                 connection.session = name
+            self._pieces.learn()
         except AttributeError as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None

@@ -256,7 +256,7 @@ static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
       take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
       take_hook(hooks, "to_java", &made->to_java) &&
       take_hook(hooks, "other_to_java", &made->other_to_java) &&
-      take_hook(hooks, "make_error", &made->make_error)) {
+      take_hook(hooks, "in_pieces", &made->in_pieces) && take_hook(hooks, "make_error", &made->make_error)) {
     bool good = PyDict_Check(made->classes) && PyDict_Check(made->from_text) && PyDict_Check(made->to_java);
     if (good)
       return made;
@@ -484,6 +484,7 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
   Py_VISIT(connection->from_text);
   Py_VISIT(connection->to_java);
   Py_VISIT(connection->other_to_java);
+  Py_VISIT(connection->in_pieces);
   Py_VISIT(connection->make_error);
   Py_VISIT(connection->interruption);
   return 0;
@@ -501,6 +502,7 @@ static int connection_clear(PyObject *self)
   Py_CLEAR(connection->from_text);
   Py_CLEAR(connection->to_java);
   Py_CLEAR(connection->other_to_java);
+  Py_CLEAR(connection->in_pieces);
   Py_CLEAR(connection->make_error);
   return 0;
 }

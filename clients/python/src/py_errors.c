@@ -191,6 +191,8 @@ PyObject *raise_failure(struct py_connection *connection, enum jp_client_status 
     return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
   case JP_CLIENT_INVALID:
     return PyErr_Format(PyExc_ValueError, "%s", error->text);
+  case JP_CLIENT_TOO_LONG:
+    return PyErr_Format(PyExc_OverflowError, "%s", error->text);
   case JP_CLIENT_NO_MEMORY:
     return PyErr_NoMemory();
   case JP_CLIENT_INTERRUPTED:

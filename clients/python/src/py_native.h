@@ -89,8 +89,9 @@ struct py_connection {
   int exit_status; /* of the launched peer */
   int process_id;  /* 0: none */
   PyObject *url;
-  PyObject *on_output; /* NULL: none */
-  PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *make_error;
+  PyObject *on_output;          /* NULL: none */
+  struct jp_peer_limits limits; /* all zero: not known */
+  PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *in_pieces, *make_error;
   PyObject
       *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
   struct answered *answered,
@@ -287,7 +288,8 @@ struct form_choice {
 enum builder_fate {
   BUILDER_NOT_SENT,
   BUILDER_SENT,
-  BUILDER_REFUSED /* by the peer, for its arguments: nothing of Java's has run */
+  BUILDER_REFUSED, /* by the peer, for its arguments: nothing of Java's has run */
+  BUILDER_TOO_LONG /* for one message: it was not sent */
 };
 
 /* What the arguments of one request borrow from. */
@@ -308,7 +310,9 @@ struct argument_builder {
   bool is_call;   /* the arguments are those of a method or constructor */
   unsigned step;  /* of a batch, whose arguments are converted */
   enum builder_fate fate;
-  size_t used; /* bytes of `first` */
+  bool in_pieces; /* long values are sent before, in pieces */
+  size_t values;  /* elements of lists and maps */
+  size_t used;    /* bytes of `first` */
   _Alignas(16) char first[BUILDER_BYTES];
 };
 
@@ -329,6 +333,8 @@ static inline void builder_init(struct argument_builder *builder, struct py_conn
   builder->is_call = false;
   builder->step = 0;
   builder->fate = BUILDER_NOT_SENT;
+  builder->in_pieces = false;
+  builder->values = 0;
   builder->used = 0;
 }
 void builder_fini(struct argument_builder *builder);
@@ -400,6 +406,7 @@ extern PyMethodDef connection_methods[];
 struct attempt {
   struct form_choice choice;
   unsigned count; /* of those before it */
+  bool in_pieces;
   enum builder_fate fate;
 };
 

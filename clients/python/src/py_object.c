@@ -1,6 +1,7 @@
 /* Handles of objects and arrays, values with a type, results of a batch. */
 #include "py_native.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <structmember.h>
@@ -221,31 +222,87 @@ static const struct element_type *find_type(const char *name)
   return NULL;
 }
 
-/* A copy of elements, as a bytes. range NULL: of the whole array. */
-static PyObject *copy_elements(struct object *array, const struct element_type *type, const char *range)
+enum {
+  RANGE_SIZE = 64,
+  PIECE_BYTES = 4 << 20, /* of elements in one answer, at first */
+  PIECE_LEAST = 64
+};
+
+/* What a field of the array, or a range of it, gives. NULL: a Python error. */
+static struct jp_answer *get_member(struct object *array, const struct element_type *type, const char *member)
 {
   enum { ELEMENTS_MAX = 1 << 30 };
   const struct jp_options options = {.size = sizeof options, .base64 = true, .array_value_max = ELEMENTS_MAX};
   struct jp_request request = {.operation = JP_GET,
                                .type = type->name,
-                               .member = range == NULL ? "[:]" : range,
+                               .member = member,
                                .instance = jp_object(array->ref),
                                .options = &options};
   struct jp_answer *answer = request_call(array->connection, NULL, &request);
-  if (answer == NULL) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_BufferError, "the elements were not read");
-    return NULL;
+  if (answer == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_BufferError, "the elements were not read");
+  return answer;
+}
+
+/* -1: a Python error. */
+static Py_ssize_t read_length(struct object *array, const struct element_type *type)
+{
+  int64_t length = -1;
+  struct jp_answer *answer = get_member(array, type, "length");
+  if (answer != NULL && (!jp_answer_integer(answer, &length) || length < 0 || length > INT32_MAX)) {
+    length = -1;
+    PyErr_SetString(PyExc_BufferError, "the peer tells no length of the array");
   }
-  size_t count = jp_answer_array(answer, type->name, NULL, 0);
-  PyObject *bytes = NULL;
-  if (count == SIZE_MAX)
-    PyErr_Format(PyExc_BufferError, "the elements are too many for one answer of the peer");
-  else
-    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * type->size));
-  if (bytes != NULL)
-    (void)jp_answer_array(answer, type->name, PyBytes_AsString(bytes), count);
   jp_answer_free(answer);
+  return (Py_ssize_t)length;
+}
+
+/* Reads up to count elements from start; returns how many. *piece: what an answer has room for, as far as it is known. -1:
+ * a Python error. */
+static Py_ssize_t read_piece(struct object *array, const struct element_type *type, Py_ssize_t start,
+                             Py_ssize_t count, Py_ssize_t *piece, char *into)
+{
+  for (;;) {
+    char range[RANGE_SIZE];
+    Py_ssize_t wanted = count < *piece ? count : *piece;
+    snprintf(range, sizeof range, "[%zd:%zd]", start, start + wanted);
+    struct jp_answer *answer = get_member(array, type, range);
+    if (answer == NULL)
+      return -1;
+    size_t got = jp_answer_array(answer, type->name, into, (size_t)wanted);
+    jp_answer_free(answer);
+    if (got == (size_t)wanted)
+      return wanted;
+    if (got != SIZE_MAX || wanted <= PIECE_LEAST) {
+      PyErr_Format(PyExc_BufferError, "%zd elements from %zd are too many for one answer of the peer", wanted,
+                   start);
+      return -1;
+    }
+    *piece = wanted / 2;
+  }
+}
+
+/* A copy of elements, as a bytes, in as many answers as it takes. stop -1: to the end. */
+static PyObject *copy_elements(struct object *array, const struct element_type *type, Py_ssize_t start,
+                               Py_ssize_t stop)
+{
+  if (stop < 0)
+    stop = read_length(array, type);
+  if (stop < 0)
+    return NULL;
+  Py_ssize_t size = (Py_ssize_t)type->size;
+  PyObject *bytes = PyBytes_FromStringAndSize(NULL, (stop > start ? stop - start : 0) * size);
+  char *into = bytes == NULL ? NULL : PyBytes_AsString(bytes);
+  Py_ssize_t piece = PIECE_BYTES / size;
+  while (into != NULL && start < stop) {
+    Py_ssize_t got = read_piece(array, type, start, stop - start, &piece, into);
+    if (got < 0) {
+      Py_DECREF(bytes);
+      return NULL;
+    }
+    start += got;
+    into += got * size;
+  }
   return bytes;
 }
 
@@ -261,17 +318,14 @@ static const struct element_type *type_of(PyObject *self)
 
 static PyObject *array_read(PyObject *self, PyObject *args)
 {
-  enum { RANGE_SIZE = 64 };
   Py_ssize_t start;
   Py_ssize_t stop;
-  char range[RANGE_SIZE];
   if (!PyArg_ParseTuple(args, "nn:_read", &start, &stop))
     return NULL;
   const struct element_type *type = type_of(self);
   if (type == NULL)
     return NULL;
-  snprintf(range, sizeof range, "[%zd:%zd]", start, stop);
-  PyObject *bytes = copy_elements((struct object *)self, type, range);
+  PyObject *bytes = copy_elements((struct object *)self, type, start, stop);
   PyObject *view = bytes == NULL ? NULL : PyMemoryView_FromObject(bytes);
   Py_XDECREF(bytes);
   PyObject *cast = view == NULL ? NULL : PyObject_CallMethod(view, "cast", "s", type->format);
@@ -311,7 +365,8 @@ static int array_get_buffer(PyObject *self, Py_buffer *view, int flags)
     return -1;
   }
   const struct element_type *type = type_of(self);
-  struct copy *copy = type == NULL ? NULL : keep_copy(copy_elements((struct object *)self, type, NULL), type);
+  struct copy *copy =
+      type == NULL ? NULL : keep_copy(copy_elements((struct object *)self, type, 0, -1), type);
   if (copy == NULL)
     return -1;
   *view = (Py_buffer){.buf = PyBytes_AsString(copy->bytes),

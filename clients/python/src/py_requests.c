@@ -16,6 +16,7 @@ void attempt_begin(const struct attempt *attempt, struct argument_builder *build
 {
   builder_init(builder, connection);
   builder->choice = attempt->choice;
+  builder->in_pieces = attempt->in_pieces;
 }
 
 void attempt_end(struct attempt *attempt, struct argument_builder *builder)
@@ -60,6 +61,11 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
 {
   struct attempt state = {.count = 0};
   PyObject *value = try_twice(attempt, &state, context);
+  if (value == NULL && state.fate == BUILDER_TOO_LONG) {
+    PyErr_Clear();
+    state.in_pieces = true;
+    value = try_twice(attempt, &state, context);
+  }
   if (value != NULL || state.fate != BUILDER_REFUSED || !attempt_next(&state))
     return value;
   PyObject *first = take_exception();
@@ -98,6 +104,14 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
 {
   struct jp_client_error error;
   struct jp_answer *answer = NULL;
+  if (builder != NULL && connection->limits.values_max > 0 &&
+      builder->values > connection->limits.values_max) {
+    builder->fate = BUILDER_TOO_LONG;
+    PyErr_Format(PyExc_OverflowError,
+                 "the request has %zu values, and the peer takes at most %zu (values-max)", builder->values,
+                 connection->limits.values_max);
+    return NULL;
+  }
   struct link *link = connection_enter(connection, builder == NULL ? NULL : builder->link);
   if (link == NULL)
     return NULL;
@@ -117,6 +131,8 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
   if (builder != NULL)
     request_note_fate(builder, answer);
+  if (builder != NULL && status == JP_CLIENT_TOO_LONG)
+    builder->fate = BUILDER_TOO_LONG;
   if (!good) {
     link_note_status(link, status);
     raise_failure(connection, status, answer, &error);
@@ -356,6 +372,70 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   jp_answer_free(answer);
   builder_fini(&builder);
   return page;
+}
+
+/* Asks the peer for its limits, which all links keep from then on. */
+static PyObject *learn_limits(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct py_connection *connection = (struct py_connection *)self;
+  struct jp_client_error error;
+  enum jp_client_status status;
+  struct jp_peer_limits limits = {0};
+  struct link *link = connection_enter_first(connection);
+  if (link == NULL)
+    return NULL;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_learn_limits(link->client, connection->timeout_ms, &limits, &error);
+  Py_END_ALLOW_THREADS;
+  connection_end_wait(connection, status);
+  connection_leave(connection);
+  if (PyErr_Occurred())
+    return NULL;
+  if (status != JP_CLIENT_OK &&
+      status != JP_CLIENT_UNSUPPORTED) /* a peer that does not tell them refuses itself */
+    return raise_failure(connection, status, NULL, &error);
+  if (status == JP_CLIENT_OK) {
+    connection->limits = limits;
+    connection->config.request_max = limits.message_max;
+  }
+  return Py_BuildValue("nn", (Py_ssize_t)limits.message_max, (Py_ssize_t)limits.values_max);
+}
+
+static PyObject *operation_assemble(PyObject *self, PyObject *args)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  const char *type;
+  const char *java_type;
+  PyObject *piece;
+  PyObject *before;
+  if (!PyArg_ParseTuple(args, "ssOO:assemble", &type, &java_type, &piece, &before))
+    return NULL;
+  struct argument_builder builder;
+  struct jp_argument argument;
+  struct jp_request request = {.operation = JP_ASSEMBLE, .args = &argument, .arg_count = 1};
+  builder_init(&builder, connection);
+  struct jp_answer *answer = NULL;
+  if (to_java(&builder, piece, &argument) &&
+      (before == Py_None || to_java_receiver(&builder, before, "java.lang.Object", &request.instance))) {
+    argument.type = type;
+    answer = request_call(connection, &builder, &request);
+  }
+  struct jp_ref *ref = answer == NULL ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
+  if (ref == NULL && !PyErr_Occurred())
+    PyErr_SetString(types.protocol_error, "jpeer.assemble gave no object");
+  PyObject *name = ref == NULL ? NULL : PyUnicode_FromString(java_type);
+  PyObject *known = PyDict_GetItemString(connection->classes, java_type);
+  PyTypeObject *kind = java_type[0] == '[' ? types.array : types.object;
+  if (known != NULL && PyType_Check(known) && PyType_IsSubtype((PyTypeObject *)known, kind))
+    kind = (PyTypeObject *)known;
+  PyObject *made = name == NULL ? NULL : object_create(kind, connection, ref, name);
+  if (name == NULL)
+    jp_ref_release(ref);
+  Py_XDECREF(name);
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return made;
 }
 
 static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
@@ -601,6 +681,8 @@ PyMethodDef connection_methods[] = {
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"list_names", operation_list_names, METH_VARARGS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"assemble", operation_assemble, METH_VARARGS, NULL},
+    {"learn_limits", learn_limits, METH_NOARGS, NULL},
     {"batch", run_batch, METH_O, NULL},
     {"send", loop_send, METH_VARARGS, NULL},
     {"descriptor", loop_descriptor, METH_VARARGS, NULL},

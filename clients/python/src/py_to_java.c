@@ -194,6 +194,7 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   out->kind = JP_ARGUMENT_LIST;
   out->type = type;
   out->as.list.items = to_java_all(builder, tuple, 0, &out->as.list.count);
+  builder->values += out->as.list.count;
   Py_LeaveRecursiveCall();
   enum width width = WIDTH_NONE;
   for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
@@ -248,6 +249,7 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
   }
   out->elements = width_elements(width);
   Py_LeaveRecursiveCall();
+  builder->values += count;
   out->as.map.entries = entries;
   out->as.map.count = count;
   return good;
@@ -475,6 +477,15 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
     PyErr_Clear(); /* its elements lie behind pointers, or have a type that no buffer has */
     return 0;
   }
+  size_t longest = builder->connection->limits.message_max;
+  if (longest > 0 && !builder->in_pieces &&
+      (size_t)buffer->view.len > longest) { /* without writing it first */
+    PyErr_Format(PyExc_OverflowError, "a buffer has %zd bytes, and the peer takes at most %zu (message-max)",
+                 buffer->view.len, longest);
+    builder->fate = BUILDER_TOO_LONG;
+    PyBuffer_Release(&buffer->view);
+    return -1;
+  }
   buffer->next = builder->buffers;
   builder->buffers = buffer;
   if (buffer->view.strides == NULL && buffer->view.shape != NULL && !set_strides(builder, &buffer->view))
@@ -547,20 +558,43 @@ static const char *element_of_array(const char *type)
   return "";
 }
 
+/* A long value that the Python half has sent in pieces goes as the object that these have made. 1: it does; 0: it is sent
+ * whole; -1: an exception. */
+static int put_in_pieces(struct argument_builder *builder, PyObject *value, PyObject *type,
+                         struct jp_argument *out)
+{
+  if (!builder->in_pieces || value == Py_None || PyLong_Check(value) || PyFloat_Check(value))
+    return 0;
+  PyObject *made = PyObject_CallFunctionObjArgs(builder->connection->in_pieces, value, type, NULL);
+  if (made == Py_None) {
+    Py_DECREF(made);
+    return 0;
+  }
+  return own(builder, made) && put_object(builder, made, out) ? 1 : -1;
+}
+
 static bool put_typed(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   const struct typed *typed = (const struct typed *)value;
   const char *type = builder_name(builder, typed->type);
   if (type == NULL)
     return false;
+  int done = put_in_pieces(builder, typed->value, typed->type, out);
+  if (done != 0) {
+    out->type = type;
+    return done > 0;
+  }
   const char *element = element_of_array(type);
   bool is_primitives = element != NULL && element[0] != '\0';
   const char *outer = builder->wanted;
+  size_t values = builder->values;
   builder->wanted = is_primitives ? element : NULL;
   bool good = to_java(builder, typed->value, out);
   builder->wanted = outer;
   if (!good)
     return false;
+  if (out->kind == JP_ARGUMENT_LIST && element != NULL) /* elements of arrays do not count as values */
+    builder->values = values;
   if (out->kind == JP_ARGUMENT_ARRAY && element != NULL && !is_primitives &&
       put_elements(builder, typed->value, out) < 0)
     return false;
@@ -672,7 +706,7 @@ bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argume
   }
   if (PyLong_CheckExact(value))
     return put_integer(builder, value, out);
-  if (PyUnicode_CheckExact(value))
+  if (PyUnicode_CheckExact(value) && !builder->in_pieces)
     return put_text(builder, value, out);
   if (PyFloat_CheckExact(value)) {
     put_number(PyFloat_AsDouble(value), out);
@@ -682,6 +716,11 @@ bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argume
     return put_object(builder, value, out);
   if (type == types.typed)
     return put_typed(builder, value, out);
+  if (builder->in_pieces && type != types.callback && type != types.result && type != types.forms) {
+    int done = put_in_pieces(builder, value, Py_None, out);
+    if (done != 0)
+      return done > 0;
+  }
   if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
     return put_items(builder, value, NULL, out);
   if (type == types.callback)

@@ -14,7 +14,7 @@ import unittest
 
 import jpeer
 from jpeer.classes import MIXINS
-from support import FIXTURES, module_peer
+from support import FIXTURES, launch, module_peer
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
@@ -486,6 +486,21 @@ class Arrays(unittest.TestCase):
         rows = java.array("double", 2, 2)
         rows[:] = memoryview(array.array("d", range(4))).cast("B").cast("d", [2, 2])
         self.assertEqual(list(map(list, rows)), [[0, 1], [2, 3]])
+
+    def test_more_elements_than_an_answer_has_room_for(self):
+        """They come in ranges, as large as the peer sends them, and keep their type."""
+        with launch(options=["--message-max", "1m", "--send-buffer-max", "1m"]) as other:
+            formats = {"byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "boolean": "?"}
+            for kind, form in {**formats, "char": "H"}.items():
+                with self.subTest(kind):
+                    large = other.array(kind, 2_000_003)
+                    large[-1] = {"char": "x", "boolean": True}.get(kind, 1)
+                    view = memoryview(large)
+                    self.assertEqual((view.format, len(view)), (form, 2_000_003))
+                    self.assertEqual((view[0], view[-2], view[-1]), (0, 0, ord("x") if kind == "char" else 1))
+                    self.assertEqual(len(bytes(large)), view.nbytes)
+                    self.assertEqual(large[2_000_000:], [*"\0\0x"] if kind == "char" else [0, 0, 1])
+            self.assertEqual(bytes(other.array("int", 0)), b"")
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)

@@ -28,6 +28,7 @@ class PeerFailed(Exception):
 
 def make_hooks():
     hooks = Hooks()
+    hooks.in_pieces = lambda value, declared: None
     hooks.classes, hooks.from_text, hooks.to_java = {}, {}, {}
     hooks.make_class = lambda name, handle: Array if name == "[B" else Object
     hooks.other_to_java = refuse

@@ -419,6 +419,48 @@ class Buffers(unittest.TestCase):
             self.assertRaises(TypeError, there_and_back, refused)
 
 
+class LongValues(unittest.TestCase):
+    """More than one message has room for, or more values than a request may have."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.java = cls.enterClassContext(launch(options=["--message-max", "1m", "--values-max", "65536"]))
+
+    def test_they_go_in_pieces(self):
+        util, lang = self.java.java.util, self.java.java.lang
+        text = "é\n😀" * 200_000
+        self.assertEqual(lang.String.length(text), 800_000)
+        self.assertEqual(str(lang.StringBuilder(text).toString()), text)
+        data = bytes(range(256)) * 8_000
+        for value in (data, bytearray(data), memoryview(data)):
+            self.assertEqual(bytes(self.java.array("byte", value)), data)
+            self.assertEqual(util.Arrays.hashCode(value), util.Arrays.hashCode(self.java.array("byte", data)))
+        numbers = list(range(70_001))
+        self.assertEqual(list(util.ArrayList(numbers)), numbers)
+        self.assertEqual(list(util.ArrayList([numbers[:40_000], numbers[:40_000]])), [numbers[:40_000]] * 2)
+        self.assertEqual(list(util.ArrayList(["s" * 300_000] * 5)), ["s" * 300_000] * 5)
+        self.assertEqual(dict(util.HashMap({str(i): i for i in numbers})), {str(i): i for i in numbers})
+        for kind, values in (("int", range(300_000)), ("double", [0.1] * 300_000), ("char", "ab" * 200_000)):
+            with self.subTest(kind):
+                self.assertEqual(self.java.array(kind, list(values))[:], list(values))
+        self.assertEqual(self.java.array("long", array.array("q", range(200_000)))[-1], 199_999)
+        self.assertEqual(type(self.java.array("long", 200_000)), type(self.java.array("long", range(200_000))))
+
+    def test_what_cannot_go_in_pieces_is_refused_before_it_is_sent(self):
+        held = self.java.java.util.ArrayList([1])
+        with self.assertRaisesRegex(OverflowError, "the peer takes at most 65536 .values-max"):
+            self.java.java.util.HashSet(set(range(70_001)))
+        with self.assertRaisesRegex(OverflowError, "bytes, and the peer takes at most 1048576 .message-max"):
+            self.java.java.util.ArrayList(["s" * 2_000] * 900)
+        self.assertEqual(list(held), [1])
+
+    def test_pieces_are_let_go(self):
+        before = self.java.stats()["objects"]
+        for _ in range(3):
+            self.assertEqual(self.java.java.lang.String.length("x" * 2_000_000), 2_000_000)
+        self.assertLessEqual(self.java.stats()["objects"], before + 1)
+
+
 class Keys(unittest.TestCase):
     """What the keys of a dict become in a map that declares them."""
 

@@ -209,6 +209,30 @@ static void write_fetch(struct argument_writer *writer, const struct jp_request 
   json_write_integer(writer->out, request->from);
 }
 
+/* The members of an argument, with the ref of what it continues. */
+static void write_assemble(struct argument_writer *writer, const struct jp_request *request,
+                           struct open_object *members)
+{
+  const struct jp_argument *piece = request->args;
+  if (request->arg_count != 1 || piece->type == NULL || argument_is_object(piece)) {
+    writer->status = client_fail(writer->error, JP_CLIENT_INVALID,
+                                 "jpeer.assemble takes one argument, a value with a type");
+    return;
+  }
+  begin_member(members, MEMBER("type"));
+  argument_write_name(writer, piece->type, "the type of a piece");
+  begin_member(members, MEMBER("value"));
+  argument_write_value(writer, piece);
+  if (piece->kind == JP_ARGUMENT_ARRAY) {
+    begin_member(members, MEMBER("encoding"));
+    BUFFER_LITERAL(writer->out, "\"base64\"");
+  }
+  if (request->instance.kind == JP_ARGUMENT_NONE || writer->status != JP_CLIENT_OK)
+    return;
+  begin_member(members, MEMBER("ref"));
+  argument_write_instance(writer, &request->instance);
+}
+
 /* A row an operation; METHOD, whose name and params are the caller's, has none. */
 static const struct {
   struct text method;
@@ -223,6 +247,7 @@ static const struct {
     [JP_META] = {TEXT("meta"), write_meta},
     [JP_FETCH] = {TEXT("jpeer.fetch"), write_fetch},
     [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_describe},
+    [JP_ASSEMBLE] = {TEXT("jpeer.assemble"), write_assemble},
 };
 
 static void write_params(struct argument_writer *writer, const struct jp_request *request,

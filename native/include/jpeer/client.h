@@ -146,6 +146,15 @@ struct jp_client_config {
    * the timeout ends a wait. */
   bool (*interrupted)(void *context);
   void *interrupted_context;
+  /* The longest request that is sent, in bytes: a longer one is JP_CLIENT_TOO_LONG. 0: any, until jp_client_learn_limits
+   * has asked the peer. Not of binary messages. */
+  size_t request_max;
+};
+
+/* What the peer takes in one request (docs/protocol.md, `control session`). */
+struct jp_peer_limits {
+  size_t message_max; /* bytes */
+  size_t values_max;  /* elements of lists and maps */
 };
 
 /*
@@ -172,6 +181,13 @@ struct jp_client_config {
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * Asks the peer for its limits: a longer request is JP_CLIENT_TOO_LONG from then on, in place of an error of the peer after
+ * it was sent. As jp_client_call.
+ */
+JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
+                                                    struct jp_peer_limits *limits,
+                                                    struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here.
  * The objects of this client end in the peer, but for those that answers to pending requests would name in

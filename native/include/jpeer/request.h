@@ -27,7 +27,8 @@ enum jp_client_status {
   JP_CLIENT_PROTOCOL,    /* what came from the peer is no answer; the connection ends */
   JP_CLIENT_NO_MEMORY,
   JP_CLIENT_INTERRUPTED, /* config->interrupted has ended the wait; the request may have run, or may yet */
-  JP_CLIENT_STALE /* an object is of a peer that has ended, or of another session; the request has not run */
+  JP_CLIENT_STALE, /* an object is of a peer that has ended, or of another session; the request has not run */
+  JP_CLIENT_TOO_LONG /* the request is longer than the peer's message-max (jp_client_learn_limits); it was not sent */
 };
 
 struct jp_client_error {
@@ -319,7 +320,8 @@ enum jp_operation {
   JP_META,
   JP_FETCH,    /* jpeer.fetch */
   JP_DESCRIBE, /* jpeer.describe */
-  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece, with a type; of the object `instance`, or the first one */
+  JP_METHOD /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -405,6 +406,32 @@ static bool leave_service(struct connection *connection, enum crew_served served
   return seized;
 }
 
+#define TOO_LONG "The message passes the limit message-max of %zu bytes"
+
+void connection_reject_too_long(const struct connection *connection, struct buffer *answer)
+{
+  char reason[96];
+  snprintf(reason, sizeof reason, TOO_LONG, connection->limits->message_max);
+  struct text beginning = buffer_text(&connection->message);
+  connection_codec(connection)
+      ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
+}
+
+/* In the place of the service, for a message that is too long. */
+static enum crew_served serve_too_long(struct connection *connection, struct buffer *answer)
+{
+  connection_reject_too_long(connection, answer);
+  connection->has_message = connection->is_too_long = false;
+  if (connection->duplex != NULL) {
+    pthread_mutex_lock(&connection->lock);
+    connection_duplex_end_call(connection, true);
+    pthread_mutex_unlock(&connection->lock);
+  }
+  if (answer->failed)
+    connection_break(connection);
+  return CREW_REPLY;
+}
+
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream)
 {
@@ -422,6 +449,10 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   *served = CREW_NO_REPLY;
   if (connection->duplex != NULL && connection_collect_offer(connection))
     return true;
+  if (connection->is_too_long) {
+    *served = serve_too_long(connection, answer);
+    return true;
+  }
   if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 

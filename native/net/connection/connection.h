@@ -139,7 +139,8 @@ struct connection {
   enum connection_output output;
   _Atomic enum connection_input input; /* read under the lock, too, while who has the input writes it */
   bool has_message;                    /* a whole message is in `message` */
-  bool has_sent;                       /* the client took something in this turn */
+  bool is_too_long;   /* that message: its beginning alone is in `message` (net/connection/long_message.h) */
+  bool has_sent;      /* the client took something in this turn */
   bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
   int64_t since_ms;   /* see crew_message */
   int64_t began_ms;   /* when the head, the body or the message under way began; 0: none */
@@ -297,6 +298,8 @@ const struct rpc_service *connection_service(const struct connection *connection
 /* Serves `message`; *answer is the member's buffer. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
+/* Answers a message of which the beginning is known: it is longer than message_max. */
+void connection_reject_too_long(const struct connection *connection, struct buffer *answer);
 /* The message was served, and is not needed any more. */
 void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */

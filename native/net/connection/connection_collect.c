@@ -58,6 +58,8 @@ bool connection_collect_queue(struct connection *connection, bool at_front)
     free(made);
     return false;
   }
+  made->is_too_long = connection->is_too_long;
+  connection->is_too_long = false;
   append_message(connection->duplex, made, at_front);
   connection_count_input(connection);
   return true;
@@ -75,6 +77,7 @@ bool connection_collect_next(struct connection *connection)
   duplex->collected = connection->message;
   connection->message = first->text;
   connection->has_message = true;
+  connection->is_too_long = first->is_too_long;
   duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
   free(first);
   return true;
@@ -122,7 +125,11 @@ static void refuse_message(struct connection *connection, struct text message, c
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
   buffer_init(&answer);
-  enum rpc_served served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
+  enum rpc_served served = RPC_REPLY;
+  if (connection->is_too_long)
+    connection_reject_too_long(connection, &answer);
+  else
+    served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
   service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
@@ -136,6 +143,7 @@ static void drop_message(struct connection *connection)
 {
   buffer_clear(&connection->message);
   buffer_trim(&connection->message, COPIED_MAX);
+  connection->is_too_long = false;
 }
 
 /* What is read ahead has room, because no more is read where it has not. */
@@ -160,6 +168,19 @@ static void wait_or_refuse(struct connection *connection)
   drop_message(connection);
 }
 
+/* What answers a call from Java needs no turn, and neither does what the client may wait for before it answers. */
+static enum rpc_taken take_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
+                                     struct buffer *answer)
+{
+  const struct rpc_service *service = connection_service(connection);
+  bool is_answer = false;
+  enum rpc_taken taken =
+      service->take_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
+  if (taken == RPC_TAKEN && !is_answer)
+    connection_reject_too_long(connection, answer);
+  return taken;
+}
+
 /* Shows the message to the service; true: that has taken it. */
 static bool offer_message(struct connection *connection)
 {
@@ -169,7 +190,9 @@ static bool offer_message(struct connection *connection)
   if (callbacks == NULL)
     return false;
   buffer_init(&answer);
-  enum rpc_taken taken = service->take(service->context, callbacks, &connection->message, &answer);
+  enum rpc_taken taken = connection->is_too_long
+                             ? take_beginning(connection, callbacks, &answer)
+                             : service->take(service->context, callbacks, &connection->message, &answer);
   if (taken == RPC_TAKEN) {
     send_answer(connection, &answer);
     drop_message(connection);
@@ -184,7 +207,7 @@ static bool answer_beside(struct connection *connection)
   const struct rpc_codec *codec = connection_codec(connection);
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
-  if (codec->serve_beside == NULL)
+  if (codec->serve_beside == NULL || connection->is_too_long)
     return false;
   buffer_init(&answer);
   bool is_answered =

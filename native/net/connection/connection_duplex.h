@@ -114,6 +114,7 @@ static const uint16_t duplex_message_transitions[] = {
 struct duplex_message {
   struct duplex_message *next;
   struct buffer text;
+  bool is_too_long; /* as connection->is_too_long */
 };
 
 struct connection_duplex {

@@ -139,7 +139,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->fd = fd;
   connection->output = CONNECTION_OUTPUT_OPEN;
   atomic_store_explicit(&connection->input, CONNECTION_INPUT_OPEN, memory_order_relaxed);
-  connection->has_message = connection->has_sent = false;
+  connection->has_message = connection->is_too_long = connection->has_sent = false;
   connection->unshown = 0;
   connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;

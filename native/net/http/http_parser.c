@@ -1,5 +1,7 @@
 #include "net/http/http_parser.h"
 
+#include "net/connection/long_message.h"
+
 #include "base/http_syntax.h"
 
 #include <assert.h>
@@ -113,21 +115,41 @@ static int on_headers_complete(llhttp_t *llhttp)
   return HPE_PAUSED;
 }
 
+/* Takes more of the body. announced: how long it is at least. False: parser has the refusal. */
+static bool take_body(struct http_parser *parser, const char *at, size_t length, uint64_t announced)
+{
+  switch (long_message_judge(announced, parser->body_max)) {
+  case MESSAGE_ENDLESS:
+    refuse(parser, 413, "the message is longer than 64 times message-max");
+    return false;
+  case MESSAGE_TOO_LONG:
+    if (!parser->is_too_long)
+      long_message_cut(parser->body);
+    parser->is_too_long = true;
+    break;
+  case MESSAGE_FITS:
+    break;
+  }
+  parser->received += length;
+  buffer_append(parser->body, at, parser->is_too_long ? long_message_kept(parser->body, length) : length);
+  if (parser->body->failed)
+    refuse(parser, 503, "no memory for the message");
+  return !parser->body->failed;
+}
+
 static int on_body(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  if (length > parser->body_max || parser->body->len > parser->body_max - length)
-    return refuse(parser, 413, "the message is longer than message-max");
-  buffer_append(parser->body, at, length);
-  return parser->body->failed ? refuse(parser, 503, "no memory for the message") : 0;
+  return take_body(parser, at, length, parser->received + length) ? 0 : HPE_USER;
 }
 
 /* Pauses behind the last chunk: the trailer section is read here. */
 static int on_chunk_header(llhttp_t *llhttp)
 {
   struct http_parser *parser = llhttp->data;
-  if (llhttp->content_length > parser->body_max)
-    return refuse(parser, 413, "the message is longer than message-max");
+  uint64_t length = llhttp->content_length < INT64_MAX ? llhttp->content_length : INT64_MAX;
+  if (!take_body(parser, NULL, 0, parser->received + length))
+    return HPE_USER;
   return llhttp->content_length == 0 ? HPE_PAUSED : 0;
 }
 
@@ -339,12 +361,13 @@ void http_expect_body(struct http_parser *parser, uint64_t length)
 static enum http_progress read_piece(struct http_parser *parser, struct text input, size_t body_max,
                                      size_t *used, struct buffer *body)
 {
-  if (body->len > body_max || parser->length_left > body_max - body->len)
-    return fail_with(parser, 413, "the message is longer than message-max");
   *used = input.len < parser->length_left ? input.len : (size_t)parser->length_left;
-  buffer_append(body, input.data, *used);
-  if (body->failed)
-    return fail_with(parser, 503, "no memory for the message");
+  parser->body = body;
+  parser->body_max = body_max;
+  bool is_taken = take_body(parser, input.data, *used, parser->received + parser->length_left);
+  parser->body = NULL;
+  if (!is_taken)
+    return HTTP_FAILED;
   parser->length_left -= *used;
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }

@@ -91,6 +91,8 @@ struct http_parser {
   struct text value;
   uint64_t length_left; /* of a body in one piece */
   size_t body_max;
+  uint64_t received;   /* bytes of the body so far */
+  bool is_too_long;    /* it is longer than body_max: its beginning alone is kept */
   size_t overhead;     /* bytes of chunk extensions so far */
   size_t trailer_left; /* bytes that the trailer section may still have */
   enum http_trailer trailer;
@@ -113,8 +115,9 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
                                   size_t *scanned, size_t *used, struct http_request *request);
 /* Instead of http_read_head, for a head whose meaning is known: a body of this length follows. */
 void http_expect_body(struct http_parser *parser, uint64_t length);
-/* Reads the body that the head announced and appends it to body. 413 above body_max, 431 if the trailer
- * fields are longer together than a head may be. */
+/* Reads the body that the head announced and appends it to body; of one longer than body_max the beginning
+ * (net/connection/long_message.h). 413 above 64 times body_max, 431 if the trailer fields are longer together than a head
+ * may be. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);
 

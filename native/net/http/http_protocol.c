@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "net/connection/connection_duplex.h"
+#include "net/connection/long_message.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 
@@ -370,10 +371,21 @@ static bool obeys_accept(const struct connection *connection)
          facts->obeys_accept(buffer_text(&connection->message));
 }
 
+static enum step refuse_too_long(struct connection *connection, struct buffer *answer)
+{
+  buffer_clear(answer);
+  connection_reject_too_long(connection, answer);
+  connection->has_message = connection->is_too_long = false;
+  write_reply(connection, 413, buffer_text(answer), NULL);
+  return end_request(connection);
+}
+
 static enum step serve_message(struct connection *connection, struct crew_member *member)
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
+  if (connection->is_too_long)
+    return refuse_too_long(connection, answer);
   if (state_of(connection)->terms.refuses_json && obeys_accept(connection)) {
     struct http_status_response response = {.status = 406, .reason = "answers are application/json"};
     connection->has_message = false;
@@ -423,6 +435,7 @@ static enum step read_body(struct connection *connection, struct crew_member *me
     return respond_and_close(connection, state->parser.status, state->parser.reason);
   default:
     connection->has_message = true;
+    connection->is_too_long = state->parser.is_too_long;
     return serve_message(connection, member);
   }
 }
@@ -456,6 +469,8 @@ static int64_t find_deadline(struct connection *connection, bool has_begun, int6
 static size_t count_bytes_left(const struct connection *connection)
 {
   const struct http_state *state = (const struct http_state *)(const void *)connection->protocol_state;
+  if (connection->is_midway && state->parser.is_too_long)
+    return LONG_MESSAGE_BEGINNING;
   bool is_known = connection->is_midway && state->parser.framing != HTTP_FRAMING_CHUNKS;
   return is_known ? (size_t)state->parser.length_left : SIZE_MAX;
 }

@@ -1,6 +1,7 @@
 #include "net/http/http_route.h"
 
 #include "base/base64.h"
+#include "net/connection/long_message.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -353,7 +354,9 @@ static void route_post(const struct http_request *request, size_t message_max,
     respond_with(route, 415, "no content encoding is taken");
   else if (request->framing == HTTP_FRAMING_NONE)
     respond_with(route, 411, "the request needs a Content-Length");
-  else if (request->length > message_max)
+  else if (long_message_judge(request->length, message_max) == MESSAGE_ENDLESS)
+    respond_with(route, 413, "the message is longer than 64 times message-max");
+  else if (request->length > message_max && !is_absent(expect)) /* the client has not sent it */
     respond_with(route, 413, "the message is longer than message-max");
   else
     route->action = HTTP_SERVE;

@@ -1,6 +1,7 @@
 #include "net/shm/shm_protocol.h"
 
 #include "net/connection/connection.h"
+#include "net/connection/long_message.h"
 #include "ring/region.h"
 #include "ring/ring.h"
 
@@ -25,6 +26,7 @@ struct shm_state {
   uint64_t limit;         /* up to this position may be taken until `receive` is called again */
   int told_processor;     /* what the client was told; -1: nothing */
   bool is_stuck;          /* the ring has less than a head */
+  bool is_too_long;       /* the message under way: its beginning alone is kept */
   bool is_asleep;         /* the client was told that nobody looks */
   bool has_rested;        /* nothing was served since all memory was given back */
 };
@@ -261,12 +263,24 @@ static enum step read_head(struct connection *connection, struct buffer *out)
   case RING_FRAME:
     if (kind != RING_JSON)
       return write_end(out, "a frame of a kind that a client does not send");
-    if (length > connection->limits->message_max)
-      return write_end(out, "the message is longer than message-max");
+    if (long_message_judge(length, connection->limits->message_max) == MESSAGE_ENDLESS)
+      return write_end(out, "the message is longer than 64 times message-max");
     connection->is_midway = true;
+    state->is_too_long = length > connection->limits->message_max;
     return STEP_AGAIN;
   default:
     return write_end(out, "the positions in shared memory are wrong");
+  }
+}
+
+/* As many of count bytes as there are. */
+static void drop_bytes(struct ring_reader *in, size_t count)
+{
+  char dropped[4096];
+  size_t read = 1;
+  while (count > 0 && read > 0) {
+    read = ring_read(in, dropped, count < sizeof dropped ? count : sizeof dropped);
+    count -= read;
   }
 }
 
@@ -276,14 +290,19 @@ static enum step read_payload(struct connection *connection, size_t allowed)
   struct shm_state *state = state_of(connection);
   struct buffer *message = &connection->message;
   size_t left = state->in.left;
-  char *into = buffer_reserve(message, left);
+  size_t count = left < allowed ? left : allowed;
+  size_t kept = state->is_too_long ? long_message_kept(message, left) : left;
+  char *into = buffer_reserve(message, kept);
   if (into == NULL)
     return STEP_DROPS;
-  message->len += ring_read(&state->in, into, left < allowed ? left : allowed);
+  message->len += ring_read(&state->in, into, kept < count ? kept : count);
+  if (kept < count)
+    drop_bytes(&state->in, count - kept);
   if (state->in.left > 0)
     return STEP_NEEDS_INPUT;
   connection->is_midway = false;
   connection->has_message = true;
+  connection->is_too_long = state->is_too_long;
   connection_note_input(connection, ring_reader_available(&state->in) == 0 ? CONNECTION_INPUT_DRAINED
                                                                            : CONNECTION_INPUT_OPEN);
   return STEP_SERVED;
@@ -336,7 +355,9 @@ static int64_t find_deadline(struct connection *connection, bool has_begun, int6
 static size_t count_bytes_left(const struct connection *connection)
 {
   const struct shm_state *state = (const struct shm_state *)(const void *)connection->protocol_state;
-  return connection->is_midway ? state->in.left : SIZE_MAX;
+  if (!connection->is_midway)
+    return SIZE_MAX;
+  return state->is_too_long ? LONG_MESSAGE_BEGINNING : state->in.left;
 }
 
 static enum step abandon_answer(struct connection *connection)

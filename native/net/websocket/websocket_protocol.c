@@ -1,6 +1,7 @@
 #include "net/websocket/websocket_protocol.h"
 
 #include "net/connection/connection.h"
+#include "net/connection/long_message.h"
 #include "net/websocket/ws_frames.h"
 
 /* Of a connection. */
@@ -104,6 +105,7 @@ static enum step collect_message(struct connection *connection, struct crew_memb
     return STEP_NEEDS_INPUT;
   case WS_EVENT_MESSAGE:
     connection->has_message = true;
+    connection->is_too_long = state->reader.is_too_long;
     return STEP_SERVED;
   case WS_EVENT_PING:
     ws_write(out, WS_PONG, true, (struct text){(const char *)input.control, input.control_len});
@@ -150,6 +152,8 @@ static size_t count_bytes_left(const struct connection *connection)
 {
   const struct websocket_state *state =
       (const struct websocket_state *)(const void *)connection->protocol_state;
+  if (state->reader.in_message && state->reader.is_too_long)
+    return LONG_MESSAGE_BEGINNING;
   return state->reader.left > 0 ? state->reader.left : SIZE_MAX;
 }
 

@@ -1,5 +1,7 @@
 #include "net/websocket/ws_frames.h"
 
+#include "net/connection/long_message.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <wslay/wslay.h>
@@ -70,9 +72,17 @@ static enum ws_event fail_with(struct ws_input *input, enum ws_close_code code, 
   return WS_EVENT_FAILED;
 }
 
+static void begin_message(struct ws_reader *reader)
+{
+  reader->in_message = true;
+  reader->valid = 0;
+  reader->announced = 0;
+  reader->is_too_long = false;
+}
+
 /* RFC 6455, 5.1 to 5.5: the rules for the header of a client's frame. */
 static enum ws_event check_header(const struct ws_reader *reader, const struct wslay_frame_iocb *frame,
-                                  struct ws_input *input, size_t held, size_t message_max)
+                                  struct ws_input *input, size_t message_max)
 {
   if (!frame->mask)
     return fail_with(input, WS_PROTOCOL_ERROR, "a client's frame must be masked");
@@ -96,16 +106,18 @@ static enum ws_event check_header(const struct ws_reader *reader, const struct w
   default:
     return fail_with(input, WS_PROTOCOL_ERROR, "an unknown opcode");
   }
-  if (frame->payload_length > message_max || held > message_max - frame->payload_length)
-    return fail_with(input, WS_TOO_BIG, "the message is longer than message-max");
+  uint64_t announced = frame->opcode == WSLAY_TEXT_FRAME ? 0 : reader->announced;
+  if (frame->payload_length > INT64_MAX ||
+      long_message_judge(announced + frame->payload_length, message_max) == MESSAGE_ENDLESS)
+    return fail_with(input, WS_TOO_BIG, "the message is longer than 64 times message-max");
   return WS_EVENT_NONE;
 }
 
 static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *decoder,
-                                 const struct wslay_frame_iocb *frame, struct ws_input *input, size_t held,
-                                 size_t message_max)
+                                 const struct wslay_frame_iocb *frame, struct ws_input *input,
+                                 struct buffer *message, size_t message_max)
 {
-  enum ws_event event = check_header(reader, frame, input, held, message_max);
+  enum ws_event event = check_header(reader, frame, input, message_max);
   if (event != WS_EVENT_NONE)
     return event;
   decoder->in_frame = true;
@@ -115,9 +127,16 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
   decoder->control_len = 0;
   size_t length = frame->payload_length > UINT16_MAX ? 10 : frame->payload_length <= WS_CONTROL_MAX ? 2 : 4;
   decoder->consumed += length + (frame->mask ? WS_MASK_LENGTH : 0);
-  if (frame->opcode == WSLAY_TEXT_FRAME) {
-    reader->in_message = true;
-    reader->valid = 0;
+  if (wslay_is_ctrl_frame(frame->opcode))
+    return WS_EVENT_NONE;
+  if (frame->opcode == WSLAY_TEXT_FRAME)
+    begin_message(reader);
+  reader->announced += frame->payload_length;
+  if (!reader->is_too_long && reader->announced > message_max) {
+    reader->is_too_long = true;
+    long_message_cut(message);
+    if (reader->valid > message->len)
+      reader->valid = message->len;
   }
   return WS_EVENT_NONE;
 }
@@ -144,11 +163,12 @@ static enum ws_event take_text(struct ws_reader *reader, struct ws_decoder *deco
                                const struct wslay_frame_iocb *frame, struct ws_input *input,
                                struct buffer *message)
 {
-  buffer_append(message, frame->data, frame->data_length);
+  size_t kept = reader->is_too_long ? long_message_kept(message, frame->data_length) : frame->data_length;
+  buffer_append(message, frame->data, kept);
   if (message->failed)
     return fail_with(input, WS_INTERNAL, "no memory for the message");
   bool whole = decoder->fin && decoder->left == 0;
-  if (!is_valid_so_far(reader, message, whole))
+  if (!is_valid_so_far(reader, message, whole && !reader->is_too_long))
     return fail_with(input, WS_BAD_TEXT, "the text is not UTF-8");
   if (!whole)
     return WS_EVENT_NONE;
@@ -246,8 +266,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
       head.length > message_max)
     return false;
   input->used += head.size;
-  reader->in_message = true;
-  reader->valid = 0;
+  begin_message(reader);
   reader->left = (size_t)head.length;
   memcpy(reader->mask, head.mask, sizeof reader->mask);
   return true;
@@ -331,7 +350,7 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
     if (got < 0)
       return fail_with(input, WS_PROTOCOL_ERROR, "a frame header that is not allowed");
     if (!decoder->in_frame)
-      event = begin_frame(reader, decoder, &frame, input, message->len, message_max);
+      event = begin_frame(reader, decoder, &frame, input, message, message_max);
     if (event != WS_EVENT_NONE)
       break;
     decoder->left -= frame.data_length;

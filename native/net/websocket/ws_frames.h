@@ -44,8 +44,10 @@ bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 
 /* The state of a connection between turns, beside a decoder that is not clean. All zero at first. */
 struct ws_reader {
-  bool in_message; /* a text message has begun */
-  size_t valid;    /* how many of its bytes are known to be UTF-8 */
+  bool in_message;    /* a text message has begun */
+  size_t valid;       /* how many of its bytes are known to be UTF-8 */
+  uint64_t announced; /* its length, as far as heads of frames have told it */
+  bool is_too_long;   /* it passes message_max, also after WS_EVENT_MESSAGE: its beginning alone is kept */
 
   /* Of a frame that does not go through wslay. */
   size_t left;                  /* bytes that are still to come */
@@ -54,7 +56,7 @@ struct ws_reader {
 
 enum ws_event {
   WS_EVENT_NONE,    /* all input is used; more is needed */
-  WS_EVENT_MESSAGE, /* a whole text message is in `message`; the caller clears it */
+  WS_EVENT_MESSAGE, /* a whole text message is in `message`, or its beginning; the caller clears it */
   WS_EVENT_PING,    /* control and control_len */
   WS_EVENT_PONG,
   WS_EVENT_CLOSE, /* code: the client's, or WS_NO_CODE */
@@ -70,8 +72,9 @@ struct ws_input {
   size_t control_len;
 };
 
-/* Takes input up to the next event. Bytes of a text message are added to message; a message longer than
- * message_max fails with 1009 as soon as its length is known. */
+/* Takes input up to the next event. Bytes of a text message are added to message. Of a message longer than message_max
+ * the beginning is kept (net/connection/long_message.h); one that is 64 times as long fails with 1009 as soon as its
+ * length is known. */
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max);
 

@@ -449,6 +449,42 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
   return RPC_ORDINARY;
 }
 
+struct too_long {
+  struct rpc_callbacks *callbacks;
+  bool is_answer;
+};
+
+/* rpc_callback_form.find_faulty, with a struct too_long */
+static void end_too_long(void *context, uint64_t number, const char *reason)
+{
+  (void)reason;
+  struct too_long *search = context;
+  struct rpc_callbacks *callbacks = search->callbacks;
+  struct jvm_waiter *waiter = NULL;
+  pthread_mutex_lock(&callbacks->lock);
+  struct rpc_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
+    callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_TOO_LONG);
+    waiter = callback_call_wake(call);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callback_waiter_wake(waiter);
+  search->is_answer |= call != NULL;
+}
+
+enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks *callbacks,
+                                            struct text beginning, bool *is_answer)
+{
+  (void)context;
+  struct too_long search = {.callbacks = callbacks};
+  if (!has_waiting(callbacks))
+    return RPC_ORDINARY;
+  callbacks->codec->callbacks->find_faulty(beginning, callbacks->peer->config.limits.max_depth, end_too_long,
+                                           &search);
+  *is_answer = search.is_answer;
+  return RPC_TAKEN;
+}
+
 /* ---- waiting for answers to be read ---- */
 
 /* Under the lock: until when the answers up to this number are waited for; 0: they were read. */

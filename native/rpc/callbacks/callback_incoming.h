@@ -6,6 +6,9 @@
 /* rpc_service.take; see there. */
 enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
                                   struct buffer *answer);
+/* rpc_service.take_beginning */
+enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks *callbacks,
+                                            struct text beginning, bool *is_answer);
 
 /*
  * The message in hand is about to take away what answers of the client may name: returns when those that came

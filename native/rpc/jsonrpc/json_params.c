@@ -710,10 +710,33 @@ static enum jp_status read_describe(struct params_reader *reader)
                     : read_type(reader);
 }
 
+/* A typed value, as an argument is, and what it continues. */
+static enum jp_status read_assemble(struct params_reader *reader)
+{
+  struct operation *operation = reader->operation;
+  struct text type;
+  enum jp_status status = read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &type);
+  if (status == JP_OK && !reader->members.has[RPC_PARAM_VALUE])
+    status = fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in params");
+  if (status == JP_OK)
+    status = read_encoding(reader);
+  if (status != JP_OK)
+    return status;
+  if (reader->members.has[RPC_PARAM_REF]) {
+    if (!rpc_ref_read(reader->members.value[RPC_PARAM_REF], &operation->instance))
+      return fail_params(reader, "'ref' must be an integer from 1 to 2147483647");
+    operation->has_instance = true;
+  }
+  struct json_value piece = reader->members.value[RPC_PARAM_VALUE];
+  struct rpc_value_reader decoder = begin_values(reader);
+  operation->assemble.size = piece.span.len;
+  return rpc_piece_value_read(&decoder, type, operation->base64_result, piece, &operation->receiver);
+}
+
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_CALL] = read_call,   [OP_NEW] = read_new,           [OP_GET] = read_get,
     [OP_PUT] = read_put,     [OP_CONTROL] = read_control,   [OP_META] = read_meta,
-    [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe,
+    [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe, [OP_ASSEMBLE] = read_assemble,
 };
 
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)

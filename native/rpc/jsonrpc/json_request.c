@@ -203,14 +203,15 @@ static void run_operation(struct serving *serving, const struct operation *opera
   rpc_run_end(&serving->run);
 }
 
-/* Nobody would ever see what it takes. */
-static bool refuse_unkept_fetch(struct serving *serving, const struct operation *operation,
-                                struct outcome *outcome)
+/* Nobody would ever see what it takes, or could use what it makes. */
+static bool refuse_unkept(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
-  if (operation->kind != OP_FETCH || !serving_is_unkept(serving))
+  bool is_fetch = operation->kind == OP_FETCH;
+  if ((!is_fetch && operation->kind != OP_ASSEMBLE) || !serving_is_unkept(serving))
     return false;
   outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
-               "jpeer.fetch takes no 'keep': false, because what it takes would be lost");
+               is_fetch ? "jpeer.fetch takes no 'keep': false, because what it takes would be lost"
+                        : "jpeer.assemble takes no 'keep': false, because the pieces would be lost");
   return true;
 }
 
@@ -219,7 +220,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
-  if (!serving->was_read || refuse_unkept_fetch(serving, &operation, &outcome)) {
+  if (!serving->was_read || refuse_unkept(serving, &operation, &outcome)) {
     suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     rpc_run_end(&serving->run); /* decoding may have looked for a class */

@@ -16,6 +16,7 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_MAX] = TEXT("max"),
     [RPC_PARAM_FROM] = TEXT("from"),
     [RPC_PARAM_MEMBERS_ONLY] = TEXT("members_only"),
+    [RPC_PARAM_REF] = TEXT("ref"),
 };
 
 #define REQUIRED .required = true
@@ -135,6 +136,24 @@ const struct rpc_procedure rpc_procedures[] = {
                  .by_name_only = true,
                  .summary = "true: without text and length, for which code of the object would run"}},
      .param_count = 3,
+     .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("jpeer.assemble"),
+     .op = OP_ASSEMBLE,
+     .is_own = true,
+     .summary = "Puts an array of primitives, a String, a List or a Map together from pieces, which are too "
+                "long for one "
+                "message",
+     .params = {NAMED(RPC_PARAM_TYPE, "The type of the whole and of each piece"),
+                {.param = RPC_PARAM_VALUE, .wants = RPC_WANTS_ANY, REQUIRED, .summary = "The next piece"},
+                {.param = RPC_PARAM_REF,
+                 .wants = RPC_WANTS_NUMBER,
+                 .summary =
+                     "The reference that the first piece was answered with; none with the first piece"},
+                {.param = RPC_PARAM_ENCODING,
+                 .wants = RPC_WANTS_TEXT,
+                 .by_name_only = true,
+                 .summary = "base64: the piece is the elements of an array of primitives as one text"}},
+     .param_count = 4,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("rpc.discover"),
      .kind = RPC_PROCEDURE_DISCOVER,

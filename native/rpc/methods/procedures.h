@@ -30,6 +30,7 @@ enum rpc_param {
   RPC_PARAM_MAX = RPC_OPERATION_PARAMS,
   RPC_PARAM_FROM,
   RPC_PARAM_MEMBERS_ONLY,
+  RPC_PARAM_REF,
   RPC_OWN_PARAMS, /* those before are the ones that an operation may have */
   RPC_PARAM_CLASSES = RPC_OWN_PARAMS,
   RPC_PARAM_OPENRPC,

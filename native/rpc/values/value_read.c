@@ -884,6 +884,25 @@ enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text
   return read_typed_value(reader, json, NULL, value);
 }
 
+enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text type, bool is_base64,
+                                    struct json_value json, struct op_value **value)
+{
+  struct op_value *piece = arena_alloc(reader->arena, sizeof *piece);
+  *value = piece;
+  reader->is_put = true;
+  if (piece == NULL)
+    return outcome_fail_memory(reader->outcome);
+  *piece = (struct op_value){.type = type};
+  struct json_members members = {.has[ARGUMENT_VALUE] = true, .value[ARGUMENT_VALUE] = json};
+  members.has[ARGUMENT_ENCODING] = is_base64;
+  members.value[ARGUMENT_ENCODING] =
+      (struct json_value){.kind = JSON_KIND_STRING, .span = TEXT("\"base64\"")};
+  enum jp_status status = read_typed_value(reader, json, &members, piece);
+  if (status == JP_OK && (piece->kind == OP_REF || piece->kind == OP_CALLBACK))
+    return fail(reader, "a piece is a value");
+  return status;
+}
+
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count)
 {

@@ -74,6 +74,10 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
                                     struct op_value *value) JP_MUST_CHECK;
 
+/* Reads a piece of a value of the type, which makes an object; is_base64: as one text. Errors as above. */
+enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text type, bool is_base64,
+                                    struct json_value json, struct op_value **value) JP_MUST_CHECK;
+
 /* Reads the elements of an `args` array; *values is in the arena, NULL where there is none. Errors as above. */
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count) JP_MUST_CHECK;

@@ -161,14 +161,26 @@ class ByHand(StubTest):
         self.assertEqual(b" x", self.reader.response()[2])
         self.assertTrue(self.reader.at_end())
 
+    def test_a_body_that_is_too_long_is_dropped(self):
+        head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        chunks = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+        for data in (head + b"Content-Length: 64000\r\n\r\n" + b"x" * 64000,
+                     head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks * 64 + b"0\r\n\r\n"):
+            self.send(post(b"before") + data + post(b"behind"))
+            self.assertEqual(b"before", self.reader.response()[2])
+            status, fields, body = self.reader.response()
+            self.assertEqual((413, "application/json"), (status, fields["content-type"].split(";")[0]))
+            self.assertIn(b"-32600 The message passes the limit message-max of 1000 bytes", body)
+            self.assertEqual(b"behind", self.reader.response()[2])
+
     def test_what_must_close(self):
         head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         cases = [
             ("two lengths", 400, head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
             ("a wrong chunk", 400, head + b"Transfer-Encoding: chunked\r\n\r\nx\r\n"),
             ("no length", 411, head + b"Connection: close\r\n\r\n"),
-            ("too long", 413, head + b"Content-Length: 1001\r\n\r\n" + b"x" * 1001),
-            ("too long in chunks", 413, head + b"Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + b"x" * 1001),
+            ("too long to be dropped", 413, head + b"Content-Length: 64001\r\n\r\n" + b"x" * 100),
+            ("so long in chunks", 413, head + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\nfa00\r\n"),
             ("another type", 415, head.replace(b"json", b"xml") + b"Content-Length: 1\r\n\r\nx"),
             ("a head that is too long", 431, head + b"X: " + b"x" * 2000 + b"\r\n\r\n"),
             ("an unknown method", 501, b"BREW / HTTP/1.1\r\nHost: a\r\n\r\n"),

@@ -140,13 +140,22 @@ class Frames(StubTest):
                 ("no mask", 1002, frame(TEXT, "a", has_mask=False)), ("binary", 1003, frame(BINARY, "a")),
                 ("a message in a message", 1002, frame(TEXT, "a", fin=False), frame(TEXT, "b")),
                 ("no UTF-8, before the message is whole", 1007, frame(TEXT, b"ab\xff", fin=False)),
-                ("too big, before the message is whole", 1009, frame(TEXT, b"x", length=100001)),
-                ("too big in fragments", 1009, frame(TEXT, b"x" * 60000, fin=False), frame(0, b"x" * 40001, fin=False)),
+                ("too big to be dropped", 1009, frame(TEXT, b"x", length=6400001)),
+                ("so big in fragments", 1009, frame(TEXT, b"x", fin=False), frame(0, b"x", fin=False, length=6400000)),
                 ("a close without a code", None, frame(CLOSE)), ("a close", 4999, frame(CLOSE, code(4999) + b"bye")),
                 ("a close with a code that may not be sent", 1002, frame(CLOSE, code(1005)))):
             with self.subTest(name), contextlib.closing(WebSocket(self.stub)) as one:
                 one.send(*frames)
                 self.assertEqual(number, one.receive_close())
+
+    def test_a_message_that_is_too_big_is_dropped(self):
+        rejection = "-32600 The message passes the limit message-max of 100000 bytes"
+        for frames in ((frame(TEXT, b"x" * 6400000),),
+                       (frame(TEXT, b"x" * 60000, fin=False), frame(PING, "p"), frame(0, b"x" * 40001))):
+            self.socket.send(frame(TEXT, "before"), *frames, frame(TEXT, "behind"))
+            received = [self.socket.receive() for _ in range(len(frames) + 2 - (len(frames) > 1))]
+            texts = [payload.decode() for first, payload in received if first & 15 == TEXT]
+            self.assertEqual(["before", rejection, "behind"], texts)
 
     def test_as_big_as_it_may_be(self):
         self.socket.send(frame(TEXT, b"x" * 100000))

@@ -417,6 +417,11 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                  request->operation->instance);
 }
 
+void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
+{
+  jvm_fetch(request, outcome);
+}
+
 void jvm_throwable_want(struct jvm_thread *thread)
 {
 }

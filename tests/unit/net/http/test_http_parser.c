@@ -119,14 +119,16 @@ static const struct sample SAMPLES[] = {
     {"NUL in a trailer field", BYTES(CHUNKED "0\r\nX: a\0b\r\n\r\n"), 400, NULL},
     {"trailer fields that end in a bare LF", CHUNKED "0\r\nX: a\r\n\nG", 0, 400, NULL},
     {"an end by CR alone", CHUNKED "0\r\nX: a\r\n\rG", 0, 400, NULL},
-    {"a chunk that is too long", CHUNKED "41\r\n", 0, 413, NULL},
-    {"chunks that are too long together",
+    {"a chunk of 64 times the limit and one", CHUNKED "1001\r\n", 0, 413, NULL},
+    {"chunks that are so long together", CHUNKED "1\r\nx\r\n1000\r\n", 0, 413, NULL},
+    {"a chunk of any length", CHUNKED "1\r\nx\r\nfffffffffffffffe\r\n", 0, 413, NULL},
+
+    /* Taken. */
+    {"a body that is too long, of which the beginning is kept",
      CHUNKED "40\r\n"
              "0123456789abcdef0123456789abcdef"
              "0123456789abcdef0123456789abcdef\r\n1\r\nx\r\n0\r\n\r\n",
-     0, 413, NULL},
-
-    /* Taken. */
+     0, 0, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefx"},
     {"a body", POST "Content-Length: 2\r\n\r\nab", 0, 0, "ab"},
     {"an empty body", POST "Content-Length: 0\r\n\r\n", 0, 0, ""},
     {"no body", POST "\r\n", 0, 0, ""},

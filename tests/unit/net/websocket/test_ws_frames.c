@@ -272,18 +272,47 @@ UNIT_TEST(announced_bytes_take_no_room)
   ws_decoder_destroy(decoder);
 }
 
-UNIT_TEST(a_message_that_is_too_long_fails_before_it_is_whole)
+UNIT_TEST(a_message_of_64_times_the_limit_fails_before_it_is_whole)
 {
   struct buffer bytes = {0};
-  BUFFER_LITERAL(&bytes, "\x81\xff\0\0\0\0\0\x0a\xae\x61\1\2\3\4x"); /* MESSAGE_MAX + 1, and one byte of it */
+  BUFFER_LITERAL(&bytes,
+                 "\x81\xff\0\0\0\0\2\xab\x98\1\1\2\3\4x"); /* 64 * MESSAGE_MAX + 1, and one byte of it */
   check("too long", &bytes, bytes.len, "failed:1009 ");
   buffer_clear(&bytes);
-  char *payload = calloc(1, MESSAGE_MAX);
-  assert_non_null(payload);
-  put_frame(&bytes, WS_TEXT, true, payload, MESSAGE_MAX);
-  put_frame(&bytes, WS_CONTINUATION, true, "", 0);
-  put_frame(&bytes, WS_CONTINUATION, true, "x", 1);
+  put_frame(&bytes, WS_TEXT, true, "a", 1);
+  BUFFER_LITERAL(&bytes, "\x80\xff\0\0\0\0\2\xab\x98\0\1\2\3\4x"); /* 64 * MESSAGE_MAX */
   check("too long together", &bytes, bytes.len, "failed:1009 ");
+  buffer_clear(&bytes);
+  put_frame(&bytes, WS_TEXT, true, "a", 1);
+  BUFFER_LITERAL(&bytes, "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\2\3\4x");
+  check("a length without end", &bytes, bytes.len, "failed:1002 ");
+  buffer_fini(&bytes);
+}
+
+UNIT_TEST(the_beginning_of_a_message_that_is_too_long_is_kept)
+{
+  enum { BEGINNING = 65536, HALF = MESSAGE_MAX / 2 };
+  char *payload = malloc(MESSAGE_MAX + 1);
+  assert_non_null(payload);
+  memset(payload, 'x', MESSAGE_MAX + 1);
+  memset(payload + BEGINNING, '\xff', MESSAGE_MAX + 1 - BEGINNING);
+  char expected[80];
+  snprintf(expected, sizeof expected, "text:%d:%" PRIx64 " ping:p text:b ", BEGINNING,
+           text_hash((struct text){payload, BEGINNING}));
+  struct buffer bytes = {0};
+  put_frame(&bytes, 0x80 | WS_TEXT, true, payload, MESSAGE_MAX + 1);
+  put_frame(&bytes, 0x80 | WS_PING, true, "p", 1);
+  put_frame(&bytes, 0x80 | WS_TEXT, true, "b", 1);
+  check("one frame", &bytes, bytes.len, expected);
+  check("one frame in pieces", &bytes, 1000, expected);
+  buffer_clear(&bytes);
+  memset(payload, 'x', HALF);
+  put_frame(&bytes, WS_TEXT, true, payload, HALF);
+  put_frame(&bytes, WS_CONTINUATION, true, payload, HALF);
+  put_frame(&bytes, 0x80 | WS_CONTINUATION, true, "\xff", 1);
+  put_frame(&bytes, 0x80 | WS_PING, true, "p", 1);
+  put_frame(&bytes, 0x80 | WS_TEXT, true, "b", 1);
+  check("fragments", &bytes, bytes.len, expected);
   free(payload);
   buffer_fini(&bytes);
 }
