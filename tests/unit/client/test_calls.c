@@ -202,6 +202,41 @@ UNIT_TEST(test_answers_over_message_max)
   }
 }
 
+static void tell_limits(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message))
+    fake_write(
+        connection,
+        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":"
+        "\"java.lang.String\",\"null\":false,\"value\":\"{\\\"message_max\\\":150,\\\"values_max\\\":7}\"}}}",
+        (unsigned long long)fake_id(message));
+}
+
+UNIT_TEST(test_requests_over_the_limit_of_the_peer_are_not_sent)
+{
+  char long_text[200];
+  memset(long_text, 'x', sizeof long_text);
+  const struct jp_argument text = {.kind = JP_ARGUMENT_TEXT, .as.text = {long_text, sizeof long_text}};
+  const struct jp_request ping = jp_build_ping();
+  const struct jp_request request = jp_build_class_method_call("a.B", "c", &text, 1);
+  struct jp_client *client = fixture_open(fake_peer_start(tell_limits, NULL), NULL);
+  struct jp_client_error error;
+  struct jp_peer_limits limits;
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  assert_int_equal(jp_client_learn_limits(client, 60000, &limits, &error), JP_CLIENT_OK);
+  assert_int_equal(limits.message_max, 150);
+  assert_int_equal(limits.values_max, 7);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_TOO_LONG);
+  assert_non_null(strstr(error.text, "the peer takes at most 150 (message-max)"));
+  assert_int_equal(jp_client_call(client, &ping, 60000, &answer, &error), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  fixture_end(client);
+}
+
 /* ---- frames of all kinds that are right ---- */
 
 static void answer_in_pieces(struct fake_connection *connection, void *context)
