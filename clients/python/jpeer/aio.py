@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
-from . import connection
+from . import connection, values
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Link, Links, Place
 from .classes import ENUM, JavaClass, LoadedConstructor, LoadedField, PublicConstructors, array_arguments, find_class_object
@@ -53,6 +53,7 @@ class AsyncJava:
         self._links = Links(java._connection, reconnects)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
+        self._java._hooks.from_text.update(values.from_text(self))
         self._java._callbacks.run_coroutine = self._run_coroutine
         self._java._classes.throwable_type = type("AsyncThrowable", (AsyncThrowable,), {"_owner": self})
 

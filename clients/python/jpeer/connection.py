@@ -54,7 +54,7 @@ class Java(ModuleType):
         self._callbacks = callbacks.CallbackTable(self)
         self._hooks.classes = values.readers(self)
         self._hooks.make_class = self._classes.of_object
-        self._hooks.from_text = values.FROM_TEXT
+        self._hooks.from_text = values.from_text(self)
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
         self._pieces = Pieces(self)

@@ -32,6 +32,7 @@ import jpeer.collections
 import jpeer.objects
 import jpeer.pages
 import jpeer.sequences
+import jpeer.times
 """
 
 # What results and fields of these types are in Python.

@@ -1,6 +1,6 @@
 """Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal, Optional.
 
-From Java a value is converted only where nothing of it is lost: a LocalTime of 1 ns stays a Java object.
+From Java a value is converted only where nothing of it is lost: a date of the year 12000 stays a Java object.
 """
 
 import datetime
@@ -23,6 +23,7 @@ from .collections import ItemsView, widened
 from .names import source_name
 from .exceptions import JavaException, handle_of
 from .objects import read_decimal, read_integer
+from .times import BigDecimal, Date, DateTime, Duration, JavaValue, Time, UUID
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -48,67 +49,77 @@ _OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc
 
 
 def _date(text: str) -> Any:
-    return datetime.date.fromisoformat(text) if _DATE.match(text) else NotImplemented
+    return Date.fromisoformat(text) if _DATE.match(text) else NotImplemented
 
 
-def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str] | None:
-    """The match, and date and time in the form of datetime; None where that has no room for all digits."""
+def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str, int] | None:
+    """The match, date and time in the form of datetime, and the nanoseconds that remain; None for a year without form."""
     match = pattern.match(text)
     if match is None:
         return None
-    fraction = (match["fraction"] or "").ljust(6, "0")
-    if fraction[6:].strip("0"):
-        return None
+    fraction = (match["fraction"] or "").ljust(9, "0")
     day = match.groupdict().get("date")
-    return (
-        match,
-        (f"{day}T" if day else "") + match["time"] + (":00" if len(match["time"]) == 5 else "") + f".{fraction[:6]}",
-    )
+    if day is not None and day < "0001":
+        return None
+    whole = match["time"] if len(match["time"]) == 8 else match["time"] + ":00"
+    return match, f"{day}T{whole}.{fraction[:6]}" if day else f"{whole}.{fraction[:6]}", int(fraction[6:])
 
 
 def _local_time(text: str) -> Any:
     found = _moment(_LOCAL_TIME, text)
-    return NotImplemented if found is None else datetime.time.fromisoformat(found[1])
+    return NotImplemented if found is None else _with_nanoseconds(Time.fromisoformat(found[1]), found[2])
 
 
 def _offset_time(text: str) -> Any:
     found = _moment(_OFFSET_TIME, text)
     if found is None:
         return NotImplemented
-    return datetime.time.fromisoformat(found[1]).replace(tzinfo=_offset(found[0]["offset"]))
+    made = datetime.time.fromisoformat(found[1])
+    zone = _offset(found[0]["offset"])
+    return _with_nanoseconds(Time(made.hour, made.minute, made.second, made.microsecond, zone), found[2])
 
 
 def _local_date_time(text: str) -> Any:
     found = _moment(_LOCAL_DATE_TIME, text)
-    return NotImplemented if found is None or found[1] < "0001" else datetime.datetime.fromisoformat(found[1])
+    return NotImplemented if found is None else _date_time(found, None)
 
 
 def _offset_date_time(text: str) -> Any:
     found = _moment(_OFFSET_DATE_TIME, text)
-    if found is None or found[1] < "0001":
-        return NotImplemented
-    return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=_offset(found[0]["offset"]))
+    return NotImplemented if found is None else _date_time(found, _offset(found[0]["offset"]))
 
 
 def _instant(text: str) -> Any:
-    found = _offset_date_time(text)
-    return found if found is NotImplemented else found.replace(tzinfo=datetime.timezone.utc)
+    found = _moment(_OFFSET_DATE_TIME, text)
+    return NotImplemented if found is None else _date_time(found, datetime.timezone.utc)
 
 
 def _zoned_date_time(text: str) -> Any:
     found = _moment(_ZONED_DATE_TIME, text)
-    if found is None or found[1] < "0001":
+    if found is None:
         return NotImplemented
     offset = _offset(found[0]["offset"]).utcoffset(None)
     try:
         zone = zoneinfo.ZoneInfo(found[0]["zone"])
         for fold in (0, 1):
-            moment = datetime.datetime.fromisoformat(found[1]).replace(tzinfo=zone, fold=fold)
+            moment = _date_time(found, zone, fold)
             if moment.utcoffset() == offset:
                 return moment
     except (zoneinfo.ZoneInfoNotFoundError, OSError):  # an OSError for a name that is a folder
         pass
     return NotImplemented
+
+
+def _date_time(found: tuple[re.Match[str], str, int], zone: datetime.tzinfo | None, fold: int = 0) -> DateTime:
+    plain = datetime.datetime.fromisoformat(found[1])
+    day = (plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond)
+    return _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+
+
+def _with_nanoseconds(made: Any, nanoseconds: int) -> Any:
+    if nanoseconds:
+        made._nanoseconds = nanoseconds
+    return made
 
 
 def _offset(text: str) -> datetime.timezone:
@@ -123,12 +134,9 @@ def _duration(text: str) -> Any:
     match = _DURATION.match(text)
     if match is None:
         return NotImplemented
-    seconds = decimal.Decimal(match["seconds"] or 0)
+    seconds = int(decimal.Decimal(match["seconds"] or 0).scaleb(9))
     whole = int(match["hours"] or 0) * 3600 + int(match["minutes"] or 0) * 60
-    microseconds = seconds * 1_000_000
-    if microseconds != int(microseconds):
-        return NotImplemented
-    return datetime.timedelta(seconds=whole, microseconds=int(microseconds))
+    return Duration._of(whole * 1_000_000_000 + seconds, None)
 
 
 def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -144,7 +152,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
 # The converters that rows of native/op/value_classes.json name; so are WRITERS and OBJECT_READERS below.
 READERS: dict[str, Callable[[str], Any]] = {
     "date": _date,
-    "decimal": read_decimal,
+    "decimal": lambda text: BigDecimal(read_decimal(text)),
     "duration": _duration,
     "instant": _instant,
     "integer": read_integer,
@@ -152,10 +160,25 @@ READERS: dict[str, Callable[[str], Any]] = {
     "local-time": _local_time,
     "offset-date-time": _offset_date_time,
     "offset-time": _offset_time,
-    "uuid": uuid.UUID,
+    "uuid": UUID,
     "zoned-date-time": _zoned_date_time,
 }
 FROM_TEXT = {name: _lossless(READERS[reader]) for name, reader in _value_classes.READERS.items()}
+
+
+def from_text(java: Any) -> dict[str, Callable[[str], Any]]:
+    """Hooks.from_text: the values have Java's methods, which are looked up on a Java or an AsyncJava."""
+    return {name: _of_java(java, read) for name, read in FROM_TEXT.items()}
+
+
+def _of_java(java: Any, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read_text(text: str) -> Any:
+        made = read(text)
+        if isinstance(made, JavaValue):
+            object.__setattr__(made, "_java", java)  # a UUID refuses the usual way
+        return made
+
+    return read_text
 
 
 OPTIONALS_MAX = 100  # inside one another
@@ -279,6 +302,7 @@ def _datetime_class(value: datetime.datetime) -> str:
     return "java.time.OffsetDateTime"
 
 
+DateTime._class_of = staticmethod(_datetime_class)
 CHOOSERS: dict[type, Callable[[Any], str]] = {datetime.datetime: _datetime_class, datetime.time: _time_class}
 
 MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Instant")
@@ -294,21 +318,25 @@ def _decimal_text(value: decimal.Decimal) -> str:
 
 
 def _iso_text(value: datetime.date | datetime.time) -> str:
+    if isinstance(value, (DateTime, Time)) and value.nanosecond:
+        text = value.isoformat(timespec="microseconds")
+        end = text.index(".") + 7
+        return f"{text[:end]}{value.nanosecond:03}{text[end:]}"
     return value.isoformat()
 
 
 def _instant_text(value: datetime.datetime) -> str:
-    return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat() + "Z"
+    return _iso_text(value.astimezone(datetime.timezone.utc).replace(tzinfo=None)) + "Z"
 
 
 def _zoned_text(value: datetime.datetime) -> str:
     key = getattr(value.tzinfo, "key", None)
-    return value.isoformat() if key is None else f"{value.isoformat()}[{key}]"
+    return _iso_text(value) if key is None else f"{_iso_text(value)}[{key}]"
 
 
 def _timedelta_text(value: datetime.timedelta) -> str:
     total = (value.days * 86400 + value.seconds) * 1_000_000_000 + value.microseconds * 1000
-    total += getattr(value, "nanoseconds", 0)  # of pandas.Timedelta
+    total += getattr(value, "nanoseconds", 0)  # of Duration and pandas.Timedelta
     seconds, fraction = divmod(abs(total), 1_000_000_000)
     return f"PT{'-' if total < 0 else ''}{seconds}.{fraction:09}S"
 

@@ -316,6 +316,8 @@ class Asyncio(AioCase):
     async def test_receivers_in_front(self):
         day = datetime.date(2024, 2, 29)
         self.assertEqual(await self.java.java.time.LocalDate.plusDays(day, 1), datetime.date(2024, 3, 1))
+        sent = await self.java.java.time.LocalDate.of(2024, 2, 28)
+        self.assertEqual(await (await sent.plusDays(1)).getDayOfYear(), 60)
         xs = await self.java.java.util.ArrayList([1])
         self.assertEqual(await self.java.java.util.List.size(xs), 1)
         self.assertEqual([x async for x in await self.java.java.util.List.copyOf(xs)], [1])

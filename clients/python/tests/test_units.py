@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import jpeer
-from jpeer import callbacks, connection, exceptions, values
+from jpeer import callbacks, connection, exceptions, times, values
 
 
 class Frames(unittest.TestCase):
@@ -65,11 +65,11 @@ class Texts(unittest.TestCase):
 
     def test_what_would_lose_something_stays_an_object(self):
         for name, text in [
-            ("LocalTime", "10:15:30.000000001"), ("LocalDate", "-0005-01-01"), ("LocalDate", "+10000-01-01"),
-            ("LocalDateTime", "0000-01-01T00:00"), ("Instant", "2024-01-01T00:00:00.123456789Z"),
+            ("LocalDate", "-0005-01-01"), ("LocalDate", "+10000-01-01"),
+            ("LocalDateTime", "0000-01-01T00:00"), ("Instant", "+1000000000-12-31T23:59:59.999999999Z"),
             ("ZonedDateTime", "2024-01-01T00:00+01:00[No/Such]"), ("ZonedDateTime",
             "2024-01-01T00:00+05:00[Europe/Berlin]"),
-            ("Duration", "PT24000000024H"), ("Duration", "PT0.000000001S"),
+            ("Duration", "PT24000000024H"),
         ]:
             with self.subTest(name, text=text):
                 self.assertIs(values.FROM_TEXT[f"java.time.{name}"](text), NotImplemented)
@@ -77,6 +77,29 @@ class Texts(unittest.TestCase):
     def test_durations_of_java(self):
         for text, seconds in [("PT8H6M12.345S", 29172.345), ("PT-0.5S", -0.5), ("PT0S", 0), ("PT-1M", -60)]:
             self.assertEqual(values.FROM_TEXT["java.time.Duration"](text).total_seconds(), seconds)
+
+    def test_nanoseconds(self):
+        utc = datetime.timezone.utc
+        plain = datetime.datetime(2024, 1, 1, 0, 0, 0, 5, utc)
+        same, later = times.DateTime(2024, 1, 1, 0, 0, 0, 5, utc), times.DateTime(2024, 1, 1, 0, 0, 0, 5, utc, nanosecond=7)
+        self.assertEqual((same == plain, plain == same, hash(same) == hash(plain)), (True, True, True))
+        self.assertEqual((later == plain, plain == later, later != plain, plain != later), (False, False, True, True))
+        self.assertTrue(plain < later and later > plain and same <= plain and not later <= plain and plain >= same)
+        one = times.Duration(nanoseconds=1)
+        self.assertEqual((later - plain, plain - later, same - plain), (7 * one, -7 * one, datetime.timedelta(0)))
+        self.assertEqual((plain + (later - plain), one + later - one, later - 7 * one), (plain + 7 * one, later, plain))
+        self.assertEqual(later.astimezone(datetime.timezone(datetime.timedelta(hours=1))), later)
+        self.assertEqual((later.replace(year=2025).nanosecond, later.replace(microsecond=0).nanosecond), (7, 0))
+        self.assertEqual((later.time().nanosecond, f"{later:%Y}", later.isoformat()), (7, "2024", plain.isoformat()))
+        self.assertEqual((bool(one), bool(one - one), abs(-one)), (True, False, one))
+        self.assertEqual(one * 1000, datetime.timedelta(microseconds=1))
+        self.assertEqual((divmod(10 * one, 3 * one), one / (4 * one), 10 * one // 3), ((3, one), 0.25, 3 * one))
+        self.assertEqual(datetime.timedelta(microseconds=1) - one, 999 * one)
+        self.assertEqual(repr(one), "Duration(0, nanoseconds=1)")
+        for wrong in (-1, 1000):
+            self.assertRaises(ValueError, times.DateTime, 2024, 1, 1, nanosecond=wrong)
+        with self.assertRaises(TypeError):
+            later < datetime.datetime(2024, 1, 1)
 
     def test_long_numbers(self):
         digits = "9" * 6000

@@ -2,11 +2,13 @@
 
 import array
 import collections
+import copy
 import ctypes
 import datetime
 import decimal
 import enum
 import json
+import pickle
 import types
 import unittest
 import uuid
@@ -14,6 +16,7 @@ import zoneinfo
 from pathlib import Path
 
 import jpeer
+import jpeer.times
 from support import FIXTURES, launch, module_peer
 
 try:
@@ -29,6 +32,12 @@ def there_and_back(value):
     holder = java.java.util.ArrayList()
     holder.add(value)
     return holder.get(0)
+
+
+MADE = {
+    datetime.date: jpeer.times.Date, datetime.datetime: jpeer.times.DateTime, datetime.time: jpeer.times.Time,
+    datetime.timedelta: jpeer.times.Duration, decimal.Decimal: jpeer.times.BigDecimal, uuid.UUID: jpeer.times.UUID,
+}
 
 
 class Scalars(unittest.TestCase):
@@ -49,7 +58,8 @@ class Scalars(unittest.TestCase):
             with self.subTest(repr(value)[:40]):
                 back = there_and_back(value)
                 self.assertEqual(back, value)
-                self.assertIs(type(back), type(value))
+                self.assertIs(type(back), MADE.get(type(value), type(value)))
+                self.assertEqual(hash(back), hash(value))
                 if isinstance(value, datetime.datetime):
                     self.assertEqual((back.fold, back.tzinfo), (value.fold, value.tzinfo))
 
@@ -64,7 +74,7 @@ class Scalars(unittest.TestCase):
                     self.assertIsInstance(value, jpeer.JavaObject)
                     self.assertEqual(str(value), row["example"])
                     continue
-                self.assertEqual(f"{type(value).__module__}.{type(value).__qualname__}", python["type"])
+                self.assertEqual(f"{type(value).__module__}.{type(value).__qualname__}", python.get("made", python["type"]))
                 self.assertEqual(there_and_back(value), value)
 
     def test_zones_become_objects(self):
@@ -168,9 +178,34 @@ class Scalars(unittest.TestCase):
         self.assertEqual(java.java.math.BigDecimal.valueOf(1.5), decimal.Decimal("1.5"))
 
     def test_what_would_lose_something(self):
-        moment = java.java.time.Instant.parse("2024-01-01T00:00:00.000000001Z")
-        self.assertEqual(moment.getNano(), 1)
-        self.assertEqual(str(there_and_back(moment)), "2024-01-01T00:00:00.000000001Z")
+        for moment in (java.java.time.Instant.MAX, java.java.time.LocalDate.MAX, java.java.time.LocalDateTime.MIN):
+            self.assertIsInstance(moment, jpeer.JavaObject)
+            self.assertEqual(there_and_back(moment), moment)
+
+    def test_java_time_has_nanoseconds(self):
+        time, text_of = java.java.time, java.java.util.Objects.toString
+        for name, text in [
+            ("Instant", "2024-02-29T12:00:00.123456789Z"), ("LocalDateTime", "0001-01-01T00:00:00.000000001"),
+            ("OffsetDateTime", "2024-02-29T12:00:00.000000999+05:45"), ("OffsetTime", "23:59:59.999999999-01:00"),
+            ("ZonedDateTime", "2024-10-27T02:30:00.000000001+01:00[Europe/Berlin]"), ("LocalTime", "00:00:00.000001001"),
+            ("Duration", "PT-0.000000001S"), ("Duration", "PT0.000000001S"),
+        ]:
+            with self.subTest(name, text=text):
+                value = getattr(time, name).parse(text)
+                self.assertEqual((text_of(value), value.toString(), text_of(there_and_back(value))), (text, text, text))
+                for same in (there_and_back(value), pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+                    self.assertEqual((same, hash(same), type(same)), (value, hash(value), type(value)))
+        self.assertEqual({type(time.Instant.now()) for _ in range(50)}, {jpeer.times.DateTime})
+
+    def test_values_have_the_methods_of_java(self):
+        time = java.java.time
+        self.assertEqual(time.Instant.ofEpochSecond(1, 5).toEpochMilli(), 1000)
+        self.assertEqual(time.LocalDate.of(2024, 2, 28).plusDays(1).plusDays(1), datetime.date(2024, 3, 1))
+        self.assertEqual((time.LocalDate.of(2024, 2, 28) + datetime.timedelta(2)).getDayOfYear(), 61)
+        self.assertEqual(java.java.math.BigDecimal.valueOf(1.5).add(2).setScale(2), decimal.Decimal("3.50"))
+        self.assertEqual(java.java.util.UUID.fromString(str(uuid.UUID(int=7))).getLeastSignificantBits(), 7)
+        for value in (time.Instant.now(), time.LocalDate.now(), jpeer.times.DateTime(2024, 1, 1)):
+            self.assertFalse(hasattr(value, "nothing"))
 
     def test_optional(self):
         Optional = java.java.util.Optional
