@@ -49,9 +49,10 @@ struct operation {
 
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
   enum op_command command;
-  struct text command_text; /* op_control_method.text; data NULL: none is given */
 
   union {
+    struct text command_text; /* OP_CONTROL: op_control_method.text; data NULL: none is given */
+
     /* OP_META: fetch_classes_info */
     struct {
       enum op_meta_service service;

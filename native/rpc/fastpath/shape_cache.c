@@ -504,9 +504,10 @@ static bool rebase_texts(struct shape *shape)
 static bool is_cacheable(const struct operation *operation)
 {
   /* Without a type, each object of another class means another member. */
-  bool has_type = operation->kind == OP_CONTROL || operation->type.data != NULL;
-  return has_type && operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
-         operation->command_text.data == NULL && operation->arg_count <= SHAPE_ARGS;
+  if (operation->kind == OP_CONTROL ? operation->command_text.data != NULL : operation->type.data == NULL)
+    return false;
+  return operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
+         operation->arg_count <= SHAPE_ARGS;
 }
 
 static bool fill_shape(struct shape *shape, const struct rpc_read_request *read)

@@ -340,6 +340,7 @@ static enum jp_status read_control(struct params_reader *reader)
     return JP_INVALID;
   }
   reader->operation->command = control->command;
+  reader->operation->command_text = TEXT_ABSENT;
   if (control->text.data != NULL)
     return read_control_text(reader, control);
   status = read_args(reader);
