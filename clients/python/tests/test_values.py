@@ -469,7 +469,8 @@ class LongValues(unittest.TestCase):
         data = bytes(range(256)) * 8_000
         for value in (data, bytearray(data), memoryview(data)):
             self.assertEqual(bytes(self.java.array("byte", value)), data)
-            self.assertEqual(util.Arrays.hashCode(value), util.Arrays.hashCode(self.java.array("byte", data)))
+            given = memoryview(value).toreadonly()
+            self.assertEqual(util.Arrays.hashCode(given), util.Arrays.hashCode(self.java.array("byte", data)))
         numbers = list(range(70_001))
         self.assertEqual(list(util.ArrayList(numbers)), numbers)
         self.assertEqual(list(util.ArrayList([numbers[:40_000], numbers[:40_000]])), [numbers[:40_000]] * 2)
@@ -487,6 +488,8 @@ class LongValues(unittest.TestCase):
             self.java.java.util.HashSet(set(range(70_001)))
         with self.assertRaisesRegex(OverflowError, "bytes, and the peer takes at most 1048576 .message-max"):
             self.java.java.util.ArrayList(["s" * 2_000] * 900)
+        with self.assertRaisesRegex(OverflowError, "2000000 bytes that Java could fill"):
+            self.java.java.io.ByteArrayInputStream(b"abc").read(bytearray(2_000_000))
         self.assertEqual(list(held), [1])
 
     def test_pieces_are_let_go(self):
