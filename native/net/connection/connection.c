@@ -522,7 +522,7 @@ static void set_pinned(struct connection *connection, struct crew_member *member
 enum jp_status connection_pin(void *context, const char *name, struct jp_error *error)
 {
   struct connection *connection = context;
-  struct crew_member *member;
+  struct crew_member *member = NULL; /* GCC with LTO does not see that a success sets it */
   enum jp_status status = crew_pin(connection->table->crew, &connection->source, name, &member, error);
   if (status != JP_OK)
     return status;
