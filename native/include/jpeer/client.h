@@ -373,7 +373,7 @@ JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
 /* Waits until on_output has had all that the peer's process had written before this call, 200 ms at most. What Java printed
- * before it answered a request is there then. Costs two system calls where nothing is left. Any thread. */
+ * before it answered a request is there then. Costs a system call where nothing is left. Any thread. */
 JP_API void jp_peer_await_output(struct jp_peer *peer);
 /* True where the process has ended, for which it waits timeout_ms at most; `how` is "exit status 1" or "signal 9" then. Any
  * thread, but not during jp_peer_stop. */

@@ -533,8 +533,10 @@ static bool wait_for_own_turn(struct crew_member *member, struct crew_source *so
       continue;
     if (polled[0].revents != 0)
       drain_eventfd(polled[0].fd);
-    if (polled[2].fd >= 0 && polled[2].revents != 0)
+    if (polled[2].fd >= 0 && polled[2].revents != 0) {
+      wake_word_take(&member->waking); /* or the member would take itself for woken as soon as it polls */
       return true;
+    }
   }
   return false;
 }
