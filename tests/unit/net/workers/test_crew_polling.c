@@ -2,8 +2,11 @@
 #include "crew_fixture.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { LOOK_NS = 50000, PAUSE_US = 2000, FOUND_AT = 3, UNKNOWN = -1 };
 
@@ -282,6 +285,58 @@ CREW_TEST(an_event_is_served_beside_ready_work_and_looks_that_find_some, LOOKING
   atomic_store(&ready.ends, true);
   atomic_store(&awake.ends, true);
   fixture_close(f);
+}
+
+/* --- pinned members --- */
+
+/* A ring whose member waits for a descriptor between its turns. */
+struct pinned_ring {
+  struct ring ring;
+  int fd; /* an eventfd */
+};
+
+static enum crew_pinned_next await_fd(struct crew_source *source, struct crew_member *member, int *fd,
+                                      short *events)
+{
+  if (atomic_load(&source->pinned) != member)
+    return CREW_PINNED_ENDS;
+  *fd = ((struct pinned_ring *)(void *)source)->fd;
+  *events = POLLIN;
+  return CREW_PINNED_WAITS;
+}
+
+static void turn_by_fd(struct crew_source *source, struct crew_member *member)
+{
+  eventfd_t value;
+  (void)eventfd_read(((struct pinned_ring *)(void *)source)->fd, &value);
+  turn(source, member);
+}
+
+CREW_TEST(a_pinned_member_that_its_descriptor_has_woken_looks_for_more, .threads = 1, .threads_max = 1,
+          .pinned_max = 1, .pinned_polling = 1, .look_ns = INT64_C(3600000000000))
+{
+  static const struct crew_meanwhile meanwhile = {.await = await_fd};
+  struct pinned_ring pinned = {
+      .ring = {.source = {.turn = turn_by_fd, .lookout = &LOOKOUT, .meanwhile = &meanwhile},
+               .is_brisk = true,
+               .names_itself = true,
+               .is_near = true,
+               .found_at = 6},
+      .fd = eventfd(0, EFD_CLOEXEC)};
+  struct crew_member *member = NULL;
+  struct jp_error error;
+  assert_int_equal(crew_pin(f->crew, &pinned.ring.source, "pinned", &member, &error), JP_OK);
+  atomic_store(&pinned.ring.source.pinned, member);
+  crew_admit(member);
+  for (int i = 1; i <= 3; i++) {
+    pinned.ring.looks = 0;
+    assert_int_equal(eventfd_write(pinned.fd, 1), 0);
+    AWAIT(atomic_load(&pinned.ring.turns) == i);
+    assert_true(pinned.ring.found);
+    assert_int_equal(pinned.ring.looks, 6);
+  }
+  fixture_close(f);
+  close(pinned.fd);
 }
 
 UNIT_MAIN
