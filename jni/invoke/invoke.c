@@ -53,7 +53,7 @@ static bool is_noted(const struct conversion *conversion, size_t argument)
   return conversion->out_count > 0 && conversion->outs[conversion->out_count - 1].argument == argument;
 }
 
-/* Without a copy, as most calls change nothing. Nothing of Java's runs meanwhile. */
+/* Without a copy, as most calls change nothing. No Java code runs during the comparison. */
 static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t size)
 {
   void *now = (*env)->GetPrimitiveArrayCritical(env, out->array, NULL);
@@ -66,7 +66,7 @@ static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t si
   return changed;
 }
 
-/* Tells the arrays that have changed. */
+/* Lists the arrays that have changed. */
 static void tell_outs(struct conversion *conversion)
 {
   const struct jvm_request *request = conversion->request;

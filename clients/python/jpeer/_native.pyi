@@ -195,7 +195,7 @@ class Connection:
     # (elements as Python values, done, what takes the next fetch)
     def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
     # the next piece of `before`, or the first one: jpeer.assemble; java_type: Class.getName() of the whole
-    def learn_limits(self) -> tuple[int, int]: ...  # message-max and values-max of the peer; 0: not told
+    def learn_limits(self) -> tuple[int, int]: ...  # message-max and values-max of the peer; 0: unknown
     def describe(self, instance: Any = None, type: str | None = None, members_only: bool = False, loader: Any = None) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
     def list_names(self, prefix: str, maximum: int) -> dict[str, Any]: ...  # {"packages", "classes", "complete"}

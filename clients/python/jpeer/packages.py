@@ -23,7 +23,7 @@ PARENT = __name__.rpartition(".")[0]
 
 class Package(ModuleType):
     """A Java package, or a name of which the peer knows neither a class nor a package: then the error comes where the name
-    is used, because a class may have been loaded from elsewhere meanwhile."""
+    is used, because a class may be loaded from elsewhere in between."""
 
     def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str = "") -> None:
         super().__init__(name or java_name)

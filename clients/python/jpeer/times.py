@@ -16,7 +16,7 @@ from typing import Any, Self, SupportsIndex
 
 
 class JavaValue:
-    """Java's methods for a value whose class in Java `_java_name` tells."""
+    """Java's methods for a value whose class in Java is `_java_name`."""
 
     __slots__ = ()
     _java: Any  # a Java or an AsyncJava, whose methods are awaited; None for a value that Python made
@@ -172,7 +172,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
 
     _java = None
     _nanoseconds = 0
-    _class_of: Callable[[datetime.datetime], str]  # set by values.py, where zones are told apart
+    _class_of: Callable[[datetime.datetime], str]  # set by values.py, which distinguishes zones
 
     def __new__(cls, *args: Any, nanosecond: int = 0, **fields: Any) -> Self:
         made = super().__new__(cls, *args, **fields)

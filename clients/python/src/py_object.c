@@ -251,7 +251,7 @@ static Py_ssize_t read_length(struct object *array, const struct element_type *t
   struct jp_answer *answer = get_member(array, type, "length");
   if (answer != NULL && (!jp_answer_integer(answer, &length) || length < 0 || length > INT32_MAX)) {
     length = -1;
-    PyErr_SetString(PyExc_BufferError, "the peer tells no length of the array");
+    PyErr_SetString(PyExc_BufferError, "the peer does not say how long the array is");
   }
   jp_answer_free(answer);
   return (Py_ssize_t)length;

@@ -199,7 +199,7 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   enum width width = WIDTH_NONE;
   for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
     width = wider(width, &out->as.list.items[i]);
-  if (builder->wanted == NULL) /* nothing tells what it becomes */
+  if (builder->wanted == NULL) /* nothing declares what it becomes */
     out->elements = width_elements(width);
   return out->as.list.items != NULL;
 }
@@ -452,7 +452,7 @@ static const struct buffer_form *choose_buffer_form(struct argument_builder *bui
   return chosen < count ? &forms->forms[chosen] : NULL;
 }
 
-/* Of a buffer in one piece that tells none although it is asked, as those of ctypes do. */
+/* Of a buffer in one piece that has no strides although they were asked for, as those of ctypes. */
 static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 {
   Py_ssize_t stride = view->itemsize;

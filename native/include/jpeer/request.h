@@ -94,7 +94,7 @@ struct jp_argument {
    * Of a LIST or MAP: "long" or "java.math.BigInteger", what its bare whole numbers are where nothing else is declared; NULL:
    * their size decides. */
   const char *elements;
-  uintptr_t out; /* of an ARRAY: not 0: jp_answer_out tells the elements that the call has changed */
+  uintptr_t out; /* of an ARRAY: not 0: jp_answer_out gives the elements that the call has changed */
 };
 
 struct jp_entry {

@@ -46,7 +46,7 @@ bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 struct ws_reader {
   bool in_message;    /* a text message has begun */
   size_t valid;       /* how many of its bytes are known to be UTF-8 */
-  uint64_t announced; /* its length, as far as heads of frames have told it */
+  uint64_t announced; /* its length, as far as the heads of its frames say it */
   bool is_too_long;   /* it passes message_max, also after WS_EVENT_MESSAGE: its beginning alone is kept */
 
   /* Of a frame that does not go through wslay. */

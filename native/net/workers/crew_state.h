@@ -33,7 +33,7 @@ struct crew {
   _Atomic int phase;        /* enum crew_phase */
   _Atomic unsigned idle;    /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready;   /* length of the ready queue */
-  _Atomic unsigned waiting; /* members in crew_wait, but for those that are pinned */
+  _Atomic unsigned waiting; /* members in crew_wait, except those that are pinned */
   _Atomic unsigned polling; /* pinned members that poll */
 
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */

@@ -34,7 +34,7 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
 void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
 /* The same of an operation by_value, as plain JSON: {"ref": N} for an object, null for void too. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
-/* The member `outs` of an answer, behind its result; nothing where no array has changed. */
+/* The member `outs` of an answer, after its result; nothing where no array has changed. */
 void rpc_outs_write(struct buffer *out, const struct outcome *outcome);
 /* The data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);

@@ -54,7 +54,7 @@ static bool shows(const struct collection *collection, struct text class_name)
   return policy_shows_class(collection->query->policy, collection->query->channel, class_name);
 }
 
-/* Names come package by package, so that the last one tells most repetitions. */
+/* Names come package by package, so that a comparison with the last one finds most repetitions. */
 static void note_package(struct collection *collection, struct text package, struct text class_name)
 {
   const struct array *packages = &collection->packages;

@@ -748,7 +748,7 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
   return JP_OK;
 }
 
-/* members: of the argument; NULL: the value stands alone. */
+/* members: of the argument; NULL: there is a value alone. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
