@@ -202,15 +202,16 @@ class Machine(PeerCase):
         assert count() == size, f"{count()} threads of the crew in place of {size}"
 
     def test_there_are_as_many_threads_as_processors_that_the_peer_may_use(self):
+        """With a maximum, or the watcher adds threads on a machine with much to do."""
         allowed = os.sched_getaffinity(0)
         try:
             os.sched_setaffinity(0, {min(allowed)})
-            with Peer() as peer, WebSocketClient(peer) as client:
+            with Peer("--rpc-threads-max", "1") as peer, WebSocketClient(peer) as client:
                 client.control("ping")
                 self.await_crew(peer, 1)
         finally:
             os.sched_setaffinity(0, allowed)
-        peer = self.start("--rpc-threads", "3")
+        peer = self.start("--rpc-threads", "3", "--rpc-threads-max", "3")
         client = self.connect()
         client.control("ping")
         self.await_crew(peer, 3)
