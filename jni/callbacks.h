@@ -122,6 +122,9 @@ struct jvm_callback_hooks {
   /* Java holds the proxy no longer. Once for each that `made` has taken. Any Java thread, the Cleaner's among them:
    * returns soon, and waits for no client. */
   void (*released)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
+  /* The number of the client whose object the proxy is (rpc_client.number); 0: the proxy stands for the ID no more. Any
+   * Java thread; returns soon. */
+  uint64_t (*owner)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
   /*
    * --- a call: on the thread that calls, in this order: open; enter, arguments made, leave; send; then look, and wait

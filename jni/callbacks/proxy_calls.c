@@ -926,6 +926,7 @@ static bool find_fields(JNIEnv *env, struct jvm_callback_ids *ids)
     const char *descriptor;
   } rows[] = {
       {ids->callback_class, &ids->proxy, "proxy", OBJECT},
+      {ids->callback_class, &ids->proxy_number, "number", "J"},
       {ids->kind_class, &ids->methods, "methods", "[Ljava/lang/reflect/Method;"},
       {ids->kind_class, &ids->results, "results", "[Ljava/lang/Class;"},
       {ids->kind_class, &ids->sent, "sent", "[Z"},

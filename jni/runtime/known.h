@@ -43,6 +43,7 @@
   X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
   X(optional, "java/util/Optional")                                                                          \
+  X(proxy, "java/lang/reflect/Proxy")                                                                        \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
   X(short, "java/lang/Short")                                                                                \
@@ -115,8 +116,8 @@
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
   X(thread_interrupted, thread, "interrupted", "()Z")
 
-/* X(field, class's field, name, descriptor): the values inside wrappers. Reading the field is much cheaper
- * than a call of intValue(). */
+/* X(field, class's field, name, descriptor): the values inside wrappers, and the handler of a proxy. Reading the field is
+ * much cheaper than a call of intValue(). */
 #define JVM_KNOWN_FIELDS(X)                                                                                  \
   X(boolean_value, boolean, "value", "Z")                                                                    \
   X(byte_value, byte, "value", "B")                                                                          \
@@ -125,7 +126,8 @@
   X(integer_value, integer, "value", "I")                                                                    \
   X(long_value, long, "value", "J")                                                                          \
   X(float_value, float, "value", "F")                                                                        \
-  X(double_value, double, "value", "D")
+  X(double_value, double, "value", "D")                                                                      \
+  X(proxy_handler, proxy, "h", "Ljava/lang/reflect/InvocationHandler;")
 
 struct jvm_known {
 #define DECLARE(field, name) jclass class_##field;

@@ -698,6 +698,7 @@ static void close_call(struct rpc_callback_call *call)
 static const struct jvm_callback_hooks hooks = {
     .find = callbacks_find_proxy,
     .made = callbacks_note_proxy,
+    .owner = callbacks_find_owner,
     .released = callbacks_release_proxy,
     .waits = can_wait,
     .open = open_call,

@@ -231,6 +231,7 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->peer = peer;
   made->codec = codec;
   made->push = client->push;
+  made->client = client->number;
   made->channel = client->channel;
   made->key = client->key;
   made->maker = client->maker;
@@ -585,6 +586,11 @@ uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint6
   if (quicker == 0)
     callbacks_hold(callbacks);
   return quicker;
+}
+
+uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
+{
+  return callbacks_find_proxy(callbacks, id) == number ? callbacks->client : 0;
 }
 
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)

@@ -82,6 +82,7 @@ struct rpc_callbacks {
   struct rpc_duplex *duplex;
 
   /* Copies of the client's; constant. */
+  uint64_t client; /* its number */
   enum op_channel channel;
   struct op_session_key key;
   struct rpc_session_maker maker;
@@ -251,9 +252,10 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks);
 /* Likewise, and for a thread that sends them: there is room again. */
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
-/* The hooks find, made and released. */
+/* The hooks find, made, owner and released. */
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id);
 uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
+uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
 /* ---- callback_call.c ---- */
