@@ -47,6 +47,7 @@
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
   X(short, "java/lang/Short")                                                                                \
+  X(stack_trace_element, "java/lang/StackTraceElement")                                                      \
   X(string, "java/lang/String")                                                                              \
   X(system, "java/lang/System")                                                                              \
   X(thread, "java/lang/Thread")                                                                              \
@@ -94,8 +95,13 @@
   X(thread_join, thread, "join", "()V")                                                                      \
   X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \
   X(thread_start, thread, "start", "()V")                                                                    \
+  X(stack_trace_element_init, stack_trace_element, "<init>",                                                 \
+    "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;I)V")                                            \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
-  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
+  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")                                  \
+  X(throwable_get_stack_trace, throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")               \
+  X(throwable_init_cause, throwable, "initCause", "(Ljava/lang/Throwable;)Ljava/lang/Throwable;")            \
+  X(throwable_set_stack_trace, throwable, "setStackTrace", "([Ljava/lang/StackTraceElement;)V")
 
 #define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
   X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \

@@ -590,7 +590,11 @@ uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint6
 
 uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
 {
-  return callbacks_find_proxy(callbacks, id) == number ? callbacks->client : 0;
+  pthread_mutex_lock(&callbacks->lock);
+  const struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  bool is_owned = callbacks->state == RPC_CALLBACKS_OPEN && record != NULL && record->proxy == number;
+  pthread_mutex_unlock(&callbacks->lock);
+  return is_owned ? callbacks->client : 0;
 }
 
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
