@@ -999,6 +999,11 @@ const char *jp_callback_parameter_type(const struct jp_callback_call *call, size
   return index < call->arg_count ? call->texts.parameters[index] : NULL;
 }
 
+struct jp_client *jp_callback_client(const struct jp_callback_call *call)
+{
+  return call->client;
+}
+
 const char *jp_callback_id(const struct jp_callback_call *call)
 {
   return call->texts.id;

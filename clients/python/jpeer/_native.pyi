@@ -132,8 +132,9 @@ class Callback:
     """A Python object that Java can call.
 
     function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
-    back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
-    class name or None, message), or an Object that is a throwable. Java always waits for the answer."""
+    back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
+    `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
+    frames (module, function, file or None, line); such a tuple for the cause, or None). Java always waits for the answer."""
 
     def __init__(
         self,
@@ -144,6 +145,7 @@ class Callback:
         interfaces: Sequence[str] = (),
         arity: int = -1,
         overrides: Sequence[str] = (),
+        target: Any = ...,
     ) -> None: ...
 
 class ProtocolError(ConnectionError):

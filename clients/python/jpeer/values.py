@@ -13,6 +13,7 @@ import threading
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
@@ -439,6 +440,12 @@ def _throwable(error: JavaException) -> Object:
     return handle
 
 
+def is_comparable(value: Any) -> bool:
+    """Whether its class, which is none of containers, defines an order."""
+    kind = type(value)
+    return isinstance(getattr(kind, "__lt__", None), FunctionType) and not hasattr(kind, "__iter__")
+
+
 class OtherValues:
     """Hooks.other_to_java: what has no type of its own in the tables."""
 
@@ -465,6 +472,8 @@ class OtherValues:
             return set(value)
         if isinstance(value, Iterable):
             return list(value)
+        if is_comparable(value):
+            return self._java._callbacks.of(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
 
     def _path(self, text: str) -> Forms:

@@ -134,6 +134,8 @@ JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
 /* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
  * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
+/* The client that was told of it, which tells the peer when it is let go of. NULL: of NULL. */
+JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
@@ -482,6 +484,8 @@ JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
 /* The type that the method declares for it: tells overloads apart. NULL: there is none. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
+/* The client whose connection it came on: of those of a process, any. */
+JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
 /* For jp_options.within, until the call is answered. NULL: an event, which nobody waits for. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
 
