@@ -59,7 +59,7 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
         def compare(self, left, right):
             return len(left) - len(right)
 
-    Default methods of the interfaces run in Java unless the class has a method of that name. Interfaces add up: those of
+    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments. Interfaces add up: those of
     several decorators, and of all base classes. Where the class defines __eq__, __hash__ or __str__, Java's equals, hashCode
     and toString are these; otherwise Java answers them, by identity.
     """
@@ -160,7 +160,7 @@ class CallbackTable:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self.thrown = ThrownExceptions(java)
-        self._defaults: dict[str, frozenset[str]] = {}
+        self._defaults: dict[str, frozenset[tuple[str, int]]] = {}
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
@@ -199,22 +199,28 @@ class CallbackTable:
         cls = type(target)
         interfaces = interfaces or (COMPARABLE,)
         try:
-            names = self._default_methods(interfaces)
+            overrides = [
+                f"{name}/{count}"
+                for name, count in self._default_methods(interfaces)
+                if callable(_method_of(cls, name)) and takes(_method_of(target, name), count)
+            ]
         except PeerError:  # not described, be it denied: any name may be one
-            names = [each for each in dir(cls) if not each.startswith("_")]
-        overrides = [each for each in names if callable(_method_of(cls, each))]
+            overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
         overrides += [name for name, answer in OBJECT_METHODS.items() if answer.is_defined(cls)]
         return Callback(
             connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides, target=given
         )
 
-    def _default_methods(self, interfaces: Sequence[str]) -> list[str]:
-        """Their names. Those of other methods are sent in any case; a class may have many more of its own."""
-        found: set[str] = set()
+    def _default_methods(self, interfaces: Sequence[str]) -> list[tuple[str, int]]:
+        """Their names, and how many parameters they have. Others are sent in any case; a class may have many more of its
+        own."""
+        found: set[tuple[str, int]] = set()
         for interface in interfaces:
             if interface not in self._defaults:
                 self._defaults[interface] = frozenset(
-                    each["name"] for each in self._methods(interface) if "abstract" not in each["modifiers"].split()
+                    (each["name"], len(each["parameters"]))
+                    for each in self._methods(interface)
+                    if "abstract" not in each["modifiers"].split()
                 )
             found |= self._defaults[interface]
         return sorted(found)
@@ -415,6 +421,19 @@ def _is_coroutine_function(function: Any) -> bool:
     import inspect  # only with the first function that Java gets: a program that gives none starts sooner
 
     return inspect.iscoroutinefunction(function)
+
+
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether it can be called with so many arguments; True where nothing says it."""
+    import inspect
+
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def arity_of(function: Callable[..., Any]) -> int:

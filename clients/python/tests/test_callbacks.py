@@ -9,10 +9,10 @@ import unittest.mock
 import weakref
 
 import jpeer
-from support import SECONDS, await_true, module_peer, run_threads
+from support import FIXTURES, SECONDS, await_true, module_peer, run_threads
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals())
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 class Functions(unittest.TestCase):
@@ -180,6 +180,22 @@ class Implementations(unittest.TestCase):
         self.assertEqual(nulls_first(Ordered()).reversed().compare(1, 2), 1)
         self.assertEqual(nulls_first(Overriding()).reversed().compare(1, 2), -1)
         self.assertEqual(calls, ["reversed"])
+
+    def test_a_method_stands_for_the_overload_of_its_arity(self):
+        """Others are the interface's: fixtures.members.Callbacks.Serializer."""
+
+        @jpeer.implements("fixtures.members.Callbacks$Serializer")
+        class Two:
+            def serialize(self, topic, data):
+                return f"two {topic} {data}"
+
+        class Any(Two):
+            def serialize(self, topic, *data):
+                return f"any {topic} {data}"
+
+        serialize = java.fixtures.members.Callbacks.serialize
+        self.assertEqual(serialize(Two()), "headers: two t d; two t d")
+        self.assertEqual(serialize(Any()), "any t ('h', 'd'); any t ('d',)")
 
     def test_a_class_with_many_methods(self):
         @jpeer.implements("java.util.Comparator")

@@ -84,7 +84,7 @@ final class CallbackKind {
     }
     Map<Method, Integer> sentOfObject = new HashMap<>();
     for (Map.Entry<Method, Integer> each : indexes.entrySet()) {
-      if (each.getValue() != FINALIZE && overrides.contains(each.getKey().getName())) {
+      if (each.getValue() != FINALIZE && isOverridden(each.getKey(), overrides)) {
         sentOfObject.put(each.getKey(), each.getValue());
         groups.put(signature(each.getKey()), List.of(each.getKey()));
       }
@@ -249,11 +249,17 @@ final class CallbackKind {
     }
     methods[index] = method;
     results[index] = resultOf(method, bindings);
-    sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && overrides.contains(method.getName());
+    sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && isOverridden(method, overrides);
     direct[index] = !sent[index] && isOpen(method.getDeclaringClass());
     for (Method each : group) {
       indexes.put(each, index);
     }
+  }
+
+  /** By its name, or by NAME/COUNT of its parameters. */
+  private static boolean isOverridden(Method method, Set<String> overrides) {
+    return overrides.contains(method.getName())
+        || overrides.contains(method.getName() + "/" + method.getParameterCount());
   }
 
   /**
