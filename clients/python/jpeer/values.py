@@ -387,6 +387,8 @@ class Cast:
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
+        if is_given(made) or is_comparable(made):
+            made = connection.handle(made)
         return Typed(self.java_type, made)
 
 
@@ -446,6 +448,13 @@ def is_comparable(value: Any) -> bool:
     return isinstance(getattr(kind, "__lt__", None), FunctionType) and not hasattr(kind, "__iter__")
 
 
+def is_given(value: Any) -> bool:
+    """Whether Java has it as an object that it calls."""
+    if isinstance(value, Object):
+        return False
+    return hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, Mapping))
+
+
 class OtherValues:
     """Hooks.other_to_java: what has no type of its own in the tables."""
 
@@ -456,7 +465,7 @@ class OtherValues:
         kind = type(value)
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
-        if hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, (Mapping, Object))):
+        if is_given(value):
             return self._java._callbacks.of(value)
         if isinstance(value, Mapping):
             return self._map(value)
