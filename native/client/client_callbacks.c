@@ -1107,6 +1107,8 @@ enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call, co
 enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call, const struct jp_thrown *thrown,
                                            struct jp_client_error *error)
 {
+  if (thrown == NULL)
+    return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
   for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause) {
     if (each->size < sizeof *each)
       return client_fail(error, JP_CLIENT_INVALID, "size of jp_thrown is not set");

@@ -275,7 +275,7 @@ static void learn_number(struct jp_client *client, struct jp_json session)
 /* answer NULL: the connection has ended. */
 static void take_introduction(struct jp_client *client, const struct jp_answer *answer)
 {
-  struct jp_json session;
+  struct jp_json session = {0};
   if (read_session(answer, &session))
     learn_number(client, session);
   else if (answer != NULL)
@@ -1027,7 +1027,7 @@ enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeo
 {
   const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
   struct jp_answer *answer = NULL;
-  struct jp_json session;
+  struct jp_json session = {0};
   enum jp_client_status status = jp_client_call(client, &request, timeout_ms, &answer, error);
   if (status == JP_CLIENT_OK &&
       (!read_session(answer, &session) || !read_limit(session, "message_max", &limits->message_max) ||
