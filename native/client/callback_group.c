@@ -25,6 +25,22 @@ static struct {
   struct callback_group *first;
 } groups = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static void lock_groups(void)
+{
+  pthread_mutex_lock(&groups.lock);
+}
+
+static void unlock_groups(void)
+{
+  pthread_mutex_unlock(&groups.lock);
+}
+
+/* A process that fork makes may open clients of its own. */
+static void guard_fork(void)
+{
+  (void)pthread_atfork(lock_groups, unlock_groups, unlock_groups);
+}
+
 static struct callback_group *make_group(const char *name)
 {
   struct callback_group *made = calloc(1, sizeof *made);
@@ -47,7 +63,9 @@ struct callback_group *callback_group_enter(const char *name)
       own->clients = 1;
     return own;
   }
-  pthread_mutex_lock(&groups.lock);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, guard_fork);
+  lock_groups();
   struct callback_group *group = groups.first;
   while (group != NULL && strcmp(group->name, name) != 0)
     group = group->next;
@@ -60,7 +78,7 @@ struct callback_group *callback_group_enter(const char *name)
   }
   if (group != NULL)
     group->clients++;
-  pthread_mutex_unlock(&groups.lock);
+  unlock_groups();
   return group;
 }
 
@@ -76,11 +94,11 @@ void callback_group_leave(struct callback_group *group)
 {
   if (group == NULL)
     return;
-  pthread_mutex_lock(&groups.lock);
+  lock_groups();
   bool is_last = --group->clients == 0;
   if (is_last && group->name != NULL)
     unlist(group);
-  pthread_mutex_unlock(&groups.lock);
+  unlock_groups();
   if (!is_last)
     return;
   pthread_mutex_destroy(&group->lock);

@@ -6,6 +6,7 @@ From Java a value is converted only where nothing of it is lost: a date of the y
 import datetime
 import decimal
 import enum
+import numbers
 import operator
 import pathlib
 import re
@@ -443,9 +444,10 @@ def _throwable(error: JavaException) -> Object:
 
 
 def is_comparable(value: Any) -> bool:
-    """Whether its class, which is none of containers, defines an order."""
+    """Whether its class, which is none of containers or numbers, defines an order."""
     kind = type(value)
-    return isinstance(getattr(kind, "__lt__", None), FunctionType) and not hasattr(kind, "__iter__")
+    has_order = isinstance(getattr(kind, "__lt__", None), FunctionType)
+    return has_order and not hasattr(kind, "__iter__") and not isinstance(value, numbers.Number)
 
 
 def is_given(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Python objects that Java calls."""
 
+import fractions
 import functools
 import gc
 import operator
@@ -441,7 +442,7 @@ class ComesBack(unittest.TestCase):
             def __iter__(self):
                 raise AssertionError("asked")
 
-        for value in (object(), complex(1)):
+        for value in (object(), complex(1), fractions.Fraction(1, 2)):
             with self.assertRaisesRegex(TypeError, "has no form in Java"):
                 java.java.util.ArrayList().add(value)
         self.assertFalse(jpeer.values.is_comparable(Column(1)))
