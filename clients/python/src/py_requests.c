@@ -444,11 +444,13 @@ static PyObject *operation_handle(PyObject *self, PyObject *value)
   struct py_connection *connection = (struct py_connection *)self;
   struct argument_builder builder;
   struct jp_argument argument;
-  struct jp_request request = jp_build_class_method_call("java.util.Objects", "requireNonNull", &argument, 1);
   struct jp_answer *answer = NULL;
   builder_init(&builder, connection);
-  if (to_java(&builder, value, &argument))
+  if (to_java(&builder, value, &argument)) {
+    struct jp_request request =
+        jp_build_class_method_call("java.util.Objects", "requireNonNull", &argument, 1);
     answer = request_call(connection, &builder, &request);
+  }
   struct jp_ref *ref = answer == NULL ? NULL : jp_answer_ref(answer);
   PyObject *made = NULL;
   if (ref != NULL) {
