@@ -131,15 +131,15 @@ class Field:
 class Callback:
     """A Python object that Java can call.
 
-    function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
-    back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
+    find(interface, method, parameter_types) gives what is called with the converted arguments, once for each method that is
+    another one than that of the call before; what that returns is converted back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
     `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
     frames (module, function, file or None, line); such a tuple for the cause, or None). Java always waits for the answer."""
 
     def __init__(
         self,
         connection: "Connection",
-        function: Callable[[str, str, Sequence[str], Sequence[Any]], Any],
+        find: Callable[[str, str, Sequence[str]], Callable[..., Any]],
         throw: Callable[[BaseException], Any],
         *,
         interfaces: Sequence[str] = (),

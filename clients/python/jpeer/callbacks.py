@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .connection import Java
 
 T = TypeVar("T")
-CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
+FindFunction = Callable[[str, str, Sequence[str]], Callable[..., Any]]
 # The throwable or its class, its message, its frames, and its cause.
 Thrown = tuple[Any, str | None, list[Frame], "Thrown | None"]
 
@@ -229,38 +229,41 @@ class CallbackTable:
         methods = described(self._java._connection.describe(None, interface), interface)["methods"]
         return [each for each in methods if not each["isStatic"]]
 
-    def _function(self, function: Callable[..., Any]) -> CallbackFunction:
+    def _function(self, function: Callable[..., Any]) -> FindFunction:
         """Every method of the interface calls it."""
 
         function = self._awaited(function)
-        results = self._results  # looked up here, because this is called very often
 
-        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            result = function(*args)
-            if interface in results and method not in results[interface]:
-                return result
-            return self._fitting(interface, method, result)
+        def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
+            fit = self._fit_of(interface, method)
+            return function if fit is None else lambda *args: fit(function(*args))
 
-        return call
+        return find
 
-    def _method(self, target: Any) -> CallbackFunction:
-        """Each method calls the one of the same name."""
+    def _method(self, target: Any) -> FindFunction:
+        """Each method calls the one of the same name, which is looked up each time."""
 
-        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            member = _method_of(target, method)
-            if member is None and method in OBJECT_METHODS and interface == OBJECT:
-                return OBJECT_METHODS[method].answer(target, *args)
-            if member is None and method == "compareTo" and is_comparable(target):
-                return _compare(target, *args)
-            if member is None and callable(target):
-                member = target
-            if member is None:
-                raise NotImplementedError(
-                    f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
-                )
-            return self._fitting(interface, method, self._awaited(member)(*args))
+        def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
+            fit = self._fit_of(interface, method)
 
-        return call
+            def call(*args: Any) -> Any:
+                member = _method_of(target, method)
+                if member is None and method in OBJECT_METHODS and interface == OBJECT:
+                    return OBJECT_METHODS[method].answer(target, *args)
+                if member is None and method == "compareTo" and is_comparable(target):
+                    return _compare(target, *args)
+                if member is None and callable(target):
+                    member = target
+                if member is None:
+                    raise NotImplementedError(
+                        f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
+                    )
+                result = self._awaited(member)(*args)
+                return result if fit is None else fit(result)
+
+            return call
+
+        return find
 
     def _awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
         run = self.run_coroutine
@@ -268,16 +271,17 @@ class CallbackTable:
             return function
         return lambda *args: run(function, args)
 
-    def _fitting(self, interface: str, method: str, result: Any) -> Any:
-        """Java takes nothing from a void method, and what a lambda happens to give there is dropped. Where it wants a
-        boolean, it gets whether the result is true, where it wants an Optional, one of the result."""
+    def _fit_of(self, interface: str, method: str) -> Callable[[Any], Any] | None:
+        """What makes of a function's result what Java wants; None: it is that already. Java takes nothing from a void method,
+        and what a lambda happens to give there is dropped. Where it wants a boolean, it gets whether the result is true, where
+        it wants an Optional, one of the result."""
         known = self._results.get(interface)
         if known is None:
             known = {}
             with contextlib.suppress(PeerError):
                 known = _results_of(self._methods(interface))
             self._results[interface] = known
-        return known[method](result) if method in known else result
+        return known.get(method)
 
     def _throw(self, error: BaseException) -> Thrown:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for

@@ -98,14 +98,14 @@ struct callback {
   PyObject ob_base;
   struct py_connection *connection; /* strong */
   PyObject *target;                 /* what Python gets where Java returns it; NULL: a Java object */
-  PyObject *function;
-  PyObject *fault_of; /* the `throw` of _native.pyi */
+  PyObject *find;                   /* the `find` of _native.pyi */
+  PyObject *fault_of;               /* the `throw` of _native.pyi */
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
   struct given *current; /* the last one that was made; NULL: it has ended */
-  PyObject
-      *called_as; /* (interface, method, types of the parameters) of the last call; NULL: there was none */
+  /* (interface, method, types of the parameters, what `find` gave for these) of the last call; NULL: there was none. */
+  PyObject *called_as;
   PyObject *weak_references;
 };
 
@@ -143,7 +143,7 @@ static bool is_called_as(PyObject *names, const struct jp_callback_call *call, s
   return is_same;
 }
 
-static PyObject *make_names(const struct jp_callback_call *call, size_t count)
+static PyObject *find_called(struct callback *callback, const struct jp_callback_call *call, size_t count)
 {
   PyObject *types = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; types != NULL && i < count; i++) {
@@ -154,20 +154,29 @@ static PyObject *make_names(const struct jp_callback_call *call, size_t count)
   PyObject *names =
       types == NULL ? NULL
                     : Py_BuildValue("(ssO)", jp_callback_interface(call), jp_callback_method(call), types);
+  PyObject *found = names == NULL ? NULL : PyObject_Call(callback->find, names, NULL);
+  PyObject *called_as =
+      found == NULL ? NULL
+                    : PyTuple_Pack(4, PyTuple_GetItem(names, 0), PyTuple_GetItem(names, 1), types, found);
   Py_XDECREF(types);
-  return names;
+  Py_XDECREF(names);
+  Py_XDECREF(found);
+  return called_as;
 }
 
-/* Most calls are of the method of the one before. NULL: an exception. */
-static PyObject *names_of_call(struct callback *callback, const struct jp_callback_call *call, size_t count)
+/* What is to be called. Most calls are of the method of the one before. NULL: an exception. */
+static PyObject *function_of_call(struct callback *callback, const struct jp_callback_call *call,
+                                  size_t count)
 {
-  if (callback->called_as != NULL && is_called_as(callback->called_as, call, count))
-    return Py_NewRef(callback->called_as);
-  PyObject *names = make_names(call, count);
-  PyObject *before = callback->called_as;
-  callback->called_as = Py_XNewRef(names);
-  Py_XDECREF(before);
-  return names;
+  if (callback->called_as == NULL || !is_called_as(callback->called_as, call, count)) {
+    PyObject *called_as = find_called(callback, call, count);
+    if (called_as == NULL)
+      return NULL;
+    PyObject *before = callback->called_as;
+    callback->called_as = called_as;
+    Py_XDECREF(before);
+  }
+  return Py_NewRef(PyTuple_GetItem(callback->called_as, 3));
 }
 
 static PyObject *arguments_of(struct py_connection *connection, const struct jp_callback_call *call,
@@ -185,13 +194,10 @@ static PyObject *arguments_of(struct py_connection *connection, const struct jp_
 static PyObject *call_function(struct callback *callback, const struct jp_callback_call *call)
 {
   size_t count = jp_callback_argument_count(call);
-  PyObject *names = names_of_call(callback, call, count);
-  PyObject *args = names == NULL ? NULL : arguments_of(callback->connection, call, count);
-  PyObject *value = NULL;
-  if (args != NULL)
-    value = PyObject_CallFunctionObjArgs(callback->function, PyTuple_GetItem(names, 0),
-                                         PyTuple_GetItem(names, 1), PyTuple_GetItem(names, 2), args, NULL);
-  Py_XDECREF(names);
+  PyObject *function = function_of_call(callback, call, count);
+  PyObject *args = function == NULL ? NULL : arguments_of(callback->connection, call, count);
+  PyObject *value = args == NULL ? NULL : PyObject_Call(function, args, NULL);
+  Py_XDECREF(function);
   Py_XDECREF(args);
   return value;
 }
@@ -311,7 +317,7 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
     (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
     if (raised != NULL && !PyErr_Occurred())
       PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
-    PyErr_WriteUnraisable(callback->function);
+    PyErr_WriteUnraisable(callback->find);
   }
   Py_XDECREF(what);
   Py_XDECREF(raised);
@@ -497,18 +503,16 @@ static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
 
 static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"connection", "function",  "throw",  "interfaces",
-                          "arity",      "overrides", "target", NULL};
+  static char *names[] = {"connection", "find", "throw", "interfaces", "arity", "overrides", "target", NULL};
   PyObject *connection;
-  PyObject *function;
+  PyObject *find;
   PyObject *fault_of;
   PyObject *interfaces = NULL;
   PyObject *overrides = NULL;
   PyObject *target = NULL;
   int arity = -1;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOO:Callback", names, types.connection,
-                                   &connection, &function, &fault_of, &interfaces, &arity, &overrides,
-                                   &target))
+                                   &connection, &find, &fault_of, &interfaces, &arity, &overrides, &target))
     return NULL;
   interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
   overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
@@ -521,7 +525,7 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   }
   made->connection = (struct py_connection *)Py_NewRef(connection);
   made->target = Py_XNewRef(target);
-  made->function = Py_NewRef(function);
+  made->find = Py_NewRef(find);
   made->fault_of = Py_NewRef(fault_of);
   made->interfaces = interfaces;
   made->overrides = overrides;
@@ -535,7 +539,8 @@ static int callback_traverse(PyObject *self, visitproc visit, void *arg)
   Py_VISIT(Py_TYPE(self));
   Py_VISIT((PyObject *)callback->connection);
   Py_VISIT(callback->target);
-  Py_VISIT(callback->function);
+  Py_VISIT(callback->find);
+  Py_VISIT(callback->called_as);
   Py_VISIT(callback->fault_of);
   return 0;
 }
@@ -548,7 +553,8 @@ static int callback_clear(PyObject *self)
   callback->connection = NULL;
   Py_XDECREF(connection);
   Py_CLEAR(callback->target);
-  Py_CLEAR(callback->function);
+  Py_CLEAR(callback->find);
+  Py_CLEAR(callback->called_as);
   Py_CLEAR(callback->fault_of);
   return 0;
 }
@@ -561,7 +567,6 @@ static void callback_dealloc(PyObject *self)
   if (callback->weak_references != NULL)
     PyObject_ClearWeakRefs(self);
   (void)callback_clear(self);
-  Py_XDECREF(callback->called_as);
   Py_XDECREF(callback->interfaces);
   Py_XDECREF(callback->overrides);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
