@@ -149,7 +149,9 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
                  (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
     return false;
   }
-  enum jp_status status = rpc_process_join(run->runner->peer, run->client, name, &error);
+  /* Callbacks are JSON-RPC's alone. */
+  enum jp_status status =
+      rpc_process_join(run->runner->peer, run->client, rpc_codecs[RPC_CODEC_JSONRPC], name, &error);
   if (status == JP_INVALID)
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'session': %s", error.text);
   else if (status != JP_OK)

@@ -34,8 +34,8 @@ struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* closed, for the next client of one message that is opened; NULL: none */
-  uint64_t within;           /* the number of the call that the message in hand is nested in; 0: of none */
-  struct rpc_client *served; /* whose message is in hand, of a codec with callbacks; NULL: none is */
+  uint64_t within; /* the number of the call that the message in hand is nested in; 0: of none */
+  const struct rpc_client *served; /* whose message is in hand, of a codec with callbacks; NULL: none is */
 
   /* Of a crew member's alone: */
   struct rpc_call_watch watch;
@@ -60,7 +60,7 @@ struct rpc_client {
   const struct rpc_push *push;     /* NULL: it gets answers alone */
   void *connection;                /* for push->open */
   struct rpc_process *process;     /* that it has joined (control session); NULL: none */
-  struct rpc_callbacks *callbacks; /* NULL: it has given none, and was not called */
+  struct rpc_callbacks *callbacks; /* NULL: it has given none, and belongs to no process */
 };
 
 /* worker.c: rpc_service.spawn, keep_changes, is_exiting and set_waits */

@@ -115,25 +115,35 @@ class OneProcess(CallbackCase):
         other.await_call().answer("of other")
         self.assertEqual(self.outcome(), "of other")
 
-    def test_objects_end_with_the_last_connection(self):
-        one, other, _ = self.connect_process()
+    def close_one(self, one, other, asking, pool):
+        """The other one is called although it has sent nothing since the object was given."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
-        with WebSocketClient(self.peer) as asking:
-            told = GONE  # until the peer has seen the end, and a message of the other has come
-            deadline = time.monotonic() + SECONDS
-            while told == GONE:
-                self.assertLess(time.monotonic(), deadline)
-                other.call(CALLING, "echo", 1)
-                with ThreadPoolExecutor(1) as pool:
-                    asked = pool.submit(asking.call, CALLING, "callKept", "process")
-                    while not asked.done():
-                        other.call(CALLING, "echo", 1)
-                    told = asked.result()
-            self.assertEqual(told, "the other")
+        read = pool.submit(other.step)
+        # Until the peer has seen the end.
+        eventually(lambda: asking.call(CALLING, "callKept", "process") == "the other", "the other is not called")
+        read.result()
+
+    def test_objects_end_with_the_last_connection(self):
+        one, other, _ = self.connect_process()
+        with WebSocketClient(self.peer) as asking, ThreadPoolExecutor(1) as pool:
+            self.close_one(one, other, asking, pool)
             other.close()
-            self.assertEqual(asking.call(CALLING, "callKept", "process"), GONE)
+            eventually(lambda: asking.call(CALLING, "callKept", "process") == GONE, "it has not ended")
+
+    def test_an_object_that_all_have_given_outlives_them(self):
+        one, other, _ = self.connect_process()
+        for client in (one, other):
+            client.call(CALLING, "keep", "process", client.give(number=7))
+        one.close()
+        other.close()
+        with WebSocketClient(self.peer) as asking:
+            eventually(lambda: asking.call(CALLING, "callKept", "process") == GONE, "they have not ended")
+            asking.call(CALLING, "drop", "process")
+            for _ in range(5):
+                asking.control("gc")
+        self.assert_serves(self.connect())
 
     def test_releases_count_what_all_connections_gave(self):
         one, other, _ = self.connect_process()
@@ -147,16 +157,15 @@ class OneProcess(CallbackCase):
                 client.control("ping")
         self.assertEqual(one.released[7] + other.released[7], 3)
 
-    def test_what_is_not_told_to_a_connection_that_has_ended_is_told_to_another(self):
+    def test_what_one_that_has_ended_has_given_is_released_to_another(self):
         one, other, _ = self.connect_process()
-        other.call(CALLING, "here", other.give(lambda call: "x", 8))
-        one.call(CALLING, "keep", "process", one.give(number=7))
-        one.close()
-        deadline = time.monotonic() + SECONDS
-        other.call(CALLING, "drop", "process")
-        while other.released[7] < 1:
-            self.assertLess(time.monotonic(), deadline)
-            other.control("gc")
+        with WebSocketClient(self.peer) as asking, ThreadPoolExecutor(1) as pool:
+            self.close_one(one, other, asking, pool)
+            read = pool.submit(other.step)
+            asking.call(CALLING, "drop", "process")
+            eventually(lambda: (asking.control("gc"), read.done())[1], "nothing is released")
+            read.result()
+        self.assertEqual(other.released[7], 1)
 
     def test_who_belongs_to_it(self):
         one, other, number = self.connect_process()

@@ -269,7 +269,7 @@ static void leave_thread(struct rpc_callback_call *call)
 /* Whose request the thread serves, of the process; NULL: of none. The innermost one: of a call whose client was asked and has
  * not answered what runs on the thread during that time. */
 static struct rpc_callbacks *find_served(const struct rpc_process *process,
-                                         const struct callback_thread *thread, struct rpc_client **client)
+                                         const struct callback_thread *thread)
 {
   const struct rpc_callback_call *outer = thread == NULL ? NULL : thread->innermost;
   while (outer != NULL && (outer->callbacks->process != process || !outer->is_sent || outer->nested != NULL))
@@ -277,10 +277,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
   if (outer != NULL)
     return outer->callbacks;
   const struct rpc_worker *worker = rpc_worker_now();
-  *client = worker == NULL ? NULL : worker->served;
-  if (*client != NULL && (*client)->process != process)
-    *client = NULL;
-  return *client == NULL ? NULL : (*client)->callbacks;
+  const struct rpc_client *client = worker == NULL ? NULL : worker->served;
+  return client == NULL || client->process != process ? NULL : client->callbacks;
 }
 
 /* The connection that a call of the object comes on, of those of the process of `giver`: which one has made the proxy does
@@ -289,13 +287,7 @@ static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int6
                                                const struct callback_thread *thread)
 {
   struct rpc_process *process = giver->process;
-  struct rpc_client *client = NULL;
-  struct jp_error error;
-  struct rpc_callbacks *chosen = find_served(process, thread, &client);
-  /* It has given none yet; where memory is short, another connection is called. */
-  if (chosen == NULL && client != NULL &&
-      rpc_callbacks_of(giver->peer, client, giver->codec, &chosen, &error) != JP_OK)
-    chosen = NULL;
+  struct rpc_callbacks *chosen = find_served(process, thread);
   pthread_mutex_lock(&process->lock);
   if (chosen == NULL || chosen->state != RPC_CALLBACKS_OPEN) {
     const struct callback_record *record = callbacks_find_record(&process->records, id);

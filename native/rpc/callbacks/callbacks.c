@@ -301,16 +301,6 @@ uint64_t rpc_process_client(const struct rpc_process *process)
   return process->client;
 }
 
-void rpc_process_serve(struct rpc_peer *peer, struct rpc_client *client, const struct rpc_codec *codec)
-{
-  struct rpc_callbacks *callbacks;
-  struct jp_error error;
-  if (client->callbacks == NULL &&
-      atomic_load_explicit(&client->process->wants_member, memory_order_relaxed) &&
-      rpc_callbacks_of(peer, client, codec, &callbacks, &error) != JP_OK)
-    log_warn_rarely("a connection cannot be called in place of another one of its process: %s", error.text);
-}
-
 /* Under the list's lock. NULL: there is none. */
 static struct rpc_process *find_process(const struct rpc_callbacks_list *list,
                                         const struct rpc_client *client, struct text name)
@@ -339,32 +329,6 @@ static struct rpc_process *make_process(struct rpc_callbacks_list *list, const s
   made->next = list->processes;
   list->processes = made;
   return made;
-}
-
-enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client, struct text name,
-                                struct jp_error *error)
-{
-  struct rpc_callbacks_list *list = peer->callbacks;
-  if (client->process != NULL)
-    return text_equal(client->process->name, name)
-               ? JP_OK
-               : jp_fail(error, JP_INVALID, "the connection belongs to another process already");
-  if (client->callbacks != NULL)
-    return jp_fail(error, JP_INVALID, "the connection has given callbacks already");
-  enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
-  if (status != JP_OK)
-    return status;
-  pthread_mutex_lock(&list->lock);
-  struct rpc_process *process = find_process(list, client, name);
-  if (process != NULL)
-    (void)hold_process(process);
-  else
-    process = make_process(list, client, name);
-  if (process != NULL)
-    process->joined++;
-  pthread_mutex_unlock(&list->lock);
-  client->process = process;
-  return process == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
 void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client)
@@ -440,7 +404,6 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   made->next_member = process->members;
   process->members = made;
   process->open++;
-  atomic_store_explicit(&process->wants_member, false, memory_order_relaxed);
   pthread_mutex_unlock(&process->lock);
   rpc_session_retain(peer->sessions, made->session);
   struct rpc_callbacks_list *list = peer->callbacks;
@@ -452,6 +415,44 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   pthread_mutex_unlock(&list->lock);
   *callbacks = client->callbacks = made;
   return JP_OK;
+}
+
+/* Takes the client into the process of that name, which is made where there is none. */
+static enum jp_status enter_process(struct rpc_callbacks_list *list, struct rpc_client *client,
+                                    struct text name, struct jp_error *error)
+{
+  pthread_mutex_lock(&list->lock);
+  struct rpc_process *process = find_process(list, client, name);
+  if (process != NULL)
+    (void)hold_process(process);
+  else
+    process = make_process(list, client, name);
+  if (process != NULL)
+    process->joined++;
+  pthread_mutex_unlock(&list->lock);
+  client->process = process;
+  return process == NULL ? jp_fail_memory(error, NULL) : JP_OK;
+}
+
+enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client,
+                                const struct rpc_codec *codec, struct text name, struct jp_error *error)
+{
+  struct rpc_callbacks *callbacks;
+  if (client->process != NULL)
+    return text_equal(client->process->name, name)
+               ? JP_OK
+               : jp_fail(error, JP_INVALID, "the connection belongs to another process already");
+  if (client->callbacks != NULL)
+    return jp_fail(error, JP_INVALID, "the connection has given callbacks already");
+  enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
+  if (status == JP_OK)
+    status = enter_process(peer->callbacks, client, name, error);
+  /* From now on it can be called: another connection of the process may be the last one, and end, at any time. */
+  if (status == JP_OK)
+    status = rpc_callbacks_of(peer, client, codec, &callbacks, error);
+  if (status != JP_OK)
+    rpc_process_leave(peer, client);
+  return status;
 }
 
 void callbacks_release(struct rpc_callbacks *callbacks)
@@ -481,8 +482,6 @@ static void set_callbacks_state(struct rpc_callbacks *callbacks, enum rpc_callba
   ASSERT_TRANSITION(rpc_callbacks_transitions, callbacks->state, to);
   struct rpc_process *process = callbacks->process;
   process->open -= callbacks->state == RPC_CALLBACKS_OPEN;
-  atomic_store_explicit(&process->wants_member, process->open == 0 && process->records.count > 0,
-                        memory_order_relaxed);
   callbacks->state = to;
 }
 
@@ -532,8 +531,6 @@ static void leave_process(struct rpc_callbacks *callbacks)
   for (size_t i = 0; i < releases->count; i++)
     add_release(process, NULL, releases->items[i].id, releases->items[i].given);
   releases->count = 0;
-  if (process->members == NULL)
-    return;
   for (size_t i = 0; i < process->records.bucket_count; i++) {
     for (struct callback_record *record = process->records.buckets[i]; record != NULL; record = record->next)
       record->giver = record->giver == callbacks ? NULL : record->giver;
@@ -625,7 +622,8 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
       return jp_fail_memory(error, NULL);
     record->epoch = process->epoch;
   }
-  record->giver = callbacks;
+  if (callbacks->state == RPC_CALLBACKS_OPEN) /* else what leave_process has seen to would be undone */
+    record->giver = callbacks;
   record->given++;
   record->in_hand++;
   *noted = (struct rpc_given_id){.id = id, .epoch = record->epoch};

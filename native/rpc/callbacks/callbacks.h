@@ -40,14 +40,12 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
 
 /*
  * The connections of one process of a client's (docs/protocol.md, "A process with several connections"): their callback IDs
- * are the process's. On the thread that serves the client, outside any callback. JP_INVALID: it has given callbacks, or
- * belongs to another process. JP_NO_MEMORY, or what rpc_client_hold_session gives.
+ * are the process's, and any of them can be called from now on. On the thread that serves the client, outside any callback.
+ * JP_INVALID: it has given callbacks, or belongs to another process. JP_NO_MEMORY, or what rpc_client_hold_session gives.
  */
-enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client, struct text name,
+enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client,
+                                const struct rpc_codec *codec, struct text name,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* A message of a client that has joined a process is about to be served, on that thread: where no other connection of the
- * process can be called any more, this one can from now on. */
-void rpc_process_serve(struct rpc_peer *peer, struct rpc_client *client, const struct rpc_codec *codec);
 /* When its callbacks are closed. Nothing where it has joined none. */
 void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client);
 /* The number that `control session` tells as `client`. */

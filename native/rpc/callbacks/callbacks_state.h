@@ -83,7 +83,7 @@ struct rpc_process {
   _Atomic size_t holders;
   uint64_t client; /* the number that `control session` tells. Constant */
 
-  /* Of one that clients join, under the lock of the peer's list: processes.c. */
+  /* Of one that clients join, under the lock of the peer's list: */
   struct rpc_process *next;
   const struct rpc_session *session; /* theirs; each of them holds it */
   bool is_local;                     /* they come over Unix sockets */
@@ -97,8 +97,6 @@ struct rpc_process {
   struct rpc_callbacks *members; /* those that are not closed */
   size_t open;                   /* of these, in RPC_CALLBACKS_OPEN */
   size_t unsent;                 /* releases of the members */
-  _Atomic bool
-      wants_member; /* Java has objects of it, and none of its connections can be called. Read without the lock */
   uint64_t rounds; /* of callbacks_send_releases, so far: each sees a member once */
 };
 

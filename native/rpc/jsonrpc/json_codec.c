@@ -280,8 +280,6 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   serving.reply_max = reply_max;
   serving.has_begun = false;
   worker->served = client;
-  if (client->process != NULL)
-    rpc_process_serve(context, client, &rpc_codec_jsonrpc);
   if (!serving_serve_cached(&serving, &served))
     served = take_general_path(&serving, stream);
   worker->served = NULL;
