@@ -97,7 +97,7 @@ struct rpc_process {
   struct rpc_callbacks *members; /* those that are not closed */
   size_t open;                   /* of these, in RPC_CALLBACKS_OPEN */
   size_t unsent;                 /* releases of the members */
-  uint64_t rounds; /* of callbacks_send_releases, so far: each sees a member once */
+  uint64_t rounds;               /* of callbacks_send_releases, so far: each sees a member once */
 };
 
 struct rpc_callbacks {
