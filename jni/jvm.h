@@ -103,6 +103,12 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
  * from now on. On the thread itself. */
 void jvm_thread_keep_changes(struct jvm_thread *thread);
 
+/* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling thread's,
+ * without an exception pending. Code of the application may run in it: that of an interruptible channel. */
+void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread);
+/* Thread.interrupted(), on the thread itself: the flag is clear afterwards. True: it was set. */
+bool jvm_thread_clear_interrupt(struct jvm_thread *thread);
+
 /* System.gc(). */
 void jvm_gc(struct jvm_thread *thread);
 

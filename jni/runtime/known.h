@@ -91,6 +91,7 @@
   X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
   X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
+  X(thread_interrupt, thread, "interrupt", "()V")                                                            \
   X(thread_is_interrupted, thread, "isInterrupted", "()Z")                                                   \
   X(thread_join, thread, "join", "()V")                                                                      \
   X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \

@@ -308,6 +308,21 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
   return status;
 }
 
+void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread)
+{
+  (*by->env)->CallVoidMethod(by->env, thread->java_thread, by->jvm->known.method_thread_interrupt);
+  (void)throwable_take(by, NULL);
+}
+
+bool jvm_thread_clear_interrupt(struct jvm_thread *thread)
+{
+  const struct jvm_known *known = &thread->jvm->known;
+  jboolean was_set =
+      (*thread->env)
+          ->CallStaticBooleanMethod(thread->env, known->class_thread, known->static_thread_interrupted);
+  return !throwable_take(thread, NULL) && was_set;
+}
+
 static bool is_in_exit(struct jvm *jvm, jobject java_thread)
 {
   jvmtiFrameInfo frames[EXIT_DEPTH];

@@ -33,6 +33,7 @@ struct operation {
       value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
   bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
+  int64_t timeout_ms;          /* how long the caller waits for it; 0: as long as it takes */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
   struct text type;   /* as the caller wrote it; data NULL, beside an instance: the class of that */

@@ -23,12 +23,55 @@ void rpc_call_watch_fini(struct rpc_call_watch *watch)
 
 /* A visitor may be waiting for the JVM, which may be at a safepoint: this thread is in C, and the JVM waits for it
  * nowhere. */
-void rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
+enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
   (void)in_call_end(&watch->word); /* false: it had ended without a visitor */
   if (watch->given.name != NULL)
     jvm_thread_take_name_back(thread, &watch->given);
+  if (watch->interrupt == RPC_INTERRUPT_SENT)
+    (void)jvm_thread_clear_interrupt(thread);
+  enum rpc_call_cause cause = rpc_call_ended_by(watch);
+  watch->interrupt = RPC_INTERRUPT_NONE;
+  atomic_store_explicit(&watch->cause, RPC_CALL_RETURNS, memory_order_relaxed);
+  watch->is_marked = false;
+  pthread_mutex_unlock(&watch->lock);
+  return cause;
+}
+
+void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome)
+{
+  static const struct {
+    struct text reason;
+    const char *message;
+  } told[] = {
+      [RPC_CALL_TIMED_OUT] = {TEXT("timeout"),
+                              "the call lasted longer than its timeout, and was interrupted"},
+      [RPC_CALL_CANCELLED] = {TEXT("cancelled"), "the call was cancelled"},
+      [RPC_CALL_LEFT] = {TEXT("cancelled"), "the client has left"},
+  };
+  outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", told[cause].message);
+  outcome->reason = told[cause].reason;
+}
+
+/* ---- requests that are nested in the call ---- */
+
+void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&watch->lock);
+  /* The thread was interrupted, and has not looked yet: its flag is not the nested request's. */
+  if (watch->nested++ == 0 && watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
+    watch->interrupt = RPC_INTERRUPT_DUE;
+  pthread_mutex_unlock(&watch->lock);
+}
+
+void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&watch->lock);
+  if (--watch->nested == 0 && watch->interrupt == RPC_INTERRUPT_DUE) {
+    jvm_thread_interrupt(thread, thread);
+    watch->interrupt = RPC_INTERRUPT_SENT;
+  }
   pthread_mutex_unlock(&watch->lock);
 }
 
@@ -127,6 +170,59 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
     write_name(watch, member, sizeof member);
     text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client, member);
     jvm_thread_give_name(own->runner.thread, held->runner.thread, watch->own_name, name, &watch->given);
+    watch->is_marked |= watch->given.name != NULL;
   }
   end_visit(watch);
+}
+
+/* ---- the end of a call ---- */
+
+static int64_t find_timeout(const struct rpc_peer *peer, const struct operation *operation)
+{
+  const int64_t of_all = peer->config.limits.call_timeout_ms;
+  const int64_t own = operation->timeout_ms;
+  return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
+}
+
+/* The first call of a message has begun with that, or soon after; a later one of a batch when it is first seen. */
+int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
+                               uint32_t *call)
+{
+  struct rpc_call_watch *watch = &worker->watch;
+  uint32_t calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
+  if (!watch->is_timed || calls != watch->timed_call || since_ms != watch->timed_since_ms) {
+    if (!begin_visit(watch))
+      return INT64_MAX;
+    calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
+    int64_t timeout_ms = find_timeout(context, watch->operation);
+    end_visit(watch);
+    int64_t from_ms = watch->is_timed && since_ms == watch->timed_since_ms ? now_ms : since_ms;
+    watch->is_timed = true;
+    watch->timed_call = calls;
+    watch->timed_since_ms = since_ms;
+    watch->deadline_ms = timeout_ms == 0 ? INT64_MAX : from_ms + timeout_ms;
+  }
+  *call = watch->timed_call;
+  return watch->deadline_ms;
+}
+
+bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held,
+                        const struct rpc_call_end *end)
+{
+  (void)context;
+  struct rpc_call_watch *watch = &held->watch;
+  bool is_meant = end->cause != RPC_CALL_RETURNS &&
+                  (end->is_any || end->call == atomic_load_explicit(&watch->calls, memory_order_relaxed));
+  if (is_meant && rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
+    atomic_store_explicit(&watch->cause, end->cause, memory_order_relaxed);
+    watch->is_marked = true;
+    if (watch->nested > 0) {
+      watch->interrupt = RPC_INTERRUPT_DUE;
+    } else if (!watch->is_elsewhere) {
+      jvm_thread_interrupt(own->runner.thread, held->runner.thread);
+      watch->interrupt = RPC_INTERRUPT_SENT;
+    }
+  }
+  end_visit(watch);
+  return is_meant;
 }

@@ -9,17 +9,39 @@
  *   "rpc-3 session 17 java.lang.Thread.sleep". 17 is the client's number, which `control session` tells it; a `peer-id` is
  * a secret. A thread that Java code has given another name keeps that, and a name that Java code gives it after the
  * peer has stays when the call ends. Threads of executors are not named.
+ *
+ * A call can be ended: its thread is interrupted, once, and the request is answered with an error that says why
+ * (rpc_call_fail), whatever the call returns. The interrupt hits this call alone, for these reasons:
+ *   - Only a visitor interrupts, inside its visit. The call cannot end while somebody visits it (base/in_call.h), so that
+ *     Thread.interrupt has returned before the thread leaves the call.
+ *   - The visitor first compares what it was asked to end with the call that it finds: the crew the steps of the member, of
+ *     which each message has its own (net/workers/crew.h), and rpc_call_interrupt the number of the call (`calls`), of which
+ *     each request of a batch has its own.
+ *   - rpc_call_end_visited clears the interrupt flag before the thread goes on, also where the thread is pinned and keeps
+ *     its flag from one call to the next otherwise. So no flag that the peer has set reaches the next request.
+ *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs (`nested`,
+ *     under the lock), the interrupt is kept back (RPC_INTERRUPT_DUE), and a flag that was set just before is taken away;
+ *     the thread interrupts itself when the nested request has ended.
+ * The thread of an executor is never interrupted: its caller's call ends when the executor has run the request.
  */
 #include "base/in_call.h"
 #include "jni/thread_names.h"
 #include "op/operation.h"
+#include "op/outcome.h"
 #include "rpc/run.h"
+#include "rpc/service.h"
 
 #include <pthread.h>
 
 struct rpc_worker;
 
 enum { RPC_LONG_CALL_MS = 1000, RPC_WORKER_NAME_MAX = 32 };
+
+enum rpc_call_interrupt {
+  RPC_INTERRUPT_NONE,
+  RPC_INTERRUPT_DUE, /* when the nested request that runs has ended */
+  RPC_INTERRUPT_SENT /* the thread was interrupted: it is not again */
+};
 
 /* Of a crew member's worker. */
 struct rpc_call_watch {
@@ -35,12 +57,21 @@ struct rpc_call_watch {
   _Atomic uint32_t calls;                   /* that the thread has begun; it wraps around */
 
   struct jvm_given_name given; /* a visitor's, while it is there; else the thread's */
+  bool
+      is_marked; /* likewise: a visitor has left something that the end of the call undoes: a name or an interrupt */
+  _Atomic enum rpc_call_cause cause; /* why the call is ended: a visitor writes it once */
+  enum rpc_call_interrupt interrupt; /* under the lock */
+  unsigned nested;                   /* requests inside one another that run in the call; under the lock */
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* The watcher's: */
   uint32_t seen_calls;
   int64_t seen_ms; /* when it first saw so many */
   bool was_told;   /* that this call wants a name */
+  bool is_timed;   /* the four below are of the call timed_call */
+  uint32_t timed_call;
+  int64_t timed_since_ms;
+  int64_t deadline_ms;
 };
 
 void rpc_call_watch_init(struct rpc_call_watch *watch, const char *own_name);
@@ -69,18 +100,35 @@ static inline void rpc_call_reach(struct rpc_call_watch *watch)
   if (watch != NULL)
     atomic_store_explicit(&watch->is_reached, true, memory_order_release);
 }
-/* Waits for a visitor, and takes a given name back. thread: the worker's. */
-void rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread);
-static inline void rpc_call_end(struct rpc_call_watch *watch, struct jvm_thread *thread)
+/* Waits for a visitor, and undoes what visitors have left: a name, an interrupt. thread: the worker's. */
+enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread);
+/* Anything but RPC_CALL_RETURNS: the call was ended, its result is not wanted, and rpc_call_fail says what is told. */
+static inline enum rpc_call_cause rpc_call_end(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
-  if (watch != NULL && (!in_call_end(&watch->word) || watch->given.name != NULL))
-    rpc_call_end_visited(watch, thread);
+  if (watch == NULL || (in_call_end(&watch->word) && !watch->is_marked))
+    return RPC_CALL_RETURNS;
+  return rpc_call_end_visited(watch, thread);
 }
+/* On the thread, in the call: whether it was ended so far. */
+static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch *watch)
+{
+  return watch == NULL ? RPC_CALL_RETURNS : atomic_load_explicit(&watch->cause, memory_order_relaxed);
+}
+/* Makes *outcome the error of a call that was ended. */
+void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome);
 
-/* rpc_service.tell_call, wants_name, hold_call and name_call. */
+/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. */
+void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
+void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
+
+/* rpc_service.tell_call, wants_name, hold_call, name_call, find_deadline and interrupt_call. */
 bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
 bool rpc_call_hold(void *context, struct rpc_worker *worker);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
+int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
+                               uint32_t *call);
+bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held,
+                        const struct rpc_call_end *end);
 
 #endif

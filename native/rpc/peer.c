@@ -36,6 +36,8 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .wants_name = rpc_call_wants_name,
                                        .hold_call = rpc_call_hold,
                                        .name_call = rpc_call_name,
+                                       .find_deadline = rpc_call_find_deadline,
+                                       .interrupt_call = rpc_call_interrupt,
                                        .client_open = rpc_client_open,
                                        .client_close = rpc_client_close,
                                        .client_tell = rpc_client_tell,

@@ -326,7 +326,9 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     execute(run, outcome);
   else
     execute_on(executor, run, outcome);
-  rpc_call_end(runner->watch, runner->thread);
+  enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
+  if (cause != RPC_CALL_RETURNS)
+    rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
   run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */

@@ -101,6 +101,21 @@ struct rpc_waits {
   void (*wake)(void *thread);
 };
 
+/* Why a call of a member is ended before it returns. */
+enum rpc_call_cause {
+  RPC_CALL_RETURNS,   /* it is not */
+  RPC_CALL_TIMED_OUT, /* options.timeout, or call-timeout */
+  RPC_CALL_CANCELLED, /* control cancel */
+  RPC_CALL_LEFT       /* its client has left */
+};
+
+/* What interrupt_call is to end. */
+struct rpc_call_end {
+  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
+  bool is_any;               /* whatever call the thread is in */
+  uint32_t call;             /* else that of this number (find_deadline) */
+};
+
 struct rpc_service {
   void *context;
   /* By enum rpc_codec_id, NULL where the service lacks one: the transport chooses the codec of its message. Their
@@ -137,6 +152,16 @@ struct rpc_service {
   /* Gives the thread of `held` a name for its call, until the end of that, and lets it go. own: the calling thread's
    * worker, whose JVM may keep it waiting. */
   void (*name_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
+  /*
+   * When the call that the worker's thread is in has to be ended, and in *call its number; INT64_MAX: never, or there is
+   * none. since_ms: when the message that the thread serves was received. One thread, again and again; waits for nobody.
+   */
+  int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
+                           uint32_t *call);
+  /* After hold_call, in place of name_call: ends the call that is held, where it is the one that is meant: interrupts its
+   * thread, whose request is answered with an error. Lets it go in any case. False: another call was meant. */
+  bool (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held,
+                         const struct rpc_call_end *end);
 
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:

@@ -649,6 +649,67 @@ static bool name_thread(struct crew *crew, struct rpc_worker *own)
   return true;
 }
 
+/* ---- calls that are to be ended ---- */
+
+static void drop_end(struct crew_member *member)
+{
+  member->end = (struct crew_end){0};
+  member->crew->ends--;
+}
+
+void crew_want_end(struct crew_member *member, const struct crew_end *end)
+{
+  assert(mutex_is_locked(&member->crew->lock));
+  member->crew->ends += member->end.call.cause == RPC_CALL_RETURNS;
+  member->end = *end;
+  pthread_cond_broadcast(&member->crew->lane_wanted);
+}
+
+void crew_end_message(struct crew_member *member, uint64_t steps, enum rpc_call_cause cause)
+{
+  struct crew *crew = member->crew;
+  const struct crew_end end = {{.cause = cause, .is_any = true}, steps};
+  pthread_mutex_lock(&crew->lock);
+  crew_want_end(member, &end);
+  pthread_mutex_unlock(&crew->lock);
+  rouse_watcher(crew);
+}
+
+/* A message whose call has not begun, or is being looked at by another thread, is tried again: the watcher sees to that.
+ * The lock is released as in name_thread. True: a thread was interrupted, or need not be. */
+static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
+{
+  const struct rpc_service *service = crew->service;
+  const struct crew_end end = member->end;
+  struct rpc_worker *held = member->worker;
+  const bool is_over = held == NULL || service->interrupt_call == NULL ||
+                       atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps;
+  if (is_over || !service->hold_call(service->context, held)) {
+    if (is_over)
+      drop_end(member);
+    return false;
+  }
+  drop_end(member);
+  /* The message cannot end now. Before, it may have. */
+  struct rpc_call_end call = end.call;
+  if (atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps)
+    call.cause = RPC_CALL_RETURNS;
+  pthread_mutex_unlock(&crew->lock);
+  (void)service->interrupt_call(service->context, own, held, &call);
+  pthread_mutex_lock(&crew->lock);
+  return true;
+}
+
+static bool end_one_call(struct crew *crew, struct rpc_worker *own)
+{
+  bool has_ended = false;
+  for (unsigned i = 0; crew->ends > 0 && !has_ended && i < atomic_load(&crew->place_count); i++) {
+    if (crew->members[i]->end.call.cause != RPC_CALL_RETURNS)
+      has_ended = end_call(crew, own, crew->members[i]);
+  }
+  return has_ended;
+}
+
 static void run_reserved(void *argument, struct rpc_worker *worker)
 {
   struct crew_member *member = argument;
@@ -659,7 +720,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
   while (!is_stopping(crew)) {
     struct crew_source *source = take_ready_of(crew, member->lane);
     if (source == NULL) {
-      if (member->lane != RPC_LANE_CONTROL || !name_thread(crew, worker))
+      if (member->lane != RPC_LANE_CONTROL || !(end_one_call(crew, worker) || name_thread(crew, worker)))
         pthread_cond_wait(&crew->lane_wanted, &crew->lock);
       continue;
     }

@@ -30,7 +30,9 @@
  * While a message has been inside the service for 5 ms, its source reads ahead. One that has been there for
  * long_call_ms is looked after, four times a second: its source closes what a client that has left holds, and the
  * thread that is reserved for control names the member's thread, because the JVM may keep who does that
- * waiting. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
+ * waiting. That thread also interrupts the threads of calls that are to be ended (crew_end_message), because their timeouts
+ * have passed, or because their clients say so. What is to be ended is a message: the member's steps tell one from the
+ * next. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
  * the log gets a line with the members that are served, at most one in report_ms.
  *
  * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
@@ -112,6 +114,14 @@ struct crew_call {
   int64_t since_ms; /* when it first saw them */
   bool has_left;    /* the client */
   bool is_read_ahead;
+  bool is_ended; /* its timeout has passed, and the end of the call `ended` was asked for */
+  uint32_t ended;
+};
+
+/* The message, or the call, of a member that is to be ended. */
+struct crew_end {
+  struct rpc_call_end call; /* cause RPC_CALL_RETURNS: none is */
+  uint64_t steps;           /* of the member, while it serves the message; with other steps it is over */
 };
 
 /*
@@ -180,6 +190,7 @@ struct crew_member {
   _Atomic enum crew_member_state state;
   struct crew_call call;
   bool wants_name;         /* for the call that its thread is in; under the crew's lock */
+  struct crew_end end;     /* under the crew's lock */
   enum crew_choice choice; /* the last one */
 };
 
@@ -374,6 +385,12 @@ bool crew_leaves_to_others(const struct crew_member *member, const struct crew_m
 /* The client will never get the answer to the member's message: the service drops the objects that it has stored for it
  * (rpc_service.take_back). */
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
+
+/*
+ * Ends what the member serves, where its steps are still these: the thread that is reserved for control interrupts its
+ * thread, as soon as it is in a call. Any thread; waits for nobody.
+ */
+void crew_end_message(struct crew_member *member, uint64_t steps, enum rpc_call_cause cause);
 
 /*
  * rpc_waits.wait and wake: `thread` is the member. A member that waits is none of threads_max: the watcher may add

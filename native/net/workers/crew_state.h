@@ -42,6 +42,7 @@ struct crew {
 
   /* The watcher's. */
   int64_t calls_looked_ms;
+  int64_t call_due_ms;   /* when the next timeout of a call passes */
   int64_t reported_ms;   /* 0: never */
   int64_t refused_ms;    /* when a message was last refused as busy */
   uint64_t refused_busy; /* messages, since the last line */
@@ -65,8 +66,10 @@ struct crew {
 
   pthread_mutex_t
       lock; /* guards all below; of each member `worker`, and `state` except to and from WAITING */
-  pthread_cond_t changed;     /* a member left */
-  pthread_cond_t lane_wanted; /* a source with a lane was submitted, or the crew stops */
+  pthread_cond_t changed; /* a member left */
+  pthread_cond_t
+      lane_wanted; /* a source with a lane was submitted, a call is to be ended, or the crew stops */
+  unsigned ends;   /* members with an `end` */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
   unsigned size;   /* of the members that serve all */
@@ -122,6 +125,8 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
 /* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
+/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+void crew_want_end(struct crew_member *member, const struct crew_end *end);
 /* The first of the ready queue, or NULL. */
 struct crew_source *crew_take_ready(struct crew *crew);
 /* The source of the next event; NULL after timeout_ms without one. */

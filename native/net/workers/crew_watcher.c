@@ -192,12 +192,46 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_unlock(&crew->lock);
 }
 
+/* Has the calls ended whose timeouts have passed. Returns when the next one will have. A call of a batch that begins while
+ * its message lasts is found by the next look alone. */
+static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
+{
+  const struct rpc_service *service = crew->service;
+  int64_t due_ms = INT64_MAX;
+  if (service->find_deadline == NULL || now_ms - find_oldest(crew) < READ_AHEAD_MS)
+    return INT64_MAX;
+  pthread_mutex_lock(&crew->lock);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    struct crew_end end = {{.cause = RPC_CALL_TIMED_OUT}, member->call.steps};
+    if (!is_inside(member) || member->worker == NULL || now_ms - member->call.since_ms < READ_AHEAD_MS)
+      continue;
+    int64_t at_ms = service->find_deadline(service->context, member->worker, member->call.since_ms, now_ms,
+                                           &end.call.call);
+    if (at_ms > now_ms)
+      due_ms = at_ms < due_ms ? at_ms : due_ms;
+    else if (!member->call.is_ended || member->call.ended != end.call.call)
+      crew_want_end(member, &end);
+    if (at_ms <= now_ms) {
+      member->call.is_ended = true;
+      member->call.ended = end.call.call;
+    }
+  }
+  if (crew->ends > 0) { /* those of messages whose call was not found before */
+    pthread_cond_broadcast(&crew->lane_wanted);
+    due_ms = now_ms + LOOK_EVERY_MS;
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return due_ms;
+}
+
 /* Has the input of calls that last for a while read. Looks after those that last for long, and writes the log's line
  * where it is due: once in CALLS_LOOK_MS. */
 static void look_after_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
   have_read_ahead(crew, now_ms, is_due);
+  crew->call_due_ms = look_for_timeouts(crew, now_ms);
   if (!is_due)
     return;
   crew->calls_looked_ms = now_ms;
@@ -312,6 +346,8 @@ static void run_tick(struct crew *crew, struct watch *watch)
 static void sleep_until_due(struct crew *crew, const struct watch *watch)
 {
   int64_t next_look_ms = watch->has_call ? clock_now_ms() + CALLS_LOOK_MS : INT64_MAX;
+  if (crew->call_due_ms < next_look_ms)
+    next_look_ms = crew->call_due_ms;
   int64_t due_ms = watch->due_ms < next_look_ms ? watch->due_ms : next_look_ms;
   struct timespec at = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000};
   int failure = 0;

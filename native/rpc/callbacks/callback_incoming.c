@@ -207,7 +207,12 @@ void callback_call_serve(struct rpc_callback_call *call)
     struct callback_thread *before = callback_thread_set(call->thread);
     const struct callback_message *outer = call->thread->served;
     call->thread->served = message;
+    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is none of the crew's */
+    if (own != NULL)
+      rpc_call_begin_nested(&own->watch, own->runner.thread);
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
+    if (own != NULL)
+      rpc_call_end_nested(&own->watch, own->runner.thread);
     call->thread->served = outer;
     callback_thread_set(before);
     nested_workers_return(pool, serving.nested);

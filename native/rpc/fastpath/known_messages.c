@@ -656,7 +656,23 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
 {
   struct outcome failed;
   jvm_whole_number_call_fail(jvm, &failed);
+  const enum rpc_call_cause cause = rpc_call_ended_by(call->runner->watch);
+  if (cause != RPC_CALL_RETURNS)
+    rpc_call_fail(cause, jvm->arena, &failed);
   call->answer_failed(call, head->message_id, &message->reached, &failed);
+}
+
+/* The call was ended, and has returned all the same. */
+static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
+                                                   const struct known_message *message,
+                                                   const struct exec_head *head,
+                                                   const struct known_call *call)
+{
+  struct outcome failed;
+  rpc_call_fail(cause, jvm->arena, &failed);
+  call->client->calls++;
+  call->answer_failed(call, head->message_id, &message->reached, &failed);
+  return true;
 }
 
 static bool run_framed(const struct known_message *message, struct jvm_objects *objects,
@@ -674,7 +690,9 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &message->call, &result);
   if (told == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, message, head, call); /* before the end, which may call the JVM */
-  rpc_call_end(runner->watch, runner->thread);
+  enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
+  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+    return answer_ended(cause, &jvm, message, head, call);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;

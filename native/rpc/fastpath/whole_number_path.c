@@ -88,7 +88,22 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
 {
   struct outcome failed;
   jvm_whole_number_call_fail(jvm, &failed);
+  const enum rpc_call_cause cause = rpc_call_ended_by(call->runner->watch);
+  if (cause != RPC_CALL_RETURNS)
+    rpc_call_fail(cause, jvm->arena, &failed);
   (void)call->answer(call->context, request, &failed, NULL);
+}
+
+/* The call was ended, and has returned all the same. */
+static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
+                                                   struct rpc_cached_request *request,
+                                                   const struct rpc_cached_call *call)
+{
+  struct outcome failed;
+  rpc_call_fail(cause, jvm->arena, &failed);
+  call->client->calls++;
+  (void)call->answer(call->context, request, &failed, NULL);
+  return true;
 }
 
 static bool run_call(const struct whole_number_path *path, struct rpc_cached_request *request,
@@ -105,7 +120,9 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &path->call, &result);
   if (told == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, request, call); /* before the end, which may call the JVM */
-  rpc_call_end(runner->watch, runner->thread);
+  enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
+  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+    return answer_ended(cause, &jvm, request, call);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;

@@ -115,6 +115,23 @@ static enum jp_status read_array_value_max(const struct options_reader *reader, 
   return JP_OK;
 }
 
+/* int64_t: milliseconds. More than a thousand years are as good as none. */
+static enum jp_status read_timeout(const struct options_reader *reader, const struct option_row *row,
+                                   struct json_value value, void *member)
+{
+  static const int64_t max = INT64_C(1) << 45;
+  struct number number;
+  if (value.kind != JSON_KIND_NUMBER)
+    return fail_kind(reader, row->name, "an integer", value);
+  number_read(value.span, &number);
+  bool is_positive = number.integral && number.suffix == 0 && *number.literal.data != '-' &&
+                     !(number.fits && number.integer < 1);
+  if (!is_positive)
+    return fail_value(reader, row->name, "an integer from 1: milliseconds");
+  *(int64_t *)member = number.fits && number.integer < max ? number.integer : max;
+  return JP_OK;
+}
+
 /* ---- the table ---- */
 
 #define AT(member) .offset = offsetof(struct rpc_request_options, member)
@@ -132,6 +149,7 @@ static const struct option_row rows[] = {
     {.name = TEXT("longs"), .read = read_word, AT(longs_as_text), .word = TEXT("text"), .wanted = "\"text\""},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
     {.name = TEXT("throwables"), .read = read_boolean, AT(tells_throwable)},
+    {.name = TEXT("timeout"), .read = read_timeout, AT(timeout_ms)},
     {.name = TEXT("types"), .read = read_boolean, AT(element_types)},
     {.name = TEXT("within"), .read = read_text, AT(within)},
 };
@@ -199,6 +217,7 @@ void rpc_request_options_apply(const struct rpc_request_options *options, struct
 {
   operation->loader = options->loader;
   operation->thread_affinity = options->thread_affinity;
+  operation->timeout_ms = options->timeout_ms;
   operation->base64_result = operation->base64_result || options->base64_result;
   operation->base64_bytes = operation->base64_bytes && !options->base64_result;
   operation->element_values = options->element_values;

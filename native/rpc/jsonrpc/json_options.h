@@ -19,6 +19,7 @@ struct rpc_request_options {
   bool has_array_value_max;
   size_t array_value_max;      /* where has_array_value_max */
   struct text thread_affinity; /* data NULL: not given */
+  int64_t timeout_ms;          /* 0: not given */
   bool is_unkept;              /* "keep": false */
   uint32_t loader;             /* a ref; 0: not given */
   struct text within;          /* the callback that the request is nested in; data NULL: not given */

@@ -127,6 +127,20 @@ void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name 
   *given = (struct jvm_given_name){0};
 }
 
+void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread)
+{
+  (void)by;
+  (void)thread;
+  atomic_fetch_add(&stub.interrupts, 1);
+  atomic_store(&stub.is_interrupted, true);
+}
+
+bool jvm_thread_clear_interrupt(struct jvm_thread *thread)
+{
+  (void)thread;
+  return atomic_exchange(&stub.is_interrupted, false);
+}
+
 /* ---- objects ---- */
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)

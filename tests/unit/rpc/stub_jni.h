@@ -50,6 +50,8 @@ struct stub_jni {
   unsigned missed;                /* refs that were to be taken back and were not there */
   char given_name[256];           /* of a thread, the last one; under the lock of the call that it is for */
   _Atomic int names_given;        /* and not taken back */
+  _Atomic bool is_interrupted;    /* the flag of all threads */
+  _Atomic unsigned interrupts;    /* calls of jvm_thread_interrupt */
 };
 
 extern struct stub_jni stub;

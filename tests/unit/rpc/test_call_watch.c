@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct rpc_worker worker;
@@ -137,6 +138,102 @@ UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
   end();
 }
 
+/* --- calls that are ended --- */
+
+static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
+
+static bool interrupt(const struct rpc_call_end *call)
+{
+  return rpc_call_hold(NULL, &worker) && rpc_call_interrupt(NULL, &own, &worker, call);
+}
+
+static bool is_interrupted(void)
+{
+  return atomic_load(&stub.is_interrupted);
+}
+
+static enum rpc_call_cause end_call(void)
+{
+  return rpc_call_end(&worker.watch, worker.runner.thread);
+}
+
+UNIT_TEST_WITH(interrupts_a_call_once_and_clears_the_flag_at_its_end, set_up, tear_down)
+{
+  assert_false(interrupt(&CANCEL));
+  begin(&CALL, &REACHED);
+  assert_true(interrupt(&CANCEL));
+  assert_true(interrupt(&CANCEL));
+  assert_int_equal(1, atomic_load(&stub.interrupts));
+  assert_true(is_interrupted());
+  assert_int_equal(RPC_CALL_CANCELLED, rpc_call_ended_by(&worker.watch));
+  assert_int_equal(RPC_CALL_CANCELLED, end_call());
+  assert_false(is_interrupted());
+  begin(&CALL, &REACHED);
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
+}
+
+UNIT_TEST_WITH(interrupts_no_other_call_than_the_one_that_is_meant, set_up, tear_down)
+{
+  struct rpc_peer peer = {.config.limits.call_timeout_ms = 50};
+  struct rpc_call_end end = {.cause = RPC_CALL_TIMED_OUT};
+  begin(&CALL, &REACHED);
+  assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, 105, &end.call));
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
+  begin(&CALL, &REACHED);
+  assert_false(interrupt(&end));
+  assert_int_equal(0, atomic_load(&stub.interrupts));
+  /* the next call of a batch has its own time, from when it is seen */
+  assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 120, &end.call));
+  assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 169, &end.call));
+  assert_true(interrupt(&end));
+  assert_int_equal(RPC_CALL_TIMED_OUT, end_call());
+}
+
+UNIT_TEST_WITH(the_smaller_timeout_counts, set_up, tear_down)
+{
+  static const struct {
+    int64_t own_ms, all_ms, deadline_ms;
+  } cases[] = {{0, 0, INT64_MAX}, {30, 0, 130}, {0, 40, 140}, {30, 40, 130}, {50, 40, 140}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct rpc_peer peer = {.config.limits.call_timeout_ms = cases[i].all_ms};
+    struct operation operation = CALL;
+    uint32_t call;
+    operation.timeout_ms = cases[i].own_ms;
+    worker.watch.is_timed = false;
+    begin(&operation, NULL);
+    assert_int_equal(cases[i].deadline_ms, rpc_call_find_deadline(&peer, &worker, 100, 105, &call));
+    end();
+  }
+}
+
+UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
+{
+  rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
+  assert_true(interrupt(&CANCEL));
+  assert_int_equal(0, atomic_load(&stub.interrupts));
+  assert_int_equal(RPC_CALL_CANCELLED, end_call());
+}
+
+UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tear_down)
+{
+  begin(&CALL, &REACHED);
+  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+  assert_true(interrupt(&CANCEL));
+  assert_false(is_interrupted());
+  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_false(is_interrupted());
+  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_true(is_interrupted());
+  /* the thread has not looked at its flag, and serves another nested request first */
+  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+  assert_false(is_interrupted());
+  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_true(is_interrupted());
+  assert_int_equal(RPC_CALL_CANCELLED, end_call());
+  assert_false(is_interrupted());
+}
+
 /* --- calls that end while others look --- */
 
 enum { CALLS = 20000 };
@@ -204,6 +301,77 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
   assert_int_equal(0, pthread_create(&threads[2], NULL, name_again_and_again, NULL));
   for (size_t i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);
+}
+
+/* --- calls that end while others end them --- */
+
+/* In the environment, how many cancels the race has (tests/release). */
+#define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
+enum { CANCELS = 20000 };
+
+static _Atomic unsigned cancels; /* that were asked for, */
+static _Atomic unsigned ended;   /* and calls that were ended by them */
+static unsigned cancels_wanted;
+
+static void wait_a_little(unsigned *seed)
+{
+  for (int i = rand_r(seed) % 400; i > 0; i--)
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* As called code that asks for its thread's flag: at the beginning of each request, nested ones included, it is clear. */
+static void *call_and_look_at_the_flag(void *argument)
+{
+  unsigned seed = 1;
+  (void)argument;
+  while (atomic_load(&cancels) < cancels_wanted) {
+    assert_false(is_interrupted());
+    begin(&CALL, &REACHED);
+    wait_a_little(&seed);
+    if (rand_r(&seed) % 4 == 0) {
+      rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+      assert_false(is_interrupted());
+      wait_a_little(&seed);
+      assert_false(is_interrupted());
+      rpc_call_end_nested(&worker.watch, worker.runner.thread);
+      assert_true(rpc_call_ended_by(&worker.watch) == RPC_CALL_RETURNS || is_interrupted());
+    }
+    atomic_fetch_add(&ended, end_call() == RPC_CALL_CANCELLED);
+  }
+  atomic_store(&is_over, true);
+  return NULL;
+}
+
+static void *cancel_at_random(void *argument)
+{
+  unsigned seed = 2;
+  (void)argument;
+  while (!atomic_load(&is_over)) {
+    struct rpc_call_end end = CANCEL;
+    wait_a_little(&seed);
+    end.is_any = rand_r(&seed) % 2 == 0;
+    end.call = atomic_load(&worker.watch.calls);
+    wait_a_little(&seed);
+    if (!rpc_call_hold(NULL, &worker))
+      continue;
+    const bool is_other = !end.is_any && end.call != atomic_load(&worker.watch.calls);
+    assert_int_equal(!is_other, rpc_call_interrupt(NULL, &own, &worker, &end));
+    atomic_fetch_add(&cancels, 1);
+  }
+  return NULL;
+}
+
+UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_a_nested_request, set_up, tear_down)
+{
+  pthread_t threads[2];
+  const char *wanted = getenv(CANCELS_VARIABLE);
+  cancels_wanted = wanted == NULL ? CANCELS : (unsigned)strtoul(wanted, NULL, 10);
+  atomic_store(&is_over, false);
+  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_look_at_the_flag, NULL));
+  assert_int_equal(0, pthread_create(&threads[1], NULL, cancel_at_random, NULL));
+  for (size_t i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+  assert_true(atomic_load(&ended) > 0);
 }
 
 UNIT_MAIN
