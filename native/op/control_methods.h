@@ -20,6 +20,7 @@
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
   ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true, .text = TEXT("process"))   \
+  ROW(CANCEL, "cancel", .is_addition = true, .is_brief = true, .takes_id = true)                             \
   ROW(PIN_THREAD, "pin_thread", .is_addition = true, .text = TEXT("name"))                                   \
   ROW(UNPIN_THREAD, "unpin_thread", .is_addition = true)
 
@@ -32,6 +33,8 @@ struct op_control_method {
   enum op_command command;
   bool takes_refs;  /* its arguments are OP_REF values, one at least */
   struct text text; /* the name of the text that it may be given as an argument; otherwise it takes none */
+  bool
+      takes_id; /* it is given a request's id, which becomes the text: JSON, as json_write_string writes it */
   bool is_addition; /* of this peer, so that --compat pal does not have it */
   bool is_safe;     /* it changes nothing, so that HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */

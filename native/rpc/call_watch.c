@@ -216,6 +216,8 @@ bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker
   if (is_meant && rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
     atomic_store_explicit(&watch->cause, end->cause, memory_order_relaxed);
     watch->is_marked = true;
+    if (end->is_any)
+      watch->of_message = end->cause;
     if (watch->nested > 0) {
       watch->interrupt = RPC_INTERRUPT_DUE;
     } else if (!watch->is_elsewhere) {

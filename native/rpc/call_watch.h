@@ -60,6 +60,8 @@ struct rpc_call_watch {
   bool
       is_marked; /* likewise: a visitor has left something that the end of the call undoes: a name or an interrupt */
   _Atomic enum rpc_call_cause cause; /* why the call is ended: a visitor writes it once */
+  enum rpc_call_cause
+      of_message; /* likewise, of all calls of the message; the thread forgets it with the next one */
   enum rpc_call_interrupt interrupt; /* under the lock */
   unsigned nested;                   /* requests inside one another that run in the call; under the lock */
   char own_name[RPC_WORKER_NAME_MAX];

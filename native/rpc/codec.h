@@ -58,6 +58,21 @@ struct rpc_http_facts {
   void (*write_help)(void *context, struct buffer *out);
 };
 
+/* Why a call of a member is ended before it returns. */
+enum rpc_call_cause {
+  RPC_CALL_RETURNS,   /* it is not */
+  RPC_CALL_TIMED_OUT, /* options.timeout, or call-timeout */
+  RPC_CALL_CANCELLED, /* control cancel */
+  RPC_CALL_LEFT       /* its client has left */
+};
+
+/* What the transport does for a message that is answered beside the one that is served. */
+struct rpc_beside {
+  void *state;
+  /* Ends the request with this id, which runs or waits. False: there is none. */
+  bool (*cancel)(void *state, struct text id);
+};
+
 struct rpc_codec {
   const char *name;
 
@@ -88,9 +103,17 @@ struct rpc_codec {
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
                                enum rpc_served *served);
   /* Answers a message that need not wait while another one of its client is served: true for a single `control
-   * share_session`. False: it waits for its turn, and nothing was written. Any thread, no worker, while the client is open;
-   * Java does not run in it. NULL: all wait. */
-  bool (*serve_beside)(void *context, struct rpc_client *client, struct text message, struct buffer *out);
+   * share_session` or `control cancel`. False: it waits for its turn, and nothing was written. Any thread, no worker, while
+   * the client is open; Java does not run in it. NULL: all wait. */
+  bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
+                       struct text message, struct buffer *out);
+  /* Appends the ids of the requests of a message, each followed by a line break that no id has, in the form that
+   * rpc_beside.cancel gets. Any thread. NULL where serve_beside is. */
+  void (*list_ids)(void *context, struct text message, struct buffer *ids);
+  /* Answers every request of the message with the error of a call that was ended (rpc_service.interrupt_call). Any thread.
+   * NULL where serve_beside is. */
+  enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
+                                  struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
   enum rpc_lane (*lane)(void *context, struct text message);
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting

@@ -187,6 +187,14 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
+void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome)
+{
+  *outcome = (struct outcome){.kind = OUTCOME_VALUE,
+                              .type = TEXT("boolean"),
+                              .has_value = true,
+                              .value = {.kind = OP_BOOLEAN, .boolean = is_found}};
+}
+
 static void pin_thread(const struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
@@ -242,6 +250,9 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_SESSION:
     tell_session(run, operation, outcome);
+    return;
+  case OP_CANCEL: /* what runs or waits is found by the transport, before this request has its turn */
+    rpc_control_tell_cancelled(false, outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

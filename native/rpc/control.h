@@ -12,4 +12,7 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
 bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
                               struct outcome *outcome);
 
+/* What `control cancel` is answered. */
+void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome);
+
 #endif

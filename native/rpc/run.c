@@ -40,6 +40,8 @@ void rpc_runner_begin_message(struct rpc_runner *runner)
     runner->policy = policy_source_take(policies);
   }
   arena_reset(&runner->arena);
+  if (runner->watch != NULL)
+    runner->watch->of_message = RPC_CALL_RETURNS;
   if (runner->stored.count == 0)
     return;
   runner->stored.count = 0;
@@ -313,6 +315,10 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_session *session;
+  if (runner->watch != NULL && runner->watch->of_message != RPC_CALL_RETURNS) {
+    rpc_call_fail(runner->watch->of_message, run->request.arena, outcome);
+    return;
+  }
   run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;

@@ -101,18 +101,10 @@ struct rpc_waits {
   void (*wake)(void *thread);
 };
 
-/* Why a call of a member is ended before it returns. */
-enum rpc_call_cause {
-  RPC_CALL_RETURNS,   /* it is not */
-  RPC_CALL_TIMED_OUT, /* options.timeout, or call-timeout */
-  RPC_CALL_CANCELLED, /* control cancel */
-  RPC_CALL_LEFT       /* its client has left */
-};
-
 /* What interrupt_call is to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* whatever call the thread is in */
+  bool is_any;               /* whatever call the thread is in, and all that is left of its message */
   uint32_t call;             /* else that of this number (find_deadline) */
 };
 

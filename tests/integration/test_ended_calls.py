@@ -5,15 +5,21 @@ import time
 import unittest
 
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient,
-                             await_running)
+                             await_running, call_request, plain)
 from support.peer_case import PeerCase
 
 BLOCKERS = "fixtures.Blockers"
 TIMEOUT_MS = 100
+READ_AHEAD = (WebSocketClient, UnixWebSocketClient, ShmClient)
 
 
 def call_params(method, *args):
     return {"type": BLOCKERS, "method": method, "args": list(args)}
+
+
+def cancel_request(number, target):
+    return {"jsonrpc": "2.0", "id": number, "method": "control",
+            "params": {"method": "cancel", "args": [{"name": "id", "value": target}]}}
 
 
 class Timeouts(PeerCase):
@@ -59,6 +65,91 @@ class Timeouts(PeerCase):
             self.assertEqual(-32602, error["code"])
             self.assertIn("'timeout' must be an integer", error["data"]["message"])
         self.assertIn("result", self.client.request("control", {"method": "ping"}, options={"timeout": 10 ** 30}))
+
+
+class Cancels(PeerCase):
+    options = ()
+    peer_arguments = {"sockets": True}
+
+    def begin(self, client, number, method, *args, **envelope):
+        client.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "call", "params": call_params(method, *args),
+                                **envelope}))
+
+    def cancel(self, client, target, number="cancel"):
+        client.send(json.dumps(cancel_request(number, target)))
+
+    def receive(self, client, count):
+        answers = [json.loads(client.receive()) for _ in range(count)]
+        return {one["id"]: one for one in answers}
+
+    def test_what_runs_is_interrupted_at_once(self):
+        for client in self.each(*READ_AHEAD):
+            for target in (7, "seven", 'a\u00e9"\n', 1.5, -3):
+                self.begin(client, target, "sleep", 60000)
+                self.cancel(client, target)
+                answers = self.receive(client, 2)
+                self.assertEqual("true", answers["cancel"]["result"]["value"]["value"])
+                self.assertEqual("cancelled", answers[target]["error"]["data"]["reason"])
+                self.assertEqual("false", client.call("java.lang.Thread", "interrupted"))
+            await_running(self.client, 0)
+
+    def test_what_waits_never_runs(self):
+        for client in self.each(*READ_AHEAD):
+            added = client.new("java.util.ArrayList")
+            self.begin(client, 1, "sleep", 60000)
+            for number in (2, 3, 4):
+                client.send(json.dumps(call_request(number, "java.util.ArrayList", "add", number, on=added)))
+            for target in (3, 1):
+                self.cancel(client, target, f"cancel {target}")
+            answers = self.receive(client, 6)
+            self.assertEqual(["cancelled", "cancelled"], [answers[number]["error"]["data"]["reason"] for number in (1, 3)])
+            self.assertTrue(all("result" in answers[number] for number in (2, 4)))
+            self.assertEqual("[2, 4]", client.call("java.util.ArrayList", "toString", on=added))
+
+    def test_what_is_not_there_is_not_found(self):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
+            self.assertEqual("false", plain(client.value("control", cancel_request(0, 99)["params"])))
+        for client in self.each(*READ_AHEAD):
+            self.begin(client, 1, "sleep", 100)
+            self.cancel(client, 2)
+            answers = self.receive(client, 2)
+            self.assertEqual("false", answers["cancel"]["result"]["value"]["value"])
+            self.assertIn("result", answers[1])
+
+    def test_another_connection_finds_nothing(self):
+        for client in self.each(*READ_AHEAD):
+            self.begin(client, 5, "sleep", 200)
+            self.assertEqual("false", plain(self.client.value("control", cancel_request(0, 5)["params"])))
+            self.assertIn("result", self.receive(client, 1)[5])
+
+    def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
+        for client in self.each(*READ_AHEAD):
+            for repeat in range(3):  # the fast path knows the requests then
+                batch = [{"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 1)},
+                         {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
+                         {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
+                client.send(json.dumps(batch))
+                time.sleep(0.05)
+                self.cancel(client, 3)
+                answers = [json.loads(client.receive()) for _ in range(2)]
+                of_batch = next(one for one in answers if isinstance(one, list))
+                self.assertIn("result", of_batch[0])
+                self.assertEqual(["cancelled"] * 2, [one["error"]["data"]["reason"] for one in of_batch[1:]])
+
+    def test_a_notification_cancels_too(self):
+        for client in self.each(*READ_AHEAD):
+            self.begin(client, 1, "sleep", 60000)
+            message = cancel_request(0, 1)
+            del message["id"]
+            client.send(json.dumps(message))
+            self.assertEqual("cancelled", self.receive(client, 1)[1]["error"]["data"]["reason"])
+
+    def test_what_is_no_cancel_is_refused(self):
+        for args in ([], [1], [{"name": "id"}], [{"name": "id", "value": None}], [{"name": "id", "value": [1]}],
+                     [{"name": "ID", "value": 1}], [{"name": "id", "value": 1}] * 2):
+            error = self.client.request("control", {"method": "cancel", "args": args})["error"]
+            self.assertEqual(-32602, error["code"])
+            self.assertIn("'cancel' takes one argument", error["data"]["message"])
 
 
 class CallTimeout(PeerCase):

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   COPIED_MAX =
@@ -79,6 +80,7 @@ bool connection_collect_next(struct connection *connection)
   connection->has_message = true;
   connection->is_too_long = first->is_too_long;
   duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
+  buffer_fini(&first->ids);
   free(first);
   return true;
 }
@@ -201,17 +203,94 @@ static bool offer_message(struct connection *connection)
   return taken == RPC_TAKEN;
 }
 
+/* --- cancels --- */
+
+static bool has_line(struct text lines, struct text line)
+{
+  while (lines.len > 0) {
+    const char *end = memchr(lines.data, '\n', lines.len);
+    size_t length = end == NULL ? lines.len : (size_t)(end - lines.data);
+    if (text_equal(text_slice(lines, 0, length), line))
+      return true;
+    lines = text_slice(lines, end == NULL ? length : length + 1, lines.len);
+  }
+  return false;
+}
+
+/* The ids are listed once, however often a message is asked for one. */
+static bool has_id(const struct connection *connection, struct text message, struct buffer *ids,
+                   bool *has_ids, struct text id)
+{
+  if (!*has_ids)
+    connection_codec(connection)->list_ids(connection_service(connection)->context, message, ids);
+  *has_ids = true;
+  return has_line(buffer_text(ids), id);
+}
+
+static void unlink_message(struct duplex_message **link, struct connection_duplex *duplex)
+{
+  struct duplex_message *message = *link;
+  *link = message->next;
+  duplex->queued--;
+  duplex->queued_bytes -= message->text.len;
+  duplex->last_queued = NULL;
+  for (struct duplex_message *left = duplex->first_queued; left != NULL; left = left->next)
+    duplex->last_queued = left;
+}
+
+/* Answers the message that waits in the queue in the place of the service. */
+static void answer_cancelled(struct connection *connection, struct text message)
+{
+  const struct rpc_service *service = connection_service(connection);
+  struct buffer answer;
+  buffer_init(&answer);
+  enum rpc_served served =
+      connection_codec(connection)->answer_ended(service->context, message, RPC_CALL_CANCELLED, &answer);
+  if (service->refused != NULL)
+    service->refused(service->context, connection->client, message);
+  if (served == RPC_NO_REPLY)
+    buffer_clear(&answer);
+  send_answer(connection, &answer);
+  buffer_fini(&answer);
+}
+
+/* rpc_beside.cancel, with the connection. The owner of a message that is served does not leave it: it takes the input back
+ * first, or is the thread that reads. */
+static bool cancel_request(void *state, struct text id)
+{
+  struct connection *connection = state;
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call) &&
+      has_id(connection, buffer_text(&duplex->in_hand), &duplex->ids, &duplex->has_ids, id))
+    return crew_end_message(connection->table->crew, connection->worker, RPC_CALL_CANCELLED);
+  struct duplex_message **link = &duplex->first_queued;
+  while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),
+                                                           &(*link)->ids, &(*link)->has_ids, id)))
+    link = &(*link)->next;
+  struct duplex_message *found = *link;
+  if (found == NULL)
+    return false;
+  unlink_message(link, duplex);
+  answer_cancelled(connection, buffer_text(&found->text));
+  buffer_fini(&found->text);
+  buffer_fini(&found->ids);
+  free(found);
+  connection_count_input(connection);
+  return true;
+}
+
 /* True if the message was answered, although an earlier message is being served. */
 static bool answer_beside(struct connection *connection)
 {
   const struct rpc_codec *codec = connection_codec(connection);
   const struct rpc_service *service = connection_service(connection);
+  const struct rpc_beside beside = {connection, cancel_request};
   struct buffer answer;
   if (codec->serve_beside == NULL || connection->is_too_long)
     return false;
   buffer_init(&answer);
-  bool is_answered =
-      codec->serve_beside(service->context, connection->client, buffer_text(&connection->message), &answer);
+  bool is_answered = codec->serve_beside(service->context, connection->client, &beside,
+                                         buffer_text(&connection->message), &answer);
   if (is_answered) {
     send_answer(connection, &answer);
     drop_message(connection);

@@ -52,9 +52,11 @@ static void free_input(struct connection_duplex *duplex)
   for (struct duplex_message *message = duplex->first_queued; message != NULL; message = next) {
     next = message->next;
     buffer_fini(&message->text);
+    buffer_fini(&message->ids);
     free(message);
   }
   buffer_fini(&duplex->in_hand);
+  buffer_fini(&duplex->ids);
   buffer_fini(&duplex->collected);
   buffer_fini(&duplex->replies);
   buffer_fini(&duplex->last_words);
@@ -319,6 +321,8 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
   take_input_back(connection);
   duplex_set_reader(connection, DUPLEX_NOBODY);
   atomic_store(&duplex->reads_ahead, false);
+  buffer_fini(&duplex->ids);
+  duplex->has_ids = false;
   if (duplex_input(duplex) == COLLECTED_FULL)
     duplex_set_input(duplex, COLLECTED_SOME);
   if (!was_served) {

@@ -114,6 +114,8 @@ static const uint16_t duplex_message_transitions[] = {
 struct duplex_message {
   struct duplex_message *next;
   struct buffer text;
+  struct buffer ids; /* of its requests (rpc_codec.list_ids), once somebody has asked for them */
+  bool has_ids;
   bool is_too_long; /* as connection->is_too_long */
 };
 
@@ -145,7 +147,9 @@ struct connection_duplex {
   _Atomic enum collected input;
   enum step last_step; /* once the input has ended */
   enum duplex_message_state message;
-  struct buffer in_hand;   /* the message that is served */
+  struct buffer in_hand; /* the message that is served */
+  struct buffer ids;     /* as in duplex_message, of the message that is served */
+  bool has_ids;
   struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */
   struct duplex_message *first_queued;
   struct duplex_message *last_queued;

@@ -665,14 +665,21 @@ void crew_want_end(struct crew_member *member, const struct crew_end *end)
   pthread_cond_broadcast(&member->crew->lane_wanted);
 }
 
-void crew_end_message(struct crew_member *member, uint64_t steps, enum rpc_call_cause cause)
+bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause)
 {
-  struct crew *crew = member->crew;
-  const struct crew_end end = {{.cause = cause, .is_any = true}, steps};
+  bool is_served = false;
   pthread_mutex_lock(&crew->lock);
-  crew_want_end(member, &end);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    const struct crew_end end = {{.cause = cause, .is_any = true}, atomic_load(&member->steps)};
+    if (member->worker != worker || end.steps % 2 == 0)
+      continue;
+    is_served = true;
+    crew_want_end(member, &end);
+  }
   pthread_mutex_unlock(&crew->lock);
   rouse_watcher(crew);
+  return is_served;
 }
 
 /* A message whose call has not begun, or is being looked at by another thread, is tried again: the watcher sees to that.

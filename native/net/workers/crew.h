@@ -387,10 +387,11 @@ bool crew_leaves_to_others(const struct crew_member *member, const struct crew_m
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
 
 /*
- * Ends what the member serves, where its steps are still these: the thread that is reserved for control interrupts its
- * thread, as soon as it is in a call. Any thread; waits for nobody.
+ * Ends the message that the worker's thread serves: the thread that is reserved for control interrupts the worker's, as soon
+ * as it is in a call. False: the message has been served. Any thread that keeps the worker from its next message; waits
+ * for nobody.
  */
-void crew_end_message(struct crew_member *member, uint64_t steps, enum rpc_call_cause cause);
+bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause);
 
 /*
  * rpc_waits.wait and wake: `thread` is the member. A member that waits is none of threads_max: the watcher may add

@@ -128,6 +128,13 @@ enum jsonrpc_handled serving_run_cached(void *context)
                                        .out = serving->out,
                                        .context = serving,
                                        .answer = answer_request};
+  const enum rpc_call_cause ended = serving->worker->watch.of_message;
+  if (ended != RPC_CALL_RETURNS) {
+    struct outcome failed;
+    rpc_call_fail(ended, &call.runner->arena, &failed);
+    (void)answer_request(serving, serving->cached, &failed, NULL);
+    return JSONRPC_REPLY;
+  }
   return rpc_fastpath_serve(serving->cached, &call) ? JSONRPC_REPLY : JSONRPC_NO_REPLY;
 }
 

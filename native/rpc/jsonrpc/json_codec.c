@@ -125,6 +125,9 @@ struct workerless_call {
   bool is_answered; /* a ping, or a request beside another one */
   enum rpc_lane lane;
   struct rpc_client *client; /* of rpc_codec.serve_beside */
+  const struct rpc_beside *beside;
+  enum rpc_call_cause cause; /* of rpc_codec.answer_ended */
+  struct buffer *ids;        /* of rpc_codec.list_ids */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -422,12 +425,20 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  call->is_answered = !request->is_notification && !request->has_options && request->epoch.data == NULL &&
-                      text_equal(request->method, TEXT("control")) &&
-                      rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
-                      operation.command == OP_SHARE_SESSION &&
-                      rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
-                      outcome.kind != OUTCOME_ERROR;
+  bool is_control = !request->has_options && request->epoch.data == NULL &&
+                    text_equal(request->method, TEXT("control")) &&
+                    rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK;
+  if (!is_control)
+    return;
+  if (operation.command == OP_CANCEL) {
+    bool is_found = call->beside->cancel(call->beside->state, operation.command_text);
+    rpc_control_tell_cancelled(is_found, &outcome);
+    call->is_answered = true;
+  } else {
+    call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&
+                        rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
+                        outcome.kind != OUTCOME_ERROR;
+  }
   if (call->is_answered)
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
@@ -440,16 +451,55 @@ static bool may_be_control(struct text message)
                                      memchr(message.data, '\\', message.len) != NULL);
 }
 
-static bool serve_beside(void *context, struct rpc_client *client, struct text message, struct buffer *out)
+static bool serve_beside(void *context, struct rpc_client *client, const struct rpc_beside *beside,
+                         struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .client = client};
+  struct workerless_call call = {.peer = context, .client = client, .beside = beside};
   size_t start = out->len;
   if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
     return false;
-  (void)handle_without_worker(&call, message, out, handle_beside);
-  if (!call.is_answered)
+  enum jsonrpc_handled handled = handle_without_worker(&call, message, out, handle_beside);
+  if (!call.is_answered || handled == JSONRPC_NO_REPLY)
     buffer_truncate(out, start);
   return call.is_answered;
+}
+
+static void list_id(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  (void)response;
+  if (request->is_notification || request->id.len > PING_MAX) /* none that is longer can be cancelled */
+    return;
+  buffer_append_text(call->ids, rpc_request_id_read(request->id, &call->arena));
+  buffer_append_char(call->ids, '\n');
+}
+
+static void list_ids(void *context, struct text message, struct buffer *ids)
+{
+  struct workerless_call call = {.peer = context, .ids = ids};
+  struct buffer unused;
+  buffer_init(&unused);
+  (void)handle_without_worker(&call, message, &unused, list_id);
+  buffer_fini(&unused);
+}
+
+static void handle_ended(void *context, const struct jsonrpc_request *request,
+                         struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
+  struct outcome outcome;
+  rpc_call_fail(call->cause, &call->arena, &outcome);
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  rpc_error_data_write(data, &outcome, &answer);
+}
+
+static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
+                                    struct buffer *out)
+{
+  struct workerless_call call = {.peer = context, .cause = cause};
+  return convert_handled(handle_without_worker(&call, message, out, handle_ended));
 }
 
 /* ---- the lane of a message ---- */
@@ -526,6 +576,8 @@ const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
                                             .serve = serve_jsonrpc_message,
                                             .serve_without_worker = serve_without_worker,
                                             .serve_beside = serve_beside,
+                                            .list_ids = list_ids,
+                                            .answer_ended = answer_ended,
                                             .lane = find_lane,
                                             .refuse = refuse_message,
                                             .reject = reject_message,

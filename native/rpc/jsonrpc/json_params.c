@@ -7,6 +7,7 @@
 #include "rpc/values/value_read.h"
 #include "rpc/values/value_write.h"
 #include "json/reader.h"
+#include "json/writer.h"
 
 /* ---- names that were meant ---- */
 
@@ -326,6 +327,49 @@ static enum jp_status read_control_text(struct params_reader *reader, const stru
   return JP_OK;
 }
 
+/* The one argument {"name": "id", "value": ID}. */
+static enum jp_status read_control_id(struct params_reader *reader, const struct op_control_method *control)
+{
+  enum { NAME, VALUE };
+  static const struct text names[] = {[NAME] = TEXT("name"), [VALUE] = TEXT("value")};
+  struct json_value args = reader->members.value[RPC_PARAM_ARGS];
+  struct json_members members = {.repeated = -1};
+  struct json_value first, another;
+  bool is_one = reader->members.has[RPC_PARAM_ARGS] && args.kind == JSON_KIND_ARRAY;
+  if (is_one) {
+    struct json_cursor cursor = json_enter(args);
+    is_one = json_next_element(&cursor, &first) && !json_next_element(&cursor, &another) &&
+             first.kind == JSON_KIND_OBJECT;
+  }
+  if (is_one)
+    json_members_collect(first, names, 2, &members);
+  bool is_right =
+      is_one && members.has[NAME] && members.has[VALUE] && members.repeated < 0 &&
+      members.value[NAME].kind == JSON_KIND_STRING &&
+      json_key_is(text_slice(members.value[NAME].span, 1, members.value[NAME].span.len - 1), TEXT("id")) &&
+      (members.value[VALUE].kind == JSON_KIND_STRING || members.value[VALUE].kind == JSON_KIND_NUMBER);
+  if (is_right) {
+    reader->operation->command_text = rpc_request_id_read(members.value[VALUE].span, reader->arena);
+    return reader->operation->command_text.data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
+  }
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+               "'%s' takes one argument: {\"name\": \"id\", \"value\": ID}, the id of a request",
+               control->name.data);
+  return JP_INVALID;
+}
+
+struct text rpc_request_id_read(struct text id, struct arena *arena)
+{
+  struct buffer written;
+  if (id.len == 0 || id.data[0] != '"')
+    return id;
+  buffer_init(&written);
+  json_write_string(&written, json_unescape(text_slice(id, 1, id.len - 1), arena));
+  struct text kept = arena_text(arena, buffer_text(&written));
+  buffer_fini(&written);
+  return kept;
+}
+
 static enum jp_status read_control(struct params_reader *reader)
 {
   struct text name = TEXT_ABSENT;
@@ -343,6 +387,8 @@ static enum jp_status read_control(struct params_reader *reader)
   reader->operation->command_text = TEXT_ABSENT;
   if (control->text.data != NULL)
     return read_control_text(reader, control);
+  if (control->takes_id)
+    return read_control_id(reader, control);
   status = read_args(reader);
   if (status != JP_OK)
     return status;

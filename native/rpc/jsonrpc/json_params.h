@@ -30,4 +30,8 @@ bool rpc_has_near_param(struct json_value params, enum rpc_param missing);
 void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
                     struct outcome *outcome);
 
+/* The id of a request, as written, in a form that is the same for the same id: a string as json_write_string writes it.
+ * Borrowed from the id or the arena; data NULL: memory is short. */
+struct text rpc_request_id_read(struct text id, struct arena *arena);
+
 #endif

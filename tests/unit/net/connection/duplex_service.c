@@ -432,9 +432,10 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   return RPC_REPLY;
 }
 
-static bool serve_beside(void *context, struct rpc_client *client, struct text message, struct buffer *out)
+static bool serve_beside(void *context, struct rpc_client *client, const struct rpc_beside *beside,
+                         struct text message, struct buffer *out)
 {
-  (void)context, (void)client;
+  (void)context, (void)client, (void)beside;
   if (!text_equal(message, TEXT("name")))
     return false;
   BUFFER_LITERAL(out, "named");

@@ -107,8 +107,8 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 /* tests/integration/test_share_beside.py has which requests are answered so, and what they are told. */
 static bool tell_name(struct rpc_client *client, struct buffer *out)
 {
-  return rpc_codec_jsonrpc.serve_beside(bench->service->context, client, TEXT(CONTROL("share_session", "")),
-                                        out);
+  return rpc_codec_jsonrpc.serve_beside(bench->service->context, client, NULL,
+                                        TEXT(CONTROL("share_session", "")), out);
 }
 
 enum { ASKERS = 4, RACES = 200 };
