@@ -86,6 +86,7 @@ static enum jp_status read_ring_size(const struct option *option, const char *te
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const ready_words[] = {"now", "class-loaded", "main-returned", NULL};
+static const char *const on_disconnect_words[] = {"interrupt", "finish", NULL};
 static const char *const compat_words[] = {"pal", NULL};
 
 #define AT(member) .offset = offsetof(struct run_options, member)
@@ -313,6 +314,14 @@ const struct option run_option_rows[] = {
      .read = option_read_duration,
      AT(limits.call_timeout_ms),
      .max = 100 * DAY_MS},
+    {.names = {"--on-disconnect"},
+     .variable = "JPEER_ON_DISCONNECT",
+     .takes = "interrupt|finish",
+     .standard = "interrupt",
+     .help = "what becomes of the call that a client runs when it leaves",
+     .read = option_read_word,
+     AT(net.on_disconnect),
+     .words = on_disconnect_words},
     {.names = {"--busy-timeout"},
      .variable = "JPEER_BUSY_TIMEOUT",
      .takes = "MS",

@@ -204,7 +204,8 @@ static enum jp_status make_table(struct net_server *server, struct jp_error *err
                                      .connections_max = config->connections_max,
                                      .header_timeout_ms = config->header_timeout_ms,
                                      .body_timeout_ms = config->body_timeout_ms,
-                                     .idle_timeout_ms = config->idle_timeout_ms};
+                                     .idle_timeout_ms = config->idle_timeout_ms,
+                                     .finishes_left = config->on_disconnect == NET_ON_DISCONNECT_FINISH};
   server->has_table = true;
   return connection_table_init(&server->table, server->crew, &limits, &server->input, error);
 }

@@ -30,6 +30,9 @@ struct net_endpoints {
   struct net_endpoint items[NET_ENDPOINTS_MAX];
 };
 
+/* What becomes of the request that a client runs when it leaves. */
+enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
+
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
   const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
@@ -41,7 +44,8 @@ struct net_config {
   size_t pinned_max;       /* 256 connections that have a thread of their own */
   int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
-  size_t message_max;      /* 16 MiB */
+  enum net_on_disconnect on_disconnect;
+  size_t message_max;     /* 16 MiB */
   size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
   size_t send_buffer_max; /* 16 MiB of unsent answers a connection */
   size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */

@@ -108,7 +108,7 @@ struct rpc_codec {
   bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                        struct text message, struct buffer *out);
   /* Appends the ids of the requests of a message, each followed by a line break that no id has, in the form that
-   * rpc_beside.cancel gets. Any thread. NULL where serve_beside is. */
+   * rpc_beside.cancel gets; of notifications alone nothing. Any thread. NULL where serve_beside is. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
   /* Answers every request of the message with the error of a call that was ended (rpc_service.interrupt_call). Any thread.
    * NULL where serve_beside is. */

@@ -295,6 +295,10 @@ class Asking(CallbackCase):
 
 
 class Vanishing(CallbackCase):
+    """Without the interrupt, which Java's thread would hear of as well."""
+
+    options = ("--on-disconnect", "finish")
+
     def test_it_closes_ends_the_stream_or_resets_the_connection(self):
         """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""
         for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):

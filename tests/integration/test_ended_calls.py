@@ -1,11 +1,13 @@
 """Calls that are ended before they return: timeouts, cancels, and clients that leave."""
 
+import asyncio
 import json
+import socket
 import time
 import unittest
 
-from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, ZmqClient,
-                             await_running, call_request, plain)
+from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
+                             ZmqClient, await_running, call_request, plain)
 from support.peer_case import PeerCase
 
 BLOCKERS = "fixtures.Blockers"
@@ -150,6 +152,77 @@ class Cancels(PeerCase):
             error = self.client.request("control", {"method": "cancel", "args": args})["error"]
             self.assertEqual(-32602, error["code"])
             self.assertIn("'cancel' takes one argument", error["data"]["message"])
+
+
+def leave(client):
+    """Without the closing handshake, which a client inside a call would wait for."""
+    if isinstance(client, WebSocketClient):
+        client.socket.transport.abort()
+        client.loop.run_until_complete(asyncio.sleep(0))
+    elif isinstance(client, HttpClient):
+        client.connection.sock.close()
+    else:
+        client.close()
+
+
+class ClientsThatLeave(PeerCase):
+    CLIENTS = (WebSocketClient, UnixWebSocketClient, ShmClient)
+
+    def begin(self, kind, *requests):
+        client = kind(self.peer)
+        for one in requests:
+            client.send(json.dumps({"jsonrpc": "2.0", "method": "call", **one}))
+        await_running(self.client, 1)
+        return client
+
+    def post(self, kind):
+        """A request of HTTP, without its answer."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 60000)})
+        client = kind(self.peer)
+        client.connection.request("POST", "/", body, {"Content-Type": "application/json"})
+        await_running(self.client, 1)
+        return client
+
+    def test_what_they_run_is_interrupted(self):
+        self.start(sockets=True)
+        for kind in self.CLIENTS:
+            with self.subTest(kind.name):
+                leave(self.begin(kind, {"id": 1, "params": call_params("sleep", 60000)},
+                                 {"id": 2, "params": call_params("sleep", 60000)}))
+                await_running(self.client, 0)
+        for kind in (HttpClient, UnixHttpClient):
+            with self.subTest(kind.name):
+                leave(self.post(kind))
+                await_running(self.client, 0)
+
+    def test_a_half_close_over_http_is_none(self):
+        self.start(sockets=True)
+        for kind in (HttpClient, UnixHttpClient):
+            with self.subTest(kind.name), kind(self.peer) as client:
+                body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 2000)})
+                client.connection.request("POST", "/", body, {"Content-Type": "application/json"})
+                client.connection.sock.shutdown(socket.SHUT_WR)
+                self.assertIn(b'"result"', client.connection.getresponse().read())
+
+    def test_notifications_finish(self):
+        self.start(sockets=True)
+        for kind in self.CLIENTS:
+            with self.subTest(kind.name):
+                leave(self.begin(kind, {"params": call_params("pass")}))
+                time.sleep(0.3)
+                self.assertEqual("1", self.client.call(BLOCKERS, "running"))
+                self.client.call(BLOCKERS, "open")
+                await_running(self.client, 0)
+
+    def test_all_does_where_the_option_says_so(self):
+        self.start("--on-disconnect", "finish", sockets=True)
+        for kind in self.CLIENTS:
+            with self.subTest(kind.name):
+                leave(self.begin(kind, {"id": 1, "params": call_params("pass")}))
+                time.sleep(0.3)
+                self.assertEqual("1", self.client.call(BLOCKERS, "running"))
+                self.client.call(BLOCKERS, "open")
+                await_running(self.client, 0)
 
 
 class CallTimeout(PeerCase):

@@ -247,7 +247,8 @@ class ClientsThatLeave(PeerCase):
     def test_256_endless_calls_hold_no_descriptor_and_are_told_of(self):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
-        peer = self.start("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), sockets=True)
+        peer = self.start("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), "--on-disconnect", "finish",
+                          sockets=True)
         steering = self.connect()
         before = descriptors(peer.pid)
         transports = [WebSocketClient, ShmClient, HttpClient]

@@ -56,7 +56,7 @@ def begin_callback(client):
 
 
 class ShareCase(PeerCase):
-    options = ("--message-max", "1m")
+    options = ("--message-max", "1m", "--on-disconnect", "finish")
     peer_arguments = {"sockets": True}
 
     def pass_all(self):

@@ -1040,7 +1040,29 @@ static bool look_for_end(struct connection *connection)
   return true;
 }
 
-bool connection_look_after(struct crew_source *source)
+/* A message without ids has notifications alone: they finish. */
+void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids)
+{
+  if (connection->limits->finishes_left || connection_codec(connection)->list_ids == NULL)
+    return;
+  if (!*has_ids)
+    connection_codec(connection)
+        ->list_ids(connection_service(connection)->context, connection_message_in_hand(connection), ids);
+  *has_ids = true;
+  if (ids->len > 0)
+    (void)crew_end_message(connection->table->crew, connection->worker, RPC_CALL_LEFT);
+}
+
+static void end_left(const struct connection *connection)
+{
+  struct buffer ids;
+  bool has_ids = false;
+  buffer_init(&ids);
+  connection_end_left(connection, &ids, &has_ids);
+  buffer_fini(&ids);
+}
+
+bool connection_look_after(struct crew_source *source, bool had_left)
 {
   struct connection *connection = (struct connection *)(void *)source;
   bool has_left = false;
@@ -1048,6 +1070,8 @@ bool connection_look_after(struct crew_source *source)
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     has_left = look_for_end(connection);
+    if (has_left && !had_left)
+      end_left(connection);
     calls = connection_has_left(connection) && connection->duplex != NULL;
     if (calls)
       connection_duplex_begin_upcall(connection);

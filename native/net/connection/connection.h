@@ -39,6 +39,7 @@ struct connection_limits {
   int64_t header_timeout_ms;
   int64_t body_timeout_ms;
   int64_t idle_timeout_ms;
+  bool finishes_left; /* what a client runs that leaves goes on */
 };
 
 /*
@@ -244,9 +245,13 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
  * The watcher's look at a connection that has been in call for long. Closes its descriptor, and what its carrier has,
  * where the client has left and has sent nothing that is still to be served; true: it has left. A client that has only
  * ended its own side of a Unix socket may still read: its answer is sent. So does one of TCP, where both look the
- * same until the other side's system is sent something.
+ * same until the other side's system is sent something. had_left: the look before has said so; else the call of a client
+ * that has left is ended (connection_end_left).
  */
-bool connection_look_after(struct crew_source *source);
+bool connection_look_after(struct crew_source *source, bool had_left);
+/* The client has left: ends the message that is served, except notifications. In call, a thread that keeps the owner there;
+ * ids: a buffer for the message's. */
+void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids);
 static inline bool connection_has_left(const struct connection *connection)
 {
   return connection->fd < 0;

@@ -322,6 +322,8 @@ static enum collected end_input(struct connection *connection, enum collected en
   duplex->last_words = duplex->replies;
   duplex->replies = (struct buffer){0};
   duplex_set_input(duplex, end);
+  if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call))
+    connection_end_left(connection, &duplex->ids, &duplex->has_ids);
   connection_duplex_close(connection);
   return end;
 }

@@ -546,6 +546,10 @@ static void read_ahead(struct crew_source *source)
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
         !connection->seized && !connection_is_broken(connection) && !connection_has_left(connection))
       begin_reading_ahead(connection);
+    struct connection_duplex *duplex = connection->duplex;
+    if (duplex != NULL && duplex_has_ended(duplex) && duplex->message == DUPLEX_MESSAGE_SERVED)
+      connection_end_left(connection, &duplex->ids,
+                          &duplex->has_ids); /* the message had waited in the queue */
     in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);

@@ -100,8 +100,9 @@ struct crew_meanwhile {
    * sleep. */
   bool (*sleep)(struct crew_source *source, int *fd, short *events);
   /* A turn of the source has been inside the service for long, and may still be. Looks whether its client has left, and
-   * closes what nobody needs then; true: it has left. The watcher's thread, again and again. */
-  bool (*look_after)(struct crew_source *source);
+   * closes what nobody needs then; true: it has left, as the look before may have said. The watcher's thread, again and
+   * again. */
+  bool (*look_after)(struct crew_source *source, bool had_left);
   /* A turn of the source has been inside the service for a while, and may still be. Has the input read from now on by
    * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again.
    * NULL: nothing can be answered. */

@@ -242,7 +242,7 @@ static void look_after_calls(struct crew *crew, int64_t now_ms)
     /* The member may have gone on to another source: that is looked at then, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
     if (source != NULL && source->meanwhile != NULL && source->meanwhile->look_after != NULL)
-      member->call.has_left = source->meanwhile->look_after(source);
+      member->call.has_left = source->meanwhile->look_after(source, member->call.has_left);
   }
   if (find_oldest(crew) != INT64_MAX)
     look_for_names(crew, now_ms);

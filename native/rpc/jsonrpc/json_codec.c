@@ -468,9 +468,10 @@ static void list_id(void *context, const struct jsonrpc_request *request, struct
 {
   struct workerless_call *call = context;
   (void)response;
-  if (request->is_notification || request->id.len > PING_MAX) /* none that is longer can be cancelled */
+  if (request->is_notification)
     return;
-  buffer_append_text(call->ids, rpc_request_id_read(request->id, &call->arena));
+  if (request->id.len <= PING_MAX) /* no longer one can be cancelled */
+    buffer_append_text(call->ids, rpc_request_id_read(request->id, &call->arena));
   buffer_append_char(call->ids, '\n');
 }
 
