@@ -213,11 +213,11 @@ bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker
   struct rpc_call_watch *watch = &held->watch;
   bool is_meant = end->cause != RPC_CALL_RETURNS &&
                   (end->is_any || end->call == atomic_load_explicit(&watch->calls, memory_order_relaxed));
+  if (is_meant && end->is_any)
+    watch->of_message = end->cause;
   if (is_meant && rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
     atomic_store_explicit(&watch->cause, end->cause, memory_order_relaxed);
     watch->is_marked = true;
-    if (end->is_any)
-      watch->of_message = end->cause;
     if (watch->nested > 0) {
       watch->interrupt = RPC_INTERRUPT_DUE;
     } else if (!watch->is_elsewhere) {

@@ -225,6 +225,58 @@ class ClientsThatLeave(PeerCase):
                 await_running(self.client, 0)
 
 
+class StubbornCalls(PeerCase):
+    """Their threads ignore the interrupt."""
+
+    options = ()
+    peer_arguments = {"sockets": True}
+
+    def tearDown(self):
+        self.client.call(BLOCKERS, "open")
+        await_running(self.client, 0)
+        super().tearDown()
+
+    def test_the_answer_does_not_wait_for_the_thread(self):
+        for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient):
+            begin = time.monotonic()
+            error = client.request("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})["error"]
+            self.assertLess(time.monotonic() - begin, 2)
+            self.assertEqual((-32000, "timeout"), (error["code"], error["data"]["reason"]))
+            await_running(self.client, 1)
+            self.client.call(BLOCKERS, "open")
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+            self.assertEqual("false", client.call("java.lang.Thread", "interrupted"))
+            await_running(self.client, 0)
+
+    def test_a_cancel_does_not_either(self):
+        for client in self.each(*READ_AHEAD):
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
+            client.send(json.dumps(cancel_request(2, 1)))
+            answers = [json.loads(client.receive()) for _ in range(2)]
+            self.assertEqual({1, 2}, {one["id"] for one in answers})
+            await_running(self.client, 1)
+            self.client.call(BLOCKERS, "open")
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+
+    def test_a_batch_waits_a_second_for_its_other_requests(self):
+        for client in self.each(*READ_AHEAD, HttpClient):
+            batch = [call_request(1, BLOCKERS, "sleep", 1),
+                     call_request(2, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS}),
+                     call_request(3, BLOCKERS, "open")]
+            begin = time.monotonic()
+            answers = json.loads(client.exchange(json.dumps(batch)))
+            self.assertGreater(time.monotonic() - begin, 1)
+            self.assertEqual(["timeout"] * 3, [one["error"]["data"]["reason"] for one in answers])
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+            waiting = self.connect()
+            waiting.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+            await_running(self.client, 1)
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+            await_running(self.client, 1)  # the third request would have let it pass, had it run
+            self.client.call(BLOCKERS, "open")
+
+
 class CallTimeout(PeerCase):
     options = ("--call-timeout", "200")
 

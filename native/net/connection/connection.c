@@ -390,20 +390,20 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* While the message was served, the connection may have got a duplex: the call is shared then. True: it was seized. */
-static bool leave_service(struct connection *connection, enum crew_served served)
+/* While the message was served, the connection may have got a duplex: the call is shared then. Returns who has answered. */
+static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
   if (has_worker ? in_call_end(&connection->in_call) : connection->duplex == NULL)
-    return connection->seized;
+    return connection->answerer;
   pthread_mutex_lock(&connection->lock);
   if (connection->duplex != NULL)
     connection_duplex_end_call(connection, served != CREW_WAIT);
   if (has_worker)
     in_call_end_locked(&connection->in_call);
-  bool seized = connection->seized;
+  enum connection_answerer answerer = connection->answerer;
   pthread_mutex_unlock(&connection->lock);
-  return seized;
+  return answerer;
 }
 
 #define TOO_LONG "The message passes the limit message-max of %zu bytes"
@@ -469,7 +469,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   enter_service(connection, member);
   *served = crew_serve(member, &message, answer, stream);
   tell_of_refusal(connection, member, &message, *served);
-  bool seized = leave_service(connection, *served) || connection_has_left(connection);
+  const enum connection_answerer answerer = leave_service(connection, *served);
+  bool seized = answerer == CONNECTION_SEIZED || connection_has_left(connection);
 
   if (member->worker != NULL)
     connection->since_ms = 0;
@@ -477,10 +478,14 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection->has_message = false;
   if (answer->failed)
     connection_break(connection);
-  if (seized && *served == CREW_STREAM)
+  if ((seized || answerer != CONNECTION_OWN_ANSWER) && *served == CREW_STREAM)
     stream->body.close(stream->body.state);
-  if (seized || connection_is_broken(connection))
+  if (seized || answerer != CONNECTION_OWN_ANSWER || connection_is_broken(connection))
     crew_take_back(member, connection->client);
+  if (answerer == CONNECTION_ANSWERED) {
+    connection->answerer = CONNECTION_OWN_ANSWER;
+    *served = CREW_ANSWERED;
+  }
   return !seized;
 }
 
@@ -953,16 +958,75 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   const struct rpc_service *service = connection_service(connection);
   struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
   buffer_clear(answer);
-  connection->seized = true;
+  bool was_answered = connection->answerer == CONNECTION_ANSWERED;
+  connection->answerer = CONNECTION_SEIZED;
   if (connection->duplex != NULL)
     connection->duplex->is_closed = true;
-  enum rpc_served served =
-      connection_codec(connection)
-          ->refuse(service->context, connection_message_in_hand(connection), CREW_SHUTTING_DOWN, answer);
+  enum rpc_served served = RPC_NO_REPLY;
+  if (!was_answered)
+    served =
+        connection_codec(connection)
+            ->refuse(service->context, connection_message_in_hand(connection), CREW_SHUTTING_DOWN, answer);
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
     shutdown(connection->fd, SHUT_WR);
+}
+
+/* --- calls that were ended, and whose threads do not come back --- */
+
+static bool is_batch(struct text message)
+{
+  size_t at = 0;
+  while (at < message.len && memchr(" \t\r\n", message.data[at], 4) != NULL)
+    at++;
+  return at < message.len && message.data[at] == '[';
+}
+
+/* In call, under the lock, as a visitor. */
+static bool answer_in_place(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
+{
+  const struct connection_protocol *protocol = connection->protocol;
+  enum rpc_served served = connection_codec(connection)
+                               ->answer_ended(connection_service(connection)->context,
+                                              connection_message_in_hand(connection), cause, answer);
+  if (served == RPC_NO_REPLY)
+    return true;
+  if (answer->failed)
+    return false; /* it is tried again */
+  connection->answerer = CONNECTION_ANSWERED;
+  if (protocol->write_message != NULL)
+    protocol->write_message(&connection->out, buffer_text(answer));
+  else
+    protocol->write_ended_reply(connection, served, buffer_text(answer));
+  connection_flush(connection);
+  if (connection_holds_back(connection))
+    atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+  return true;
+}
+
+bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
+                             enum rpc_call_cause cause, bool is_patient)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  struct buffer answer;
+  bool is_done = true;
+  buffer_init(&answer);
+  pthread_mutex_lock(&connection->lock);
+  if (in_call_visit(&connection->in_call)) {
+    bool is_it = connection->worker == member->worker && connection->worker != NULL &&
+                 atomic_load(&member->steps) == steps && connection->answerer == CONNECTION_OWN_ANSWER &&
+                 !connection_is_broken(connection) && !connection_has_left(connection) &&
+                 connection_codec(connection)->answer_ended != NULL;
+    if (is_it && is_patient && is_batch(connection_message_in_hand(connection)))
+      is_done = false;
+    else if (is_it)
+      is_done = answer_in_place(connection, cause, &answer);
+    in_call_leave(&connection->in_call);
+  }
+  pthread_mutex_unlock(&connection->lock);
+  buffer_fini(&answer);
+  return is_done;
 }
 
 /* --- clients that have left while their call lasts --- */
@@ -1027,7 +1091,7 @@ static bool look_for_end(struct connection *connection)
   struct pollfd polled = {.fd = connection->fd, .events = POLLRDHUP};
   if (connection_has_left(connection))
     return true;
-  if (connection->seized || poll(&polled, 1, 0) <= 0 || polled.revents == 0)
+  if (connection_is_seized(connection) || poll(&polled, 1, 0) <= 0 || polled.revents == 0)
     return false;
   if ((connection->duplex != NULL && !connection_duplex_may_close(connection->duplex)) ||
       has_unread(connection))

@@ -111,6 +111,14 @@ static const uint16_t connection_input_transitions[] = {
     [CONNECTION_INPUT_ENDED] = 0,
 };
 
+/*
+ * Who answers the message that is served.
+ *   | OWN_ANSWER | the owner                                                | a visitor, in call                   |
+ *   | ANSWERED   | a visitor has: the owner drops its answer                | connection_serve; a visitor          |
+ *   | SEIZED     | a visitor has, and nothing more is written or served     | the end of the connection            |
+ */
+enum connection_answerer { CONNECTION_OWN_ANSWER, CONNECTION_ANSWERED, CONNECTION_SEIZED };
+
 enum {
   CONNECTION_PROTOCOL_STATE = 320, /* bytes */
   CONNECTION_FLUSH_SOON = 1        /* a deadline that has always passed: the next tick sends the output */
@@ -125,8 +133,8 @@ struct connection {
   pthread_mutex_t lock; /* guards state; and fd and out while the owner is in call */
   enum connection_state state;
   in_call_word in_call;
-  struct rpc_worker *worker; /* whose thread is in call; the owner writes it before it goes in */
-  bool seized; /* by a visitor, until it is closed: whatever its states are, also after the call */
+  struct rpc_worker *worker;         /* whose thread is in call; the owner writes it before it goes in */
+  enum connection_answerer answerer; /* of the message that is served; in call, under the lock */
   /* Of one that is pinned, under the lock, while nobody owns it: */
   bool is_due;            /* its member has a turn at once */
   uint32_t pinned_events; /* what its member waits for; 0: nothing */
@@ -195,6 +203,11 @@ static inline bool connection_is_broken(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_BROKEN;
 }
+/* Under the lock in call. */
+static inline bool connection_is_seized(const struct connection *connection)
+{
+  return connection->answerer == CONNECTION_SEIZED;
+}
 static inline bool connection_lingers(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_LINGERS || connection->output == CONNECTION_OUTPUT_SAID_ALL;
@@ -241,6 +254,9 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
 /* Answers in the place of the owner, who is inside the service and finds the connection seized when it comes
  * back. The watcher, as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
+/* crew_meanwhile.answer_ended */
+bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
+                             enum rpc_call_cause cause, bool is_patient);
 /*
  * The watcher's look at a connection that has been in call for long. Closes its descriptor, and what its carrier has,
  * where the client has left and has sent nothing that is still to be served; true: it has left. A client that has only
@@ -300,7 +316,8 @@ static inline bool connection_has_begun(const struct connection *connection)
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
-/* Serves `message`; *answer is the member's buffer. False: the connection was seized meanwhile. */
+/* Serves `message`; *answer is the member's buffer. False: the connection was seized meanwhile. CREW_ANSWERED: there is
+ * nothing left to write. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
 /* Answers a message of which the beginning is known: it is longer than message_max. */

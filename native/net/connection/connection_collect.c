@@ -363,7 +363,7 @@ static enum collected look_at_output(struct connection *connection)
   if (connection_holds_back(connection))
     connection_flush(connection);
   bool is_blocked = may_block && connection_unsent(connection) > connection_unsent_mark(connection);
-  bool is_broken = connection_is_broken(connection) || connection->seized;
+  bool is_broken = connection_is_broken(connection) || connection_is_seized(connection);
   connection->duplex->has_unsent = connection_unsent(connection) > 0;
   pthread_mutex_unlock(&connection->lock);
   if (is_broken)

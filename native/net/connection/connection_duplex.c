@@ -544,7 +544,8 @@ static void read_ahead(struct crew_source *source)
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
-        !connection->seized && !connection_is_broken(connection) && !connection_has_left(connection))
+        !connection_is_seized(connection) && !connection_is_broken(connection) &&
+        !connection_has_left(connection))
       begin_reading_ahead(connection);
     struct connection_duplex *duplex = connection->duplex;
     if (duplex != NULL && duplex_has_ended(duplex) && duplex->message == DUPLEX_MESSAGE_SERVED)
@@ -622,6 +623,7 @@ const struct crew_meanwhile connection_meanwhile = {.await = connection_await,
                                                     .look = look_while_waiting,
                                                     .sleep = sleep_while_waiting,
                                                     .look_after = connection_look_after,
+                                                    .answer_ended = connection_answer_ended,
                                                     .read_ahead = read_ahead};
 
 /* --- messages that answer no request: rpc_push, by any thread --- */
@@ -799,7 +801,7 @@ static void break_connection(const struct push *push)
 
 static enum rpc_pushed push_message(const struct push *push)
 {
-  if (push->duplex->is_closed || push->connection->seized)
+  if (push->duplex->is_closed || connection_is_seized(push->connection))
     return RPC_PUSH_CLOSED;
   if (may_write(push->connection) && connection_unsent(push->connection) > 0 && !may_gather(push))
     flush_out(push->connection);

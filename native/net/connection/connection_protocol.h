@@ -117,6 +117,9 @@ struct connection_protocol {
   /* True if the client waits for no answer to this unread input, so that it may be dropped with the connection. The
    * watcher as a visitor. NULL: all input is to be served. */
   bool (*is_farewell)(struct text input);
+  /* The answer to `message`, from the watcher in the owner's place (connection_answer_ended): what the owner comes back
+   * to with CREW_ANSWERED. NULL where there is write_message. */
+  void (*write_ended_reply)(struct connection *connection, enum rpc_served served, struct text reply);
   /* The answer to `message`, from the watcher in the owner's place (connection_seize). */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 

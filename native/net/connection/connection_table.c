@@ -120,7 +120,7 @@ void connection_table_release(struct connection_table *table, struct connection 
 {
   pthread_mutex_lock(&table->lock);
   table->open--;
-  if (connection->seized)
+  if (connection_is_seized(connection))
     table->seized--;
   connection->next_free = table->free_places;
   table->free_places = connection;
@@ -131,7 +131,8 @@ void connection_table_release(struct connection_table *table, struct connection 
 static void reset_connection(struct connection *connection, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
-  connection->seized = connection->awaits_event = connection->is_due = false;
+  connection->answerer = CONNECTION_OWN_ANSWER;
+  connection->awaits_event = connection->is_due = false;
   connection->pinned_events = 0;
   connection->address = *address;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
@@ -321,7 +322,7 @@ static bool share_input(struct connection_table *table, struct crew_member *watc
 static bool must_be_seized(struct connection_table *table, struct connection *connection, int64_t now_ms)
 {
   const struct rpc_service *service = crew_service(table->crew);
-  return atomic_load(&table->is_draining) && !connection->seized &&
+  return atomic_load(&table->is_draining) && !connection_is_seized(connection) &&
          (now_ms >= atomic_load(&table->grace_end_ms) ||
           service->is_exiting(service->context, connection->worker));
 }

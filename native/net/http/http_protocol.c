@@ -411,6 +411,8 @@ static enum step serve_message(struct connection *connection, struct crew_member
   case CREW_NOT_SAFE:
     write_served(connection, served, buffer_text(answer), &told);
     break;
+  case CREW_ANSWERED:
+    break;
   default:
     http_write_no_content(&connection->out, state_of(connection)->terms.mode, &told);
     break;
@@ -498,6 +500,13 @@ static bool write_probe(struct connection *connection)
   return true;
 }
 
+/* The connection ends with it: the client's session is told with the answer, which is made too soon for that. */
+static void write_ended_reply(struct connection *connection, enum rpc_served served, struct text reply)
+{
+  state_of(connection)->terms.mode.keeps_alive = false;
+  write_served(connection, crew_served_as(served), reply, NULL);
+}
+
 static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   if (served == RPC_NO_REPLY)
@@ -527,6 +536,7 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
                                                       .cut = cut_request,
                                                       .say_goodbye = say_goodbye,
                                                       .write_probe = write_probe,
+                                                      .write_ended_reply = write_ended_reply,
                                                       .write_last_reply = write_last_reply,
                                                       .turn_away = turn_away};
   *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket, .shm = shm};

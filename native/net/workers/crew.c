@@ -702,8 +702,14 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
   if (atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps)
     call.cause = RPC_CALL_RETURNS;
   pthread_mutex_unlock(&crew->lock);
-  (void)service->interrupt_call(service->context, own, held, &call);
+  bool is_ended = service->interrupt_call(service->context, own, held, &call);
   pthread_mutex_lock(&crew->lock);
+  if (is_ended && member->ended.steps != end.steps)
+    member->ended = (struct crew_ended){
+        .cause = call.cause, .is_any = call.is_any, .steps = end.steps, .at_ms = clock_now_ms()};
+  else if (is_ended)
+    member->ended.is_any |= call.is_any;
+  rouse_watcher(crew);
   return true;
 }
 

@@ -107,6 +107,13 @@ struct crew_meanwhile {
    * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again.
    * NULL: nothing can be answered. */
   void (*read_ahead)(struct crew_source *source);
+  /*
+   * The message that the member serves was ended, and its thread has not come back: answers it in the thread's place,
+   * where the member's steps are still these. is_patient: the requests of a batch wait on, because only one of them was
+   * ended. True: it is answered, or has no answer. The watcher's thread.
+   */
+  bool (*answer_ended)(struct crew_source *source, struct crew_member *member, uint64_t steps,
+                       enum rpc_call_cause cause, bool is_patient);
 };
 
 /* What the watcher knows of the message that a member serves. Its own. */
@@ -117,6 +124,15 @@ struct crew_call {
   bool is_read_ahead;
   bool is_ended; /* its timeout has passed, and the end of the call `ended` was asked for */
   uint32_t ended;
+};
+
+/* What was interrupted of a member, under the crew's lock. */
+struct crew_ended {
+  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
+  bool is_any;               /* of struct rpc_call_end */
+  bool is_answered;          /* by the watcher */
+  uint64_t steps;            /* of the message; with other steps it is over */
+  int64_t at_ms;
 };
 
 /* The message, or the call, of a member that is to be ended. */
@@ -190,8 +206,9 @@ struct crew_member {
   _Atomic uint64_t steps; /* odd while a message is inside the service */
   _Atomic enum crew_member_state state;
   struct crew_call call;
-  bool wants_name;         /* for the call that its thread is in; under the crew's lock */
-  struct crew_end end;     /* under the crew's lock */
+  bool wants_name;     /* for the call that its thread is in; under the crew's lock */
+  struct crew_end end; /* under the crew's lock */
+  struct crew_ended ended;
   enum crew_choice choice; /* the last one */
 };
 
@@ -361,6 +378,7 @@ enum crew_served {
   CREW_STREAM,
   CREW_FAILED,   /* RPC_FAILED: a reply, and a reason for HTTP's status */
   CREW_NOT_SAFE, /* RPC_NOT_SAFE: as CREW_FAILED */
+  CREW_ANSWERED, /* connection_serve alone: the watcher has answered in the owner's place */
   CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };
 

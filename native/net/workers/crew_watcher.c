@@ -16,7 +16,8 @@ enum {
   CALLS_LOOK_MS = 250,
   READ_AHEAD_MS = 5, /* less than QUIET_LOOKS take together */
   GROUPS_MAX = 8,    /* members that the log's line names */
-  NAME_SIZE = 160
+  NAME_SIZE = 160,
+  LOST_AFTER_MS = 1000 /* a thread that was interrupted is lost then */
 };
 
 /* --- calls that last: the watcher looks after them, and the log names those that keep every thread --- */
@@ -192,6 +193,40 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_unlock(&crew->lock);
 }
 
+/* --- messages that were ended, and whose threads do not come back --- */
+
+enum { ANSWERED_AFTER_MS = 10 /* so long a thread that was interrupted has to answer for itself */ };
+
+static int64_t answer_ended(struct crew *crew, int64_t now_ms)
+{
+  int64_t due_ms = INT64_MAX;
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
+    pthread_mutex_lock(&crew->lock);
+    const struct crew_ended ended = member->ended;
+    pthread_mutex_unlock(&crew->lock);
+    if (ended.cause == RPC_CALL_RETURNS || ended.is_answered || ended.steps != member->call.steps)
+      continue;
+    const int64_t at_ms = ended.at_ms + ANSWERED_AFTER_MS;
+    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    if (source == NULL || source->meanwhile == NULL || source->meanwhile->answer_ended == NULL)
+      continue;
+    const bool is_patient = !ended.is_any && now_ms < ended.at_ms + LOST_AFTER_MS;
+    if (now_ms >= at_ms &&
+        source->meanwhile->answer_ended(source, member, ended.steps, ended.cause, is_patient)) {
+      const struct crew_end rest = {{.cause = ended.cause, .is_any = true}, ended.steps};
+      pthread_mutex_lock(&crew->lock);
+      member->ended.is_answered |= member->ended.steps == ended.steps;
+      if (!ended.is_any) /* what is left of a batch does not run */
+        crew_want_end(member, &rest);
+      pthread_mutex_unlock(&crew->lock);
+    } else {
+      due_ms = at_ms > now_ms && at_ms < due_ms ? at_ms : due_ms;
+    }
+  }
+  return due_ms;
+}
+
 /* Has the calls ended whose timeouts have passed. Returns when the next one will have. A call of a batch that begins while
  * its message lasts is found by the next look alone. */
 static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
@@ -232,6 +267,9 @@ static void look_after_calls(struct crew *crew, int64_t now_ms)
   bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
   have_read_ahead(crew, now_ms, is_due);
   crew->call_due_ms = look_for_timeouts(crew, now_ms);
+  int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
+  if (answer_due_ms < crew->call_due_ms)
+    crew->call_due_ms = answer_due_ms;
   if (!is_due)
     return;
   crew->calls_looked_ms = now_ms;
