@@ -71,6 +71,7 @@ void net_config_defaults(struct net_config *config)
   *config = (struct net_config){.http_prefix = "/rpc",
                                 .threads_max = 256,
                                 .linger_ms = 10000,
+                                .lost_max = 64,
                                 .busy_timeout_ms = 5000,
                                 .message_max = (size_t)16 << 20,
                                 .input_max_total = (size_t)256 << 20,
@@ -149,6 +150,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
   struct crew_config crew = {.threads = threads,
                              .threads_max =
                                  config->threads_max > threads ? (unsigned)config->threads_max : threads,
+                             .lost_max = (unsigned)config->lost_max,
                              .pinned_max = (unsigned)config->pinned_max,
                              .pinned_polling = is_throttled ? 0 : allowed - 1,
                              .linger_ms = config->linger_ms,

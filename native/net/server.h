@@ -41,6 +41,7 @@ struct net_config {
   struct net_endpoints zmq;
   size_t threads;          /* the crew's size when idle; 0: number of cores */
   size_t threads_max;      /* 256 */
+  size_t lost_max;         /* 64 lost threads that others take the place of */
   size_t pinned_max;       /* 256 connections that have a thread of their own */
   int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */

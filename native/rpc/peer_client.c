@@ -217,6 +217,24 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
+/* Callbacks and processes know their client. */
+struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
+{
+  struct rpc_peer *peer = context;
+  if (client->callbacks != NULL || client->process != NULL)
+    return NULL;
+  struct rpc_client *made = malloc(sizeof *made);
+  if (made == NULL)
+    return NULL;
+  *made = *client;
+  made->spare = NULL;
+  if (client->session != NULL)
+    rpc_session_retain(peer->sessions, client->session);
+  client->push = NULL;
+  client->calls = 0;
+  return made;
+}
+
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
 {
   (void)context;

@@ -41,6 +41,8 @@ struct rpc_worker {
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
   _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
+  bool is_lost;                  /* under worker.c's lock */
+  struct rpc_address lost_of;    /* the client that it serves then */
   struct rpc_worker *next;       /* of all crews: worker.c */
   struct rpc_worker **link;
 };
@@ -71,6 +73,10 @@ void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
+/* worker.c: rpc_service.note_lost and count_lost */
+void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);
+size_t rpc_workers_count_lost(void *context, const struct rpc_client *client);
+
 /* worker.c: the crew member's worker whose thread this is; NULL: another thread. */
 struct rpc_worker *rpc_worker_now(void);
 /* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
@@ -91,6 +97,9 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
 void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told);
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
+
+/* peer_client.c: rpc_service.part_client */
+struct rpc_client *rpc_client_part(void *context, struct rpc_client *client);
 
 /* peer_client.c: the epoch of the client's session. 0: it cannot be computed. */
 uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);

@@ -155,6 +155,17 @@ struct rpc_service {
   bool (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held,
                          const struct rpc_call_end *end);
 
+  /* --- threads that are lost: they do not come back from a call that was ended --- */
+
+  /* The worker's thread, which hold_call holds, is lost while it serves its message; or it has come back: then it calls this
+   * itself. */
+  void (*note_lost)(void *context, struct rpc_worker *worker, bool is_lost);
+  /* How many of those serve clients with the address of this one. Any thread. */
+  size_t (*count_lost)(void *context, const struct rpc_client *client);
+  /* Makes a client with the session of `client`, whose thread is held and lost: `client` is left to that thread, which
+   * closes it, and the new one goes on in its place. NULL: that cannot be, or memory is short. Any thread. */
+  struct rpc_client *(*part_client)(void *context, struct rpc_client *client);
+
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:
    * a session is made with its first request, or here where a WebSocket names it.

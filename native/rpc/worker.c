@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
@@ -162,4 +163,30 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
   bool is_exiting = found != NULL && rpc_worker_is_exiting(peer, found);
   pthread_mutex_unlock(&workers_lock);
   return is_exiting;
+}
+
+/* ---- lost threads ---- */
+
+/* Binary messages have no `served`: their clients count as those without an address. */
+void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
+{
+  (void)context;
+  pthread_mutex_lock(&workers_lock);
+  worker->is_lost = is_lost;
+  worker->lost_of =
+      is_lost && worker->served != NULL ? worker->served->maker.address : (struct rpc_address){0};
+  pthread_mutex_unlock(&workers_lock);
+}
+
+size_t rpc_workers_count_lost(void *context, const struct rpc_client *client)
+{
+  const struct rpc_address *address = &client->maker.address;
+  size_t count = 0;
+  (void)context;
+  pthread_mutex_lock(&workers_lock);
+  for (const struct rpc_worker *worker = workers; worker != NULL; worker = worker->next)
+    count += worker->is_lost && worker->lost_of.length == address->length &&
+             memcmp(worker->lost_of.bytes, address->bytes, address->length) == 0;
+  pthread_mutex_unlock(&workers_lock);
+  return count;
 }

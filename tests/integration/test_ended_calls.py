@@ -8,6 +8,7 @@ import unittest
 
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
+from support.peer import descriptors, eventually
 from support.peer_case import PeerCase
 
 BLOCKERS = "fixtures.Blockers"
@@ -275,6 +276,83 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
             await_running(self.client, 1)  # the third request would have let it pass, had it run
             self.client.call(BLOCKERS, "open")
+    def test_a_connection_goes_on_without_the_thread(self):
+        for client in self.each(*READ_AHEAD):
+            kept = client.new("java.util.ArrayList")
+            for _ in range(3):
+                client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+                self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+                self.assertEqual("true", client.call("java.util.ArrayList", "add", 1, on=kept))
+                self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+            await_running(self.client, 3)
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+            self.assertEqual("3", client.call("java.util.ArrayList", "size", on=kept))
+
+    def test_a_client_that_leaves_takes_its_session_along_when_the_thread_is_back(self):
+        for kind in READ_AHEAD:
+            with self.subTest(kind.name):
+                before = descriptors(self.peer.pid)
+                client = kind(self.peer)
+                client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
+                await_running(self.client, 1)
+                leave(client)
+                eventually(lambda: descriptors(self.peer.pid) <= before + 1)
+                self.client.call(BLOCKERS, "open")
+                await_running(self.client, 0)
+
+    def test_a_pinned_connection_refuses_calls_until_its_thread_is_back(self):
+        for client in self.each(WebSocketClient, ShmClient):
+            client.control("pin_thread")
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(2, "fixtures.Calculator", "add", 1, 2)))
+            answers = [json.loads(client.receive()) for _ in range(2)]
+            self.assertEqual([1, 2], [one["id"] for one in answers])
+            self.assertIn("does not come back", answers[1]["error"]["data"]["message"])
+            for number in (3, 4):
+                client.send(json.dumps(call_request(number, "fixtures.Calculator", "add", 1, 2)))
+                self.assertIn("does not come back", json.loads(client.receive())["error"]["data"]["message"])
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+            eventually(lambda: "result" in client.request(
+                "call", {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}))
+
+
+class LostThreads(PeerCase):
+    MAX = 8
+
+    def lose(self, make, count):
+        clients = [make() for _ in range(count)]
+        for client in clients:
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+        for client in clients:
+            self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+        return clients
+
+    def is_refused(self, client, words):
+        error = client.request("call", {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}).get("error")
+        return error is not None and words in error["data"]["message"]
+
+    def test_they_are_replaced_and_one_client_may_hold_a_quarter(self):
+        peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "2", "--lost-threads-max", str(self.MAX),
+                          "--busy-timeout", "10s", sockets=True)
+        other = self.connect(UnixWebSocketClient)
+        self.lose(lambda: self.connect(WebSocketClient), 2)
+        steering = self.connect(WebSocketClient)
+        eventually(lambda: self.is_refused(steering, "this client"))
+        self.assertEqual("3", other.call("fixtures.Calculator", "add", 1, 2))
+        self.assertIsNone(steering.control("ping"))
+        peer.await_stderr("fixtures.Blockers.passStubbornly was interrupted")
+        other.call(BLOCKERS, "open")
+        eventually(lambda: not self.is_refused(steering, "this client"))
+
+    def test_beyond_the_number_all_calls_are_refused(self):
+        self.start("--lost-threads-max", "0", sockets=True)
+        self.lose(lambda: self.connect(WebSocketClient), 1)
+        for kind in (WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, ZmqClient):
+            client = self.connect(kind)
+            eventually(lambda client=client: self.is_refused(client, "threads of the peer"))
+            self.assertIsNone(client.control("ping"))
 
 
 class CallTimeout(PeerCase):

@@ -276,7 +276,7 @@ enum step connection_serve_frame(struct connection *connection, struct crew_memb
   enum crew_served served;
   struct rpc_stream stream = {0};
   if (!connection_serve(connection, member, answer, &served, &stream))
-    return STEP_ENDS;
+    return served == CREW_LOST ? STEP_LOST : STEP_ENDS;
   if (served == CREW_WAIT)
     return STEP_WAITS;
   connection_drop_message(connection);
@@ -468,6 +468,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   }
   enter_service(connection, member);
   *served = crew_serve(member, &message, answer, stream);
+  if (*served == CREW_LOST)
+    return false;
   tell_of_refusal(connection, member, &message, *served);
   const enum connection_answerer answerer = leave_service(connection, *served);
   bool seized = answerer == CONNECTION_SEIZED || connection_has_left(connection);
@@ -905,7 +907,9 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
     return;
   }
   borrow_buffers(connection, member);
-  finish_turn(connection, member, run_turn(connection, member));
+  enum step last = run_turn(connection, member);
+  if (last != STEP_LOST)
+    finish_turn(connection, member, last);
 }
 
 void connection_expire(struct connection *connection, struct crew_member *watcher)
@@ -1027,6 +1031,55 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
   pthread_mutex_unlock(&connection->lock);
   buffer_fini(&answer);
   return is_done;
+}
+
+/* In call, under the lock, as a visitor. *is_later: the connection is being read. */
+static bool take_from_owner(struct connection *connection, struct crew_parted *parted, bool *is_later)
+{
+  const struct rpc_service *service = connection_service(connection);
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex == NULL || connection_is_seized(connection) || pinned_member(connection) != NULL)
+    return false;
+  *is_later = !connection_duplex_may_part(duplex);
+  struct rpc_client *client = *is_later ? NULL : service->part_client(service->context, connection->client);
+  if (client == NULL)
+    return false;
+  *parted = (struct crew_parted){.client = connection->client, .message = duplex->in_hand};
+  duplex->in_hand = (struct buffer){0};
+  connection->client = client;
+  connection->answerer = CONNECTION_OWN_ANSWER;
+  connection->worker = NULL;
+  connection_duplex_end_call(connection, true);
+  in_call_end_locked(&connection->in_call);
+  connection->since_ms = 0;
+  connection->began_ms = 0;
+  return true;
+}
+
+/* Nobody but the watcher may use the connection from take_from_owner on: the thread that had it is held, and finds that it is
+ * lost. */
+bool connection_part(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
+                     uint64_t steps, struct crew_parted *parted, bool *is_later)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  bool is_parted = false;
+  bool refuses = false;
+  pthread_mutex_lock(&connection->lock);
+  if (in_call_visit(&connection->in_call)) {
+    if (connection->worker == member->worker && atomic_load(&member->steps) == steps) {
+      is_parted = take_from_owner(connection, parted, is_later);
+      refuses = !is_parted && !*is_later && connection->duplex != NULL &&
+                connection_duplex_refuse_input(connection->duplex);
+    }
+    if (!is_parted)
+      in_call_leave(&connection->in_call);
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (is_parted)
+    finish_turn(connection, watcher, STEP_SERVED);
+  else if (refuses)
+    connection_duplex_read(connection, watcher);
+  return is_parted;
 }
 
 /* --- clients that have left while their call lasts --- */

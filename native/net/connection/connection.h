@@ -257,6 +257,9 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 /* crew_meanwhile.answer_ended */
 bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
                              enum rpc_call_cause cause, bool is_patient);
+/* crew_meanwhile.part */
+bool connection_part(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
+                     uint64_t steps, struct crew_parted *parted, bool *is_later);
 /*
  * The watcher's look at a connection that has been in call for long. Closes its descriptor, and what its carrier has,
  * where the client has left and has sent nothing that is still to be served; true: it has left. A client that has only

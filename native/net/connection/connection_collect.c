@@ -371,6 +371,24 @@ static enum collected look_at_output(struct connection *connection)
   return is_blocked ? COLLECTED_BLOCKED : COLLECTED_SOME;
 }
 
+static const char lost[] = "busy: the connection's thread does not come back from a call that was ended";
+
+static void refuse_queued(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  while (duplex->first_queued != NULL) {
+    struct duplex_message *first = duplex->first_queued;
+    const bool was_too_long = connection->is_too_long;
+    unlink_message(&duplex->first_queued, duplex);
+    connection->is_too_long = first->is_too_long;
+    refuse_message(connection, buffer_text(&first->text), lost);
+    connection->is_too_long = was_too_long;
+    buffer_fini(&first->text);
+    buffer_fini(&first->ids);
+    free(first);
+  }
+}
+
 static enum collected collect_part(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -393,8 +411,14 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     return collect_input(connection);
   if (connection->has_message) {
     connection->has_message = false;
-    if (!offer_message(connection) && !answer_beside(connection))
+    if (offer_message(connection) || answer_beside(connection))
+      return COLLECTED_SOME;
+    if (!atomic_load_explicit(&duplex->refuses, memory_order_relaxed)) {
       wait_or_refuse(connection);
+    } else {
+      refuse_message(connection, buffer_text(&connection->message), lost);
+      drop_message(connection);
+    }
   }
   return COLLECTED_SOME;
 }
@@ -402,6 +426,8 @@ static enum collected collect_part(struct connection *connection, struct crew_me
 enum collected connection_collect(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
+  if (atomic_load_explicit(&duplex->refuses, memory_order_relaxed))
+    refuse_queued(connection);
   enum collected collected = collect_part(connection, member);
   if (!duplex_has_ended(duplex))
     duplex_set_input(duplex, collected);

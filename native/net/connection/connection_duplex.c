@@ -321,6 +321,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
   take_input_back(connection);
   duplex_set_reader(connection, DUPLEX_NOBODY);
   atomic_store(&duplex->reads_ahead, false);
+  atomic_store(&duplex->refuses, false);
   buffer_fini(&duplex->ids);
   duplex->has_ids = false;
   if (duplex_input(duplex) == COLLECTED_FULL)
@@ -354,19 +355,22 @@ struct text connection_message_in_hand(const struct connection *connection)
 
 /* --- a thread that waits inside the service --- */
 
-static void begin_waiting(struct crew_source *source, struct crew_member *member)
+static bool begin_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
+  bool reads = false;
   if (connection->duplex == NULL)
-    return; /* a duplex that is made from now on is read by others */
+    return false; /* a duplex that is made from now on is read by others */
   pthread_mutex_lock(&connection->lock);
-  if (in_call_is_inside(&connection->in_call) && connection->worker == member->worker &&
-      !connection_has_left(connection)) {
+  if (connection->duplex != NULL && in_call_is_inside(&connection->in_call) &&
+      connection->worker == member->worker && !connection_has_left(connection)) {
     take_input_back(connection);
     duplex_set_reader(connection, DUPLEX_WAITER);
     connection->duplex->waiter = member;
+    reads = true;
   }
   pthread_mutex_unlock(&connection->lock);
+  return reads;
 }
 
 /* Of the owner's thread, which alone has this role, and alone changes it. */
@@ -556,6 +560,20 @@ static void read_ahead(struct crew_source *source)
   pthread_mutex_unlock(&connection->lock);
 }
 
+bool connection_duplex_may_part(const struct connection_duplex *duplex)
+{
+  return duplex_is_unread(duplex) && duplex->upcalls == 0 && duplex->message == DUPLEX_MESSAGE_SERVED;
+}
+
+bool connection_duplex_refuse_input(struct connection_duplex *duplex)
+{
+  atomic_store(&duplex->refuses, true);
+  atomic_store(&duplex->reads_ahead, true);
+  if (duplex_reader(duplex) == DUPLEX_NOBODY && !duplex_has_ended(duplex))
+    duplex_set_reader(duplex->connection, DUPLEX_ARMED);
+  return duplex_is_armed(duplex);
+}
+
 /* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex)
 {
@@ -624,6 +642,7 @@ const struct crew_meanwhile connection_meanwhile = {.await = connection_await,
                                                     .sleep = sleep_while_waiting,
                                                     .look_after = connection_look_after,
                                                     .answer_ended = connection_answer_ended,
+                                                    .part = connection_part,
                                                     .read_ahead = read_ahead};
 
 /* --- messages that answer no request: rpc_push, by any thread --- */

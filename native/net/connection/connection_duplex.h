@@ -142,6 +142,7 @@ struct connection_duplex {
   _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */
   bool is_closed;             /* no message is sent beside the answers; the input may still go on */
   _Atomic bool reads_ahead;   /* in this call; who reads asks without the lock */
+  _Atomic bool refuses;       /* likewise: requests are refused, because the owner's thread is lost */
 
   /* Of the input side: */
   _Atomic enum collected input;
@@ -261,6 +262,12 @@ int64_t connection_duplex_look(struct connection *connection);
 /* The watcher's calls of the service: begin under the lock, end without it. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
+
+/* True where the owner can lose the connection: no thread reads it. Under the lock. */
+bool connection_duplex_may_part(const struct connection_duplex *duplex);
+/* The owner's thread is lost, and nobody can serve in its place: what waits, and what comes, is refused until the end of the
+ * call. True: connection_duplex_read is due. Under the lock. */
+bool connection_duplex_refuse_input(struct connection_duplex *duplex);
 
 /* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex);

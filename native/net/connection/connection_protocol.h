@@ -29,7 +29,8 @@ enum step {
   STEP_PAUSES,      /* the connection must not be read from now */
   STEP_BLOCKED,     /* the client must read first */
   STEP_ENDS,        /* nothing more will be written: send the rest, then linger and close */
-  STEP_DROPS        /* close at once */
+  STEP_DROPS,       /* close at once */
+  STEP_LOST         /* the member has lost the connection, and does not touch it any more */
 };
 
 /*

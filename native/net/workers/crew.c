@@ -5,6 +5,7 @@
 #include "net/workers/crew_state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ enum {
 
 static unsigned places_max(const struct crew *crew)
 {
-  return crew->config.threads_max + CREW_WAITING_MAX + crew->config.pinned_max;
+  return crew->config.threads_max + CREW_WAITING_MAX + crew->config.lost_max + crew->config.pinned_max;
 }
 
 static void ignore_turn(struct crew_source *source, struct crew_member *member)
@@ -865,7 +866,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   const unsigned counts = crew_is_pinned(member) ? 0 : 1;
   atomic_fetch_add_explicit(&crew->waiting, counts, memory_order_relaxed);
   if (wait.reads)
-    source->meanwhile->begin(source, member);
+    wait.reads = source->meanwhile->begin(source, member);
   wait_until_over(&wait, deadline_ms);
   if (wait.reads)
     source->meanwhile->end(source, member);
@@ -1054,9 +1055,60 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   return crew_served_as(served);
 }
 
+/* ---- lost threads ---- */
+
+/* The member's thread has come back. */
+static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
+{
+  struct crew *crew = member->crew;
+  const struct rpc_service *service = crew->service;
+  service->note_lost(service->context, member->worker, false);
+  pthread_mutex_lock(&crew->lock);
+  const bool is_parted = atomic_load(&member->lost) == CREW_LOST_PARTED;
+  const int64_t lost_ms = clock_now_ms() - member->ended.at_ms;
+  atomic_store(&member->lost, CREW_NOT_LOST);
+  atomic_fetch_sub(&crew->lost, 1);
+  crew->lost_serving -= !crew_is_pinned(member);
+  pthread_mutex_unlock(&crew->lock);
+  log_info("a lost thread has come back, %" PRId64 " ms after its interrupt", lost_ms);
+  if (!is_parted)
+    return served;
+  crew_take_back(member, member->parted.client);
+  service->client_close(service->context, member->worker, member->parted.client, NULL);
+  buffer_fini(&member->parted.message);
+  member->parted = (struct crew_parted){0};
+  return CREW_LOST;
+}
+
+/* More than this number of one client's are refused, and of all clients together more than lost_max. */
+static unsigned find_share(const struct crew *crew)
+{
+  return crew->config.lost_max >= 4 ? crew->config.lost_max / 4 : 1;
+}
+
+/* True: the call is refused, because too many threads are lost. */
+static bool refuse_for_lost(struct crew *crew, const struct crew_message *message, struct buffer *out,
+                            enum crew_served *served)
+{
+  const struct rpc_service *service = crew->service;
+  const bool is_over = atomic_load(&crew->lost) > crew->config.lost_max;
+  char reason[200];
+  if (find_lane(crew, message) != RPC_LANE_ALL ||
+      (!is_over && service->count_lost(service->context, message->client) < find_share(crew)))
+    return false;
+  snprintf(
+      reason, sizeof reason,
+      "busy: too many threads of %s do not come back from calls that were ended (lost-threads-max is %u%s)",
+      is_over ? "the peer" : "this client", crew->config.lost_max,
+      is_over ? "" : ", of which one client may hold a quarter");
+  *served = crew_served_as(message->codec->refuse(service->context, message->text, reason, out));
+  return true;
+}
+
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream)
 {
+  enum crew_served refused;
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
   member->has_served = false;
@@ -1066,12 +1118,17 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
     return serve_without_worker(crew, message, out);
   if (crew_leaves_to_others(member, message))
     return CREW_WAIT;
+  if (atomic_load_explicit(&crew->lost, memory_order_relaxed) > 0 &&
+      refuse_for_lost(crew, message, out, &refused))
+    return refused;
   rouse_watcher(crew);
   count_steps(member, 1);
   member->has_served = true;
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,
                                                  message->text, out, message->reply_max, stream);
   count_steps(member, 1);
+  if (atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
+    return end_lost(member, crew_served_as(served));
   return crew_served_as(served);
 }
 

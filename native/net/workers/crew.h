@@ -79,6 +79,12 @@ enum crew_pinned_next {
   CREW_PINNED_ENDS   /* the source is not pinned to it any more */
 };
 
+/* What a member that has lost its source uses of it, until it comes back. */
+struct crew_parted {
+  struct rpc_client *client; /* it closes it then */
+  struct buffer message;     /* the one that it serves */
+};
+
 /*
  * The part of a source that a member calls while it waits inside the service, in the source's turn (crew_wait). A source
  * with NULL is not read meanwhile.
@@ -88,8 +94,9 @@ struct crew_meanwhile {
    * -1 for none, has *events (of poll), or until crew_wake. */
   enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
                                  short *events);
-  /* The member begins to wait, or ends it. */
-  void (*begin)(struct crew_source *source, struct crew_member *member);
+  /* The member begins to wait, or ends it. begin: true where it reads the source meanwhile; the other functions for a wait
+   * are called only then. */
+  bool (*begin)(struct crew_source *source, struct crew_member *member);
   void (*end)(struct crew_source *source, struct crew_member *member);
   /* Takes one part of the input, without waiting. False: there was none. */
   bool (*take)(struct crew_source *source, struct crew_member *member);
@@ -114,6 +121,13 @@ struct crew_meanwhile {
    */
   bool (*answer_ended)(struct crew_source *source, struct crew_member *member, uint64_t steps,
                        enum rpc_call_cause cause, bool is_patient);
+  /*
+   * The member's thread, which is held in its call (rpc_service.hold_call), is lost: takes the source away from it. What it
+   * uses of the source goes to *parted, and the watcher ends its turn in its place. False: the source stays its own, and
+   * refuses what comes until the thread is back. *is_later: it may be tried again. The watcher's thread.
+   */
+  bool (*part)(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
+               uint64_t steps, struct crew_parted *parted, bool *is_later);
 };
 
 /* What the watcher knows of the message that a member serves. Its own. */
@@ -124,6 +138,13 @@ struct crew_call {
   bool is_read_ahead;
   bool is_ended; /* its timeout has passed, and the end of the call `ended` was asked for */
   uint32_t ended;
+};
+
+/* Whether a member's thread has not come back from a call for a second after that was ended. The thread leaves the state. */
+enum crew_lost {
+  CREW_NOT_LOST,
+  CREW_LOST_OWNER, /* its source waits for it */
+  CREW_LOST_PARTED /* its source is another's */
 };
 
 /* What was interrupted of a member, under the crew's lock. */
@@ -209,7 +230,10 @@ struct crew_member {
   bool wants_name;     /* for the call that its thread is in; under the crew's lock */
   struct crew_end end; /* under the crew's lock */
   struct crew_ended ended;
-  enum crew_choice choice; /* the last one */
+  _Atomic enum crew_lost
+      lost; /* under the crew's lock, while the thread is held in its call; the thread reads it then */
+  struct crew_parted parted; /* CREW_LOST_PARTED */
+  enum crew_choice choice;   /* the last one */
 };
 
 /*
@@ -262,6 +286,7 @@ static inline const struct crew_lookout *crew_lookout_of(struct crew_source *sou
 struct crew_config {
   unsigned threads;        /* at least 1 */
   unsigned threads_max;    /* at least threads */
+  unsigned lost_max;       /* members that are lost and have others in their place, beside threads_max */
   unsigned pinned_max;     /* members that are pinned to a source, beside threads_max */
   unsigned pinned_polling; /* so many of them may poll at the same time */
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
@@ -378,6 +403,7 @@ enum crew_served {
   CREW_STREAM,
   CREW_FAILED,   /* RPC_FAILED: a reply, and a reason for HTTP's status */
   CREW_NOT_SAFE, /* RPC_NOT_SAFE: as CREW_FAILED */
+  CREW_LOST, /* the member was lost, and has come back: its source is another's now (crew_meanwhile.part) */
   CREW_ANSWERED, /* connection_serve alone: the watcher has answered in the owner's place */
   CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };

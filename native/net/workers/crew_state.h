@@ -72,8 +72,10 @@ struct crew {
   unsigned ends;   /* members with an `end` */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
-  unsigned size;   /* of the members that serve all */
-  unsigned pinned; /* of those that are pinned */
+  _Atomic unsigned lost; /* members that are lost; changed under the lock */
+  unsigned lost_serving; /* those of them that serve all */
+  unsigned size;         /* of the members that serve all */
+  unsigned pinned;       /* of those that are pinned */
   bool watcher_runs;
   pthread_t watcher_thread;
 
@@ -91,11 +93,13 @@ static inline bool crew_is_pinned(const struct crew_member *member)
   return atomic_load_explicit(&member->pinned, memory_order_relaxed) != NULL;
 }
 
-/* Members that serve all and are not waiting for their clients. Under the lock. */
+/* Members that serve all, are not waiting for their clients, and are not lost with another one in their place. Under the
+ * lock. */
 static inline unsigned crew_busy_size(struct crew *crew)
 {
   unsigned waiting = atomic_load_explicit(&crew->waiting, memory_order_relaxed);
   unsigned counted = waiting < CREW_WAITING_MAX ? waiting : CREW_WAITING_MAX;
+  counted += crew->lost_serving < crew->config.lost_max ? crew->lost_serving : crew->config.lost_max;
   return crew->size > counted ? crew->size - counted : 0;
 }
 

@@ -197,6 +197,52 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
 
 enum { ANSWERED_AFTER_MS = 10 /* so long a thread that was interrupted has to answer for itself */ };
 
+/* False: the thread has come back, or it is tried again. The lock keeps the worker until its call is held, and the call
+ * then. */
+static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
+                        int64_t now_ms)
+{
+  static const struct rpc_call_end none = {.cause = RPC_CALL_RETURNS};
+  const struct rpc_service *service = crew->service;
+  char name[NAME_SIZE] = "a call";
+  pthread_mutex_lock(&crew->lock);
+  struct rpc_worker *worker = member->worker;
+  bool is_waiting = atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING;
+  if (worker != NULL && service->tell_call != NULL)
+    (void)service->tell_call(service->context, worker, name, sizeof name);
+  bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL &&
+                 service->hold_call(service->context, worker);
+  pthread_mutex_unlock(&crew->lock);
+  if (!is_held)
+    return false;
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+  bool is_it = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
+  bool is_parted = false;
+  if (is_it && source->meanwhile != NULL && source->meanwhile->part != NULL) {
+    bool is_later = false;
+    is_parted =
+        source->meanwhile->part(source, &crew->watcher, member, ended->steps, &member->parted, &is_later);
+    is_it = !is_later;
+  }
+  unsigned count = 0;
+  if (is_it) {
+    service->note_lost(service->context, worker, true);
+    pthread_mutex_lock(&crew->lock);
+    atomic_store(&member->lost, is_parted ? CREW_LOST_PARTED : CREW_LOST_OWNER);
+    count = atomic_fetch_add(&crew->lost, 1) + 1;
+    crew->lost_serving += !crew_is_pinned(member);
+    if (is_parted)
+      atomic_store_explicit(&member->current, &crew->wake, memory_order_relaxed);
+    pthread_mutex_unlock(&crew->lock);
+  }
+  (void)service->interrupt_call(service->context, NULL, worker, &none);
+  if (is_it)
+    log_warn("%s was interrupted %" PRId64 " ms ago and does not return: its thread is lost, one of %u "
+             "(lost-threads-max is %u)",
+             name, now_ms - ended->at_ms, count, crew->config.lost_max);
+  return is_it;
+}
+
 static int64_t answer_ended(struct crew *crew, int64_t now_ms)
 {
   int64_t due_ms = INT64_MAX;
@@ -205,7 +251,15 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
     pthread_mutex_lock(&crew->lock);
     const struct crew_ended ended = member->ended;
     pthread_mutex_unlock(&crew->lock);
-    if (ended.cause == RPC_CALL_RETURNS || ended.is_answered || ended.steps != member->call.steps)
+    if (ended.cause == RPC_CALL_RETURNS || ended.steps != member->call.steps ||
+        atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
+      continue;
+    const int64_t lost_at_ms = ended.at_ms + LOST_AFTER_MS;
+    if (now_ms >= lost_at_ms && (ended.is_answered || now_ms >= lost_at_ms + LOOK_EVERY_MS) &&
+        lose_member(crew, member, &ended, now_ms))
+      continue;
+    due_ms = lost_at_ms < due_ms ? lost_at_ms : due_ms;
+    if (ended.is_answered)
       continue;
     const int64_t at_ms = ended.at_ms + ANSWERED_AFTER_MS;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
@@ -224,7 +278,7 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
       due_ms = at_ms > now_ms && at_ms < due_ms ? at_ms : due_ms;
     }
   }
-  return due_ms;
+  return due_ms < now_ms ? now_ms + LOOK_EVERY_MS : due_ms;
 }
 
 /* Has the calls ended whose timeouts have passed. Returns when the next one will have. A call of a batch that begins while

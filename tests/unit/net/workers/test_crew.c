@@ -367,7 +367,13 @@ struct meanwhile_job {
   bool is_at_end;
 };
 
-static void meanwhile_begins_or_ends(struct crew_source *source, struct crew_member *member)
+static bool meanwhile_begins(struct crew_source *source, struct crew_member *member)
+{
+  (void)source, (void)member;
+  return true;
+}
+
+static void meanwhile_ends(struct crew_source *source, struct crew_member *member)
 {
   (void)source, (void)member;
 }
@@ -390,8 +396,8 @@ static bool meanwhile_sleep(struct crew_source *source, int *fd, short *events)
   return true;
 }
 
-static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begins_or_ends,
-                                                .end = meanwhile_begins_or_ends,
+static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begins,
+                                                .end = meanwhile_ends,
                                                 .take = meanwhile_take,
                                                 .look = meanwhile_take,
                                                 .sleep = meanwhile_sleep};
