@@ -700,14 +700,44 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   return status;
 }
 
+/* Asks the peer to end a request that has no answer: a notification, which leaves as far as the socket takes it. Over
+ * transports whose requests are answered in their order it would be too late. The request of a message ends all of it. */
+static void send_cancel(struct jp_client *client, uint64_t id)
+{
+  char digits[ID_SIZE];
+  struct buffer json;
+  if (!client->kind->has_callbacks || client->options.binary)
+    return;
+  buffer_init(&json);
+  buffer_printf(&json, "{\"name\":\"id\",\"value\":%s}", write_id(id, digits).data);
+  const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
+  struct jp_request request = jp_make_request(JP_CONTROL, NULL, "cancel");
+  request.args = &argument;
+  request.arg_count = 1;
+  struct buffer *out = client_begin_message(client);
+  if (!json.failed && append_request(client, &request, 0, out, NULL) == JP_CLIENT_OK && !out->failed) {
+    client_end_message(client, false);
+    callbacks_end_message(client, NULL);
+  } else {
+    client->kind->take_back(client->transport);
+  }
+  client_flush(client);
+  buffer_fini(&json);
+}
+
 /* Late answers are taken, and their objects let go of. */
 static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t count)
 {
+  uint64_t unanswered = 0;
   for (size_t i = 0; i < count; i++) {
     struct pending_request *request = find_request(&client->pending, first_id + i);
-    if (request != NULL)
-      request->kind = PENDING_ABANDONED;
+    if (request == NULL)
+      continue;
+    request->kind = PENDING_ABANDONED;
+    unanswered = request->id;
   }
+  if (unanswered != 0)
+    send_cancel(client, unanswered);
 }
 
 static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms,
@@ -923,6 +953,26 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
   return status;
 }
 
+bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context)
+{
+  struct pending_table *table = &client->pending;
+  uint64_t id = 0;
+  if (client_check_process(client, NULL) != JP_CLIENT_OK)
+    return false;
+  client_lock(client);
+  client->holders++;
+  for (size_t i = 0; i < table->capacity && id == 0; i++) {
+    const struct pending_request *request = &table->places[i];
+    if (request->id != 0 && request->kind == PENDING_COMPLETED &&
+        request->as.completed.function == completion && request->as.completed.context == context)
+      id = request->id;
+  }
+  if (id != 0)
+    send_cancel(client, id);
+  client_leave(client);
+  return id != 0;
+}
+
 /* Looks at all requests, and the more there are the more seldom: 1 ms later for 8,192 places. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns)
 {
@@ -942,6 +992,7 @@ void client_end_overdue(struct jp_client *client, int64_t now_ns)
     }
     end_request(client, request, JP_CLIENT_TIMEOUT, NULL, &late);
     request->kind = PENDING_ABANDONED;
+    send_cancel(client, request->id);
   }
   int64_t soonest_ns = now_ns + (int64_t)(table->capacity / PLACES_A_MS) * NS_IN_MS;
   client_set_timer(client, next_ns > soonest_ns ? next_ns : soonest_ns);

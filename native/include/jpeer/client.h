@@ -224,7 +224,8 @@ JP_API void jp_client_end(struct jp_client *client);
 /*
  * Sends a request and waits for its answer, timeout_ms at most. JP_CLIENT_OK: *answer has the result.
  * JP_CLIENT_REMOTE: *answer has the error, and error->text a line about it. Otherwise *answer is NULL. The
- * answer to a request that has timed out is taken when it comes, and its object let go.
+ * answer to a request that has timed out is taken when it comes, and its object let go. Over WebSocket and shared memory
+ * the peer is asked to end such a request, and one whose wait was interrupted: it interrupts the Java thread.
  */
 JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, struct jp_answer **answer,
@@ -268,6 +269,13 @@ typedef void jp_client_completion(void *context, enum jp_client_status status, s
 JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, jp_client_completion *completion, void *context,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * Asks the peer to end the request that was sent with this completion and context: its Java thread is interrupted. The
+ * completion is called as ever, with the peer's answer: JP_CLIENT_REMOTE, with the reason "cancelled", where the call had not
+ * ended. Never waits. False: no such request has no answer. The time is that of a look at all requests in flight. Over HTTP,
+ * ZeroMQ and for binary messages the peer is not asked.
+ */
+JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
 /* A descriptor for the caller's loop: when it can be read, jp_client_process has something to do. It is
  * made when it is asked for first, stays the same as long as the client, and is the library's. -1: the
  * process has no descriptor left. */

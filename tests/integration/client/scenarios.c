@@ -359,8 +359,48 @@ static void run_unpinned(void)
 
 /* ---- late answers ---- */
 
+static void note_cancelled(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  *(bool *)context = status == JP_CLIENT_REMOTE;
+  jp_answer_free(answer);
+}
+
+static void check_cancel(struct jp_client *client, const struct jp_argument *time)
+{
+  bool is_cancelled = false;
+  const struct jp_request request = sleep_call(time);
+  struct jp_client_error error;
+  CHECK(jp_client_send(client, &request, JP_FOREVER, note_cancelled, &is_cancelled, &error) == JP_CLIENT_OK,
+        "%s", error.text);
+  CHECK(!jp_client_cancel(client, note_cancelled, NULL), "another request was found");
+  CHECK(jp_client_cancel(client, note_cancelled, &is_cancelled), "no request was found");
+  for (int i = 0; i < 1000 && !is_cancelled; i++) {
+    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+    (void)poll(&polled, 1, 10);
+    CHECK(jp_client_process(client, &error) == JP_CLIENT_OK, "%s", error.text);
+  }
+  CHECK(is_cancelled, "the request was not cancelled");
+  CHECK(!jp_client_cancel(client, note_cancelled, &is_cancelled), "an answered request was found");
+}
+
+/* The call that was waited for is interrupted in Java, so that the next one does not wait for it. */
+static void run_cancelled(void)
+{
+  struct jp_client *client = open_client(NULL);
+  const struct jp_argument time = jp_long(60000);
+  CHECK(try_call(client, sleep_call(&time), 20) == JP_CLIENT_TIMEOUT, "no timeout");
+  CHECK(count_objects(client) == 0, "an object");
+  check_cancel(client, &time);
+  CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
+  jp_client_close(client);
+}
+
 static void run_late(void)
 {
+  if (strncmp(url, "ws", 2) == 0 || strncmp(url, "shm:", 4) == 0) {
+    run_cancelled();
+    return;
+  }
   struct jp_client *client = open_client(NULL);
   const struct jp_argument time = jp_long(1000);
   CHECK(try_call(client, sleep_call(&time), 20) == JP_CLIENT_TIMEOUT, "no timeout");

@@ -29,6 +29,7 @@ struct fake_connection {
   struct ws_reader reader;
   struct ws_decoder *decoder;
   unsigned pongs;
+  uint64_t cancelled;
   struct ring_end rings;
 };
 
@@ -320,7 +321,7 @@ struct ring_end *fake_rings_of(struct fake_connection *connection)
   return connection->rings.region.control == NULL ? NULL : &connection->rings;
 }
 
-bool fake_read(struct fake_connection *connection, struct text *message)
+static bool read_any(struct fake_connection *connection, struct text *message)
 {
   buffer_clear(&connection->message);
   if (fake_rings_of(connection) != NULL) {
@@ -349,6 +350,25 @@ bool fake_read(struct fake_connection *connection, struct text *message)
     if (!read_more(connection, &connection->in))
       return false;
   }
+}
+
+bool fake_read(struct fake_connection *connection, struct text *message)
+{
+  static const char cancel[] = "\"method\":\"cancel\"", value[] = "\"value\":";
+  while (read_any(connection, message)) {
+    const char *found = memmem(message->data, message->len, cancel, sizeof cancel - 1);
+    if (found == NULL)
+      return true;
+    found = memmem(message->data, message->len, value, sizeof value - 1);
+    check(found != NULL && fake_id(*message) == 0, "a cancel is a notification that names a request");
+    connection->cancelled = strtoull(found + sizeof value - 1, NULL, 10);
+  }
+  return false;
+}
+
+uint64_t fake_cancelled(const struct fake_connection *connection)
+{
+  return connection->cancelled;
 }
 
 unsigned fake_pongs(const struct fake_connection *connection)

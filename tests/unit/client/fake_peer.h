@@ -52,6 +52,8 @@ void fake_peer_stop(struct fake_peer *peer);
 bool fake_read(struct fake_connection *connection, struct text *message);
 /* Of a connection over shared memory; else NULL. */
 struct ring_end *fake_rings_of(struct fake_connection *connection);
+/* The request that the client has cancelled last; 0: none. fake_read passes over cancels. */
+uint64_t fake_cancelled(const struct fake_connection *connection);
 /* Pongs that fake_read has passed over. */
 unsigned fake_pongs(const struct fake_connection *connection);
 /* The next POST, borrowed until the next one. False: the client has closed. */

@@ -33,6 +33,7 @@ static struct jp_client *open_with(struct fake_peer *peer, bool (*interrupted)(v
 
 struct gate {
   atomic_bool is_open;
+  atomic_uint cancelled; /* the request that the client has cancelled, when it has closed */
 };
 
 /* Answers the first request when the gate is open, and those behind it. */
@@ -45,6 +46,7 @@ static void answer_late(struct fake_connection *connection, void *context)
     AWAIT(atomic_load(&gate->is_open));
     fake_answer_int(connection, id, 8);
   }
+  atomic_store(&gate->cancelled, fake_cancelled(connection));
 }
 
 UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
@@ -63,6 +65,7 @@ UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
   fixture_assert_call(client);
   assert_int_equal(jp_client_pending(client), 0); /* the late answer was taken */
   fixture_end(client);
+  assert_int_not_equal(atomic_load(&gate.cancelled), 0);
 }
 
 static bool open_gate(void *context)
