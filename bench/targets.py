@@ -136,6 +136,16 @@ def python_ratio(workload, placements, over, base, worst_of=max):
     return measured
 
 
+def python_figure(workload):
+    """The package's own, with a core each."""
+    def measured(run):
+        found = [(row["figures"]["shm"], row["placement"]) for row in run.get("python", ())
+                 if row["workload"] == workload and row["placement"] == "apart"]
+        return found[0] if found else None
+
+    return measured
+
+
 def python_gain(workload, ours):
     """How many times faster than Py4J."""
     return python_ratio(workload, BOTH, "Py4J", ours, min)
@@ -224,6 +234,16 @@ TARGETS = (
     Target("Python, add, WebSocket: p50 over a bare Python socket's", "<= 1.3",
            python_ratio("add", BOTH, "ws", "socket")),
     Target("Python, add, WebSocket: p50 over Py4J's", "< 1", python_ratio("add", BOTH, "ws", "Py4J")),
+    *(Target(f"Python, {what}, shared memory, apart: p50 over JPype's in its process", wanted,
+             python_ratio(workload, ("apart",), "shm", "JPype"))
+      for workload, what, wanted in (("exception", "an exception", "<= 1.5"),
+                                     ("sort", "10,000 sorted with a comparator", "<= 1"))),
+    *(Target(f"Python, {what}, apart", wanted, python_figure(workload), unit)
+      for workload, what, unit, wanted in (("new", "a new object and its end, shared memory", "us", "<= 3"),
+                                           ("entries", "a dict of 5,000 entries, shared memory", "ms", "<= 5"),
+                                           ("import", "import", "ms", "<= 40"),
+                                           ("start", "start to the first call", "ms", "<= 150"),
+                                           ("close", "close", "ms", "<= 50"))),
     *(Target(f"Python, {what}, {transport}: times as fast as Py4J", wanted, python_gain(workload, ours))
       for workload, what, wanted in (("doubles", "1,000,000 doubles there and back", ">= 50"),
                                      ("iterate", "10,000 elements iterated", ">= 10"),

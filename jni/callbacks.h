@@ -97,15 +97,33 @@ enum jvm_callback_sent {
   JVM_CALLBACK_NOT_SENT /* and it will not be: *failure says why */
 };
 
+/* Of an error's `stack_trace`, of which there are at most JVM_CALLBACK_FRAMES_MAX. */
+struct jvm_callback_frame {
+  struct text class;
+  struct text method;
+  struct text file; /* data NULL: none */
+  int32_t line;     /* below 0: none */
+};
+
+enum { JVM_CALLBACK_FRAMES_MAX = 64, JVM_CALLBACK_CAUSES_MAX = 32 };
+
+/* What an error says of the throwable that Java gets. */
+struct jvm_callback_thrown {
+  uint32_t ref;                            /* the throwable; 0: none */
+  struct text throwable_type;              /* data NULL: none */
+  struct text message;                     /* data NULL: none */
+  const struct jvm_callback_frame *frames; /* the innermost first */
+  size_t frame_count;
+  const struct jvm_callback_thrown *cause; /* NULL: none */
+};
+
 /* An answer, decoded. */
 struct jvm_callback_answer {
   bool is_error;
   struct op_value value; /* else; an OP_NULL for null */
   /* Of an error: */
   int code;
-  struct text message;        /* data NULL: none */
-  uint32_t ref;               /* `data.ref`: the throwable; 0: none */
-  struct text throwable_type; /* data NULL: none */
+  struct jvm_callback_thrown thrown;
 };
 
 struct jvm_callback_hooks {
@@ -122,6 +140,10 @@ struct jvm_callback_hooks {
   /* Java holds the proxy no longer. Once for each that `made` has taken. Any Java thread, the Cleaner's among them:
    * returns soon, and waits for no client. */
   void (*released)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
+  /* The number of the client whose object the proxy is (rpc_client.number); 0: the proxy stands for the ID no more,
+   * or the client cannot be called any more. Any
+   * Java thread; returns soon. */
+  uint64_t (*owner)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
   /*
    * --- a call: on the thread that calls, in this order: open; enter, arguments made, leave; send; then look, and wait

@@ -7,13 +7,17 @@ warm when it writes "ready". From then on it answers each line, a number of seco
 
 import importlib
 import json
+import os
+import subprocess
 import sys
 import time
 from array import array
+from pathlib import Path
 from random import Random
 
 DOUBLES = 1000000
 LISTED = 10000
+ENTRIES = 5000
 
 
 def timed(function, *arguments):
@@ -24,8 +28,17 @@ def timed(function, *arguments):
 
 
 class Workload:
+    """Calls Java through a library, which is made with the arguments of the program."""
+
     def __init__(self, library):
         self.library = library
+
+    @classmethod
+    def create(cls, module, arguments):
+        return cls(importlib.import_module(module).Library(*arguments))
+
+    def close(self):
+        self.library.close()
 
     def warm(self, seconds):
         """Runs until so much time has passed, once at least."""
@@ -36,27 +49,67 @@ class Workload:
                 break
 
 
-class Add(Workload):
-    """One call after the other of a method that is bound before: the p50 in microseconds."""
-
-    def __init__(self, library):
-        super().__init__(library)
-        self.add = library.add()
+class Repeated(Workload):
+    """One short step after the other: the p50 in microseconds."""
 
     def run(self, seconds):
-        add, clock, taken = self.add, time.perf_counter_ns, []
+        step, clock, taken = self.step, time.perf_counter_ns, []
         end = clock() + seconds * 1e9
         while True:
             began = clock()
-            total = add(1, 2)
+            step()
             ended = clock()
-            if total != 3:
-                raise AssertionError(f"1 + 2 is {total}")
             taken.append(ended - began)
             if ended > end:
                 break
         taken.sort()
-        return {"figure": taken[len(taken) // 2] / 1e3, **self.library.facts(self.add)}
+        return {"figure": taken[len(taken) // 2] / 1e3, **self.facts()}
+
+    def facts(self):
+        return {}
+
+
+class Add(Repeated):
+    """A call of a method that is bound before."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.add = add = library.add()
+
+        def step():
+            total = add(1, 2)
+            if total != 3:
+                raise AssertionError(f"1 + 2 is {total}")
+
+        self.step = step
+
+    def facts(self):
+        return self.library.facts(self.add)
+
+
+class Exceptions(Repeated):
+    """A call that throws, and its exception caught by the class of Java."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        parse, error = library.parser(), library.number_error()
+
+        def step():
+            try:
+                parse("x")
+            except error:
+                return
+            raise AssertionError("x is a number")
+
+        self.step = step
+
+
+class New(Repeated):
+    """A new object, and its end in Python."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.step = library.object_class()
 
 
 class Doubles(Workload):
@@ -130,18 +183,69 @@ class Sort(Listed):
         return {"figure": taken}
 
 
-WORKLOADS = {"add": Add, "doubles": Doubles, "doubles-as-bytes": DoublesAsBytes, "iterate": Iterate, "sort": Sort}
+class Entries(Workload):
+    """A dict of a HashMap's entries: milliseconds."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.entries = {str(number): number for number in range(ENTRIES)}
+        self.map = library.hash_map(self.entries)
+
+    def run(self, seconds):
+        taken, entries = timed(self.library.entries, self.map)
+        if entries != self.entries:
+            raise AssertionError("other entries")
+        return {"figure": taken}
+
+
+class Step(Workload):
+    """A Python that starts a JVM, calls it once, and ends it (start.py): milliseconds of one of its steps."""
+
+    NAME = None
+
+    def __init__(self, line):
+        self.line = line
+
+    @classmethod
+    def create(cls, module, arguments):
+        return cls([sys.executable, Path(__file__).with_name("start.py"), module, *arguments])
+
+    def warm(self, seconds):
+        self.run(0)
+
+    def run(self, seconds):
+        with_bytecode = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(self.line, capture_output=True, text=True, check=True, env=with_bytecode)
+        return {"figure": json.loads(done.stdout)[self.NAME]}
+
+    def close(self):
+        pass
+
+
+class Import(Step):
+    NAME = "import"
+
+
+class Start(Step):
+    NAME = "start"
+
+
+class Close(Step):
+    NAME = "close"
+
+
+WORKLOADS = {"add": Add, "exception": Exceptions, "new": New, "entries": Entries, "import": Import, "start": Start, "close": Close,
+             "doubles": Doubles, "doubles-as-bytes": DoublesAsBytes, "iterate": Iterate, "sort": Sort}
 
 
 def main():
     module, workload, warm_seconds, *arguments = sys.argv[1:]
-    library = importlib.import_module(module).Library(*arguments)
-    work = WORKLOADS[workload](library)
+    work = WORKLOADS[workload].create(module, arguments)
     work.warm(float(warm_seconds))
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(work.run(float(line))), flush=True)
-    library.close()
+    work.close()
 
 
 if __name__ == "__main__":

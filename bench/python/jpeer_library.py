@@ -28,7 +28,7 @@ class Library:
     DOUBLES = None
 
     def __init__(self, address):
-        self.java = jpeer.connect(address)
+        self.java = jpeer.connect(address, pin=address.startswith("shm"))  # as jpeer.launch does
         self.util = self.java.java.util
 
     def add(self):
@@ -57,6 +57,21 @@ class Library:
         return self.util.ArrayList(numbers)
 
     copy_list = array_list
+
+    def hash_map(self, entries):
+        return self.util.HashMap(entries)
+
+    def entries(self, there):
+        return dict(there.items())
+
+    def parser(self):
+        return self.java.java.lang.Integer.parseInt
+
+    def number_error(self):
+        return self.java.java.lang.NumberFormatException
+
+    def object_class(self):
+        return self.java.java.lang.Object
 
     def sort(self, numbers, compare):
         numbers.sort(compare)

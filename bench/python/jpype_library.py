@@ -25,6 +25,21 @@ class Library:
 
     copy_list = array_list
 
+    def hash_map(self, entries):
+        return self.java.util.HashMap(entries)
+
+    def entries(self, there):
+        return {str(entry.getKey()): int(entry.getValue()) for entry in there.entrySet()}
+
+    def parser(self):
+        return self.java.lang.Integer.parseInt
+
+    def number_error(self):
+        return self.java.lang.NumberFormatException
+
+    def object_class(self):
+        return self.java.lang.Object
+
     def sort(self, numbers, compare):
         numbers.sort(jpype.JProxy("java.util.Comparator", dict={"compare": compare}))
 

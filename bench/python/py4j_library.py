@@ -4,6 +4,7 @@ import os
 from array import array
 
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
 
 
 class Comparator:
@@ -56,6 +57,24 @@ class Library:
         for number in numbers:
             made.add(number)
         return made
+
+    def hash_map(self, entries):
+        made = self.java.util.HashMap()
+        for key, value in entries.items():
+            made[key] = value
+        return made
+
+    def entries(self, there):
+        return dict(there)
+
+    def parser(self):
+        return self.java.lang.Integer.parseInt
+
+    def number_error(self):
+        return Py4JJavaError  # its cause has the class
+
+    def object_class(self):
+        return self.java.lang.Object
 
     def copy_list(self, numbers):
         return self.java.util.ArrayList(numbers)

@@ -6,6 +6,7 @@
  */
 #include "jni/callbacks/proxy_calls.h"
 
+#include "jni/callbacks/thrown_answers.h"
 #include "jni/callbacks/waiting_threads.h"
 #include "jni/convert/arguments.h"
 #include "jni/convert/results.h"
@@ -287,64 +288,6 @@ static bool convert_result(const struct jvm_request *request, const struct callb
   return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
 }
 
-/* A jpeer.peer.CallbackException or, where memory is short, what Java throws in its place. message data NULL: none. */
-static struct callback_result make_callback_exception(struct jvm_thread *thread, int code,
-                                                      struct text message)
-{
-  JNIEnv *env = thread->env;
-  const struct jvm_callback_ids *ids = &thread->jvm->callback;
-  jstring text = message.data == NULL ? NULL : jvm_string_new(thread, message);
-  jobject made = NULL;
-  if (!(*env)->ExceptionCheck(env))
-    made = (*env)->NewObject(env, ids->exception_class, ids->new_exception, (jint)code, text);
-  jthrowable thrown = throwable_catch(env);
-  (*env)->DeleteLocalRef(env, text);
-  return (struct callback_result){.value = thrown != NULL ? thrown : made, .is_thrown = true};
-}
-
-static bool is_throwable(struct jvm_thread *thread, jobject object)
-{
-  return object != NULL &&
-         (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
-}
-
-/* Makes the throwable by an OP_NEW, about which the judge is asked before a class is loaded. NULL: the policy denies it, or
- * it cannot be made. */
-static jobject make_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer)
-{
-  struct op_value message = {.kind = OP_TEXT, .text = answer->message};
-  const struct operation operation = {.kind = OP_NEW,
-                                      .type = answer->throwable_type,
-                                      .member = TEXT("<init>"),
-                                      .args = &message,
-                                      .arg_count = answer->message.data != NULL};
-  struct jvm_result result = {.object = NULL};
-  struct jvm_request making = *request;
-  making.operation = &operation;
-  making.drops_result = true;
-  making.result = &result;
-  struct jvm_target target;
-  struct outcome outcome = {.kind = OUTCOME_VOID};
-  if (jvm_resolve(&making, &target, &outcome) == JP_OK)
-    jvm_invoke(&making, &target, &outcome);
-  return is_throwable(request->thread, result.object) ? result.object : NULL;
-}
-
-/* What the client has thrown: the session's throwable, a new one, or a CallbackException. */
-static void convert_throwable(const struct jvm_request *request, const struct jvm_callback_answer *answer,
-                              struct callback_result *result)
-{
-  jobject thrown =
-      answer->ref == 0 ? NULL : jvm_objects_get(request->thread, request->objects, answer->ref, NULL);
-  if (!is_throwable(request->thread, thrown))
-    thrown = NULL;
-  if (thrown == NULL && answer->throwable_type.data != NULL)
-    thrown = make_throwable(request, answer);
-  *result = (struct callback_result){.value = thrown, .is_thrown = true};
-  if (thrown == NULL)
-    *result = make_callback_exception(request->thread, answer->code, answer->message);
-}
-
 /* ---- how a call ends ---- */
 
 /* For what needs no nested worker. */
@@ -352,7 +295,8 @@ static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int c
 {
   struct jvm_thread passing;
   jvm_thread_init(&passing, jvm, env, NULL);
-  struct callback_result result = make_callback_exception(&passing, code, message);
+  struct callback_result result = {.value = callback_exception_make(&passing, code, message),
+                                   .is_thrown = true};
   jvm_thread_fini(&passing);
   return result;
 }
@@ -479,7 +423,8 @@ static bool read_answer(struct running *running, const struct jvm_request *reque
     return false;
   }
   if (answer.is_error) {
-    convert_throwable(request, &answer, &running->result);
+    running->result =
+        (struct callback_result){.value = callback_throwable_make(request, &answer), .is_thrown = true};
     return true;
   }
   if (convert_result(request, running->call->method, &answer.value, &running->result, &failed))
@@ -808,6 +753,15 @@ static jobject JNICALL call_method(JNIEnv *env, jobject handler, jlong number, j
   return run_call(&running, arguments);
 }
 
+static jboolean JNICALL is_reachable(JNIEnv *env, jobject handler, jlong number)
+{
+  struct callback_proxy *proxy = callback_proxy_take(env, (uint64_t)number, handler);
+  bool is_owned =
+      proxy != NULL && the_jvm->callback_hooks->owner(proxy->callbacks, proxy->given.id, proxy->number) != 0;
+  callback_proxy_release(env, proxy);
+  return is_owned ? JNI_TRUE : JNI_FALSE;
+}
+
 static jobject JNICALL resume_call(JNIEnv *env, jobject handler, jobject waiting)
 {
   (void)handler;
@@ -877,6 +831,7 @@ static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
 {
   const JNINativeMethod of_callback[] = {
       {"call", "(JI[" OBJECT WAITING "Z)" OBJECT, (void *)call_method},
+      {"isReachable", "(J)Z", (void *)is_reachable},
       {"resume", "(" WAITING ")" OBJECT, (void *)resume_call},
       {"abandon", "(" WAITING ")V", (void *)abandon_call},
       {"run", "(JI[" OBJECT ")" OBJECT, (void *)run_default_method},
@@ -926,6 +881,7 @@ static bool find_fields(JNIEnv *env, struct jvm_callback_ids *ids)
     const char *descriptor;
   } rows[] = {
       {ids->callback_class, &ids->proxy, "proxy", OBJECT},
+      {ids->callback_class, &ids->proxy_number, "number", "J"},
       {ids->kind_class, &ids->methods, "methods", "[Ljava/lang/reflect/Method;"},
       {ids->kind_class, &ids->results, "results", "[Ljava/lang/Class;"},
       {ids->kind_class, &ids->sent, "sent", "[Z"},

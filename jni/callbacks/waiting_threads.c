@@ -51,6 +51,7 @@ static struct {
   pthread_mutex_t lock;
   sem_t any;
   struct jvm_waiter *first;
+  bool is_stopped; /* no thread serves the list any more */
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_waiter_state(struct jvm_waiter *waiter, enum jvm_waiter_state to)
@@ -107,11 +108,26 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
+/* On this thread, in the last moments of a JVM. */
+static void attach_and_do(struct jvm_waiter *waiter, enum jvm_waiter_state what)
+{
+  struct jvm *jvm = waiter->jvm;
+  struct jvm_attachment attachment;
+  if (atomic_load(&jvm->has_stopped) || !jvm_attach(jvm, &attachment))
+    return;
+  if (what == JVM_WAITER_TO_WAKE)
+    wake_now(attachment.env, waiter);
+  else
+    free_now(attachment.env, waiter);
+  jvm_detach(jvm, &attachment);
+}
+
 /* One that is in the list stays there as it is: woken once is enough, and what is to be freed nobody can wake. */
 static void leave_to_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
 {
   pthread_mutex_lock(&left.lock);
-  bool is_new = waiter->state == JVM_WAITER_UNLISTED;
+  bool is_stopped = left.is_stopped;
+  bool is_new = !is_stopped && waiter->state == JVM_WAITER_UNLISTED;
   if (is_new) {
     if (to == JVM_WAITER_TO_WAKE)
       jvm_waiter_hold(waiter);
@@ -122,6 +138,8 @@ static void leave_to_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
   pthread_mutex_unlock(&left.lock);
   if (is_new)
     sem_post(&left.any);
+  if (is_stopped)
+    attach_and_do(waiter, to);
 }
 
 void jvm_waiter_wake(struct jvm_waiter *waiter)
@@ -147,10 +165,11 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
 /* ---- the thread that wakes ---- */
 
 /* NULL: nothing is left. */
-static struct jvm_waiter *take_left(enum jvm_waiter_state *what)
+static struct jvm_waiter *take_left(enum jvm_waiter_state *what, bool *is_stopped)
 {
   pthread_mutex_lock(&left.lock);
   struct jvm_waiter *waiter = left.first;
+  *is_stopped = left.is_stopped;
   if (waiter != NULL) {
     left.first = waiter->next;
     *what = waiter->state;
@@ -163,11 +182,14 @@ static struct jvm_waiter *take_left(enum jvm_waiter_state *what)
 static void serve_left(void *unused, struct jvm_thread *thread)
 {
   (void)unused;
+  bool is_stopped = false;
   for (;;) {
     while (sem_wait(&left.any) != 0)
       continue; /* a signal */
     enum jvm_waiter_state what;
-    struct jvm_waiter *waiter = take_left(&what);
+    struct jvm_waiter *waiter = take_left(&what, &is_stopped);
+    if (waiter == NULL && is_stopped)
+      return;
     if (waiter == NULL)
       continue;
     if (what == JVM_WAITER_TO_WAKE) {
@@ -183,6 +205,14 @@ enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error)
 {
   sem_init(&left.any, 0, 0);
   return jvm_spawn(jvm, "jpeer-waker", serve_left, NULL, error);
+}
+
+void jvm_waiters_stop(void)
+{
+  pthread_mutex_lock(&left.lock);
+  left.is_stopped = true;
+  pthread_mutex_unlock(&left.lock);
+  sem_post(&left.any);
 }
 
 /* ---- a struct jvm_thread without a thread ---- */

@@ -10,5 +10,8 @@ struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiti
 
 /* Starts the thread that wakes for threads which the JVM does not know. Once. */
 enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
+/* Lets it end, as the JVM is about to: it waits in native code. Threads that the JVM does not know then do its work
+ * themselves. */
+void jvm_waiters_stop(void);
 
 #endif

@@ -76,6 +76,7 @@ static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject o
   *out = (struct op_value){.kind = OP_REF};
   if (!result_store(walk->request, walk->epoch, class, object, &out->ref, walk->outcome))
     return false;
+  out->told_callback = result_find_callback(walk->request, class, object);
   walk->outcome->ref = out->ref;
   return true;
 }
@@ -424,7 +425,9 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
     return fill_scalar(walk, class, object, out);
   if (result_has_text(walk->request, class))
     return fill_text(walk, class, object, out);
-  enum container container = walk->is_flat ? CONTAINER_NONE : find_container(walk, class, object);
+  bool is_callback = class->is_proxy && result_find_callback(walk->request, class, object) != NULL;
+  enum container container =
+      walk->is_flat || is_callback ? CONTAINER_NONE : find_container(walk, class, object);
   if (!may_read(walk, container, class))
     return fill_ref(walk, class, object, out);
   const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};

@@ -7,6 +7,7 @@
 #include "jni/convert/judgement.h"
 #include "jni/convert/result_values.h"
 #include "jni/objects/object_table.h"
+#include "jni/proxies/proxies.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -322,6 +323,18 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
   }
 }
 
+const struct op_told_callback *result_find_callback(const struct jvm_request *request,
+                                                    const struct jvm_class *class, jobject object)
+{
+  struct op_told_callback told;
+  if (!class->is_proxy || !callback_proxy_tell(request->thread->env, request->thread->jvm, object, &told))
+    return NULL;
+  struct op_told_callback *kept = arena_alloc(request->arena, sizeof *kept);
+  if (kept != NULL)
+    *kept = told;
+  return kept;
+}
+
 /* What a collection or map says of itself; a negative size, and an exception, are no length. */
 static bool ask_size(const struct jvm_request *request, jobject object, jmethodID method, size_t *length)
 {
@@ -374,11 +387,17 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
     return;
   }
   outcome->type = class->name;
-  if (!result_store(request, epoch, class, object, &outcome->ref, outcome) || !by_value)
+  if (!result_store(request, epoch, class, object, &outcome->ref, outcome))
     return;
+  const struct op_told_callback *callback = result_find_callback(request, class, object);
+  if (!by_value) {
+    outcome->callback = callback;
+    return;
+  }
   outcome->has_value = true;
-  outcome->value = (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref};
-  outcome->value.has_length = may_tell_length(request, class, object) &&
+  outcome->value =
+      (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref, .told_callback = callback};
+  outcome->value.has_length = callback == NULL && may_tell_length(request, class, object) &&
                               result_find_length(request, class, object, &outcome->value.length);
 }
 
@@ -429,7 +448,8 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
     *out = make_typed_text(class->name, text.text);
     return true;
   }
-  *out = (struct op_value){.kind = OP_REF, .type = class->name};
+  *out = (struct op_value){
+      .kind = OP_REF, .type = class->name, .told_callback = result_find_callback(request, class, object)};
   if (has_text && text.kind != OP_NULL) /* no empty Optional */
     out->literal = result_write_scalar(request, &text);
   return result_store(request, epoch, class, object, &out->ref, failed);
@@ -538,6 +558,15 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
     fill_element_refs(request, epoch, object, outcome);
 }
 
+/* What goes beside the ref of an object that has been stored. A client's own object is not read: its client has it. */
+static void fill_stored(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
+                        jobject object, struct outcome *outcome)
+{
+  outcome->callback = result_find_callback(request, class, object);
+  if (outcome->callback == NULL)
+    fill_beside(request, epoch, class, object, outcome);
+}
+
 /* ---- results ---- */
 
 /* The object's class. Where String or a wrapper is declared, that is the class, because these are final. */
@@ -595,7 +624,7 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
     store_value(request, epoch, class, object, outcome);
   else if (!outcome->has_value && result_store(request, epoch, class, object, &outcome->ref, outcome) &&
            !result_is_value_class(class))
-    fill_beside(request, epoch, class, object, outcome);
+    fill_stored(request, epoch, class, object, outcome);
 }
 
 static void fill_reference(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,

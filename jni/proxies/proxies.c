@@ -204,6 +204,31 @@ jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handle
   return (*env)->GetObjectField(env, handler, jvm->callback.proxy);
 }
 
+bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object, struct op_told_callback *told)
+{
+  if (jvm->callback_hooks == NULL)
+    return false;
+  jobject handler = (*env)->GetObjectField(env, object, jvm->known.field_proxy_handler);
+  struct callback_proxy *proxy = NULL;
+  if (handler != NULL && (*env)->IsInstanceOf(env, handler, jvm->callback.callback_class)) {
+    jlong number = (*env)->GetLongField(env, handler, jvm->callback.proxy_number);
+    proxy = callback_proxy_take(env, (uint64_t)number, handler);
+  }
+  if (proxy != NULL) {
+    /* Anybody can make another proxy of the same handler. */
+    jobject own = callback_proxy_object(env, jvm, handler);
+    told->id = proxy->given.id;
+    told->client = (*env)->IsSameObject(env, own, object)
+                       ? jvm->callback_hooks->owner(proxy->callbacks, told->id, proxy->number)
+                       : 0;
+    (*env)->DeleteLocalRef(env, own);
+  }
+  (*env)->DeleteLocalRef(env, handler);
+  bool is_told = proxy != NULL && told->client != 0;
+  callback_proxy_release(env, proxy);
+  return is_told;
+}
+
 /* The collector clears weak references before the Cleaner hears of it. */
 void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number)
 {

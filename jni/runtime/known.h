@@ -43,9 +43,11 @@
   X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
   X(optional, "java/util/Optional")                                                                          \
+  X(proxy, "java/lang/reflect/Proxy")                                                                        \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
   X(short, "java/lang/Short")                                                                                \
+  X(stack_trace_element, "java/lang/StackTraceElement")                                                      \
   X(string, "java/lang/String")                                                                              \
   X(system, "java/lang/System")                                                                              \
   X(thread, "java/lang/Thread")                                                                              \
@@ -93,8 +95,13 @@
   X(thread_join, thread, "join", "()V")                                                                      \
   X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \
   X(thread_start, thread, "start", "()V")                                                                    \
+  X(stack_trace_element_init, stack_trace_element, "<init>",                                                 \
+    "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;I)V")                                            \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
-  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
+  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")                                  \
+  X(throwable_get_stack_trace, throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")               \
+  X(throwable_init_cause, throwable, "initCause", "(Ljava/lang/Throwable;)Ljava/lang/Throwable;")            \
+  X(throwable_set_stack_trace, throwable, "setStackTrace", "([Ljava/lang/StackTraceElement;)V")
 
 #define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
   X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \
@@ -115,8 +122,8 @@
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
   X(thread_interrupted, thread, "interrupted", "()Z")
 
-/* X(field, class's field, name, descriptor): the values inside wrappers. Reading the field is much cheaper
- * than a call of intValue(). */
+/* X(field, class's field, name, descriptor): the values inside wrappers, and the handler of a proxy. Reading the field is
+ * much cheaper than a call of intValue(). */
 #define JVM_KNOWN_FIELDS(X)                                                                                  \
   X(boolean_value, boolean, "value", "Z")                                                                    \
   X(byte_value, byte, "value", "B")                                                                          \
@@ -125,7 +132,8 @@
   X(integer_value, integer, "value", "I")                                                                    \
   X(long_value, long, "value", "J")                                                                          \
   X(float_value, float, "value", "F")                                                                        \
-  X(double_value, double, "value", "D")
+  X(double_value, double, "value", "D")                                                                      \
+  X(proxy_handler, proxy, "h", "Ljava/lang/reflect/InvocationHandler;")
 
 struct jvm_known {
 #define DECLARE(field, name) jclass class_##field;

@@ -25,6 +25,7 @@ struct jvm_callback_ids {
   jclass callback_class;
   jmethodID make; /* static */
   jfieldID proxy;
+  jfieldID proxy_number;
   jclass kind_class;
   jmethodID make_kind;        /* static */
   jmethodID function_of;      /* static */

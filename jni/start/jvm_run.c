@@ -1,5 +1,6 @@
 /* jvm_run: from a launch to the end of the process. */
 #include "base/log.h"
+#include "jni/callbacks/waiting_threads.h"
 #include "jni/loaders/loaders.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
@@ -80,7 +81,8 @@ static void on_death_of_jvm(const struct jp_error *error)
   _exit(1);
 }
 
-/* Runs on the thread of the shutdown hook. */
+/* Runs on the thread of the shutdown hook. HotSpot ends a process only when 300 ms have passed, or when no thread that it
+ * knows is in native code: those of the peer's that wait there end here. */
 static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
@@ -91,6 +93,8 @@ static void drain_peer(void *argument, struct jvm_thread *thread)
   pthread_mutex_unlock(&run.serving_lock);
   if (is_serving)
     run.hooks->drain(run.hooks->context);
+  jvm_waiters_stop();
+  jvm_stopping_dismiss();
 }
 
 /* A later signal ends the process without Java. If jvm_run has returned, its caller may have freed what hooks
@@ -116,7 +120,8 @@ static void call_hangup(void)
 static void exit_on_signal(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
-  jvm_stopping_await();
+  if (!jvm_stopping_await())
+    return;
   const struct jvm_known *known = &thread->jvm->known;
   (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
   /* System.exit returns only by an exception: a security manager forbids it, or memory is short. The process

@@ -26,6 +26,7 @@ static struct {
   struct jvm_stopping_config config;
   struct jvm *_Atomic jvm; /* NULL: it is being created */
   sem_t first_signal;
+  atomic_bool is_dismissed; /* the JVM exits already */
   int64_t began_ms;
   char waited_for[512]; /* a step writes it, and it is read after that step */
 } stopping;
@@ -417,8 +418,15 @@ void jvm_stopping_set_jvm(struct jvm *jvm)
   atomic_store(&stopping.jvm, jvm);
 }
 
-void jvm_stopping_await(void)
+bool jvm_stopping_await(void)
 {
   while (sem_wait(&stopping.first_signal) != 0)
     ;
+  return !atomic_load(&stopping.is_dismissed);
+}
+
+void jvm_stopping_dismiss(void)
+{
+  atomic_store(&stopping.is_dismissed, true);
+  sem_post(&stopping.first_signal);
 }

@@ -48,7 +48,9 @@ enum jp_status jvm_stopping_start(const struct jvm_stopping_config *config,
 /* The JVM is up: it can be asked what it waits for. */
 void jvm_stopping_set_jvm(struct jvm *jvm);
 
-/* Returns after the first signal. One thread. */
-void jvm_stopping_await(void);
+/* Returns after the first signal; false: jvm_stopping_dismiss has been called. One thread. */
+bool jvm_stopping_await(void);
+/* The JVM exits, whatever has asked for it: nobody needs to wait for a signal any more. */
+void jvm_stopping_dismiss(void);
 
 #endif

@@ -182,6 +182,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->is_interface = (entry->modifiers & 0x0200) != 0; /* ACC_INTERFACE */
   if (is_array || entry->is_interface)
     return;
+  entry->is_proxy = is_direct_subclass(thread, class, TEXT("java.lang.reflect.Proxy"));
   entry->is_record = is_direct_subclass(thread, class, TEXT("java.lang.Record"));
   entry->is_enum = (*thread->env)->IsAssignableFrom(thread->env, class, thread->jvm->known.class_enum) &&
                    !text_equal(name, TEXT("java.lang.Enum"));
@@ -210,7 +211,7 @@ static bool find_is_of_jdk(struct jvm_thread *thread, struct jvm_class *entry, j
   if (!entry->is_of_jdk)
     return true;
   if (entry->component == 0) {
-    entry->is_of_jdk = !is_direct_subclass(thread, class, TEXT("java.lang.reflect.Proxy"));
+    entry->is_of_jdk = !entry->is_proxy;
     return true;
   }
   jclass element = find_element_class(thread, entry, class);

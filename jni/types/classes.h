@@ -34,6 +34,7 @@ struct jvm_class {
   char unboxed;   /* of a wrapper class its primitive's letter; else 0 */
   bool is_interface;
   bool is_hidden;
+  bool is_proxy; /* java.lang.reflect.Proxy has made it */
   bool is_record;
   bool is_enum; /* an enum, or the class of a constant with a body */
   unsigned modifiers;

@@ -1,46 +1,26 @@
 /*
- * The objects of the program that Java can have (docs/architecture.md, "Callbacks in the client library"): a table of them by
- * id, which counts who keeps each, and the calls that Java makes, with the thread that runs each.
+ * The objects of the program that Java can have (docs/architecture.md, "Callbacks in the client library"): who keeps each, and
+ * the calls that Java makes, with the thread that runs each.
  *
- * The client's lock guards all of it, except the constant members of a callback and those members of a call that
- * belong to the thread which runs it.
+ * The client's lock guards all of it, except the constant members of a callback, those members of a call that belong to
+ * the thread which runs it, and what the lock of a group guards (client/callback_group.h).
  */
 #include "base/array.h"
 #include "base/process_limits.h"
 #include "base/transitions.h"
+#include "client/callback_group.h"
 #include "client/client_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 16, FREE_CALLS_MAX = 512 };
+enum { FREE_CALLS_MAX = 512 };
 
 /* Codes of refusals: of a call to a callback that is not there, and of a failure that the message did not cause. */
 enum { UNKNOWN = -32602, CALLBACK_FAILED = -32000 };
 
 /* A function may need some stack itself: that of Python about 4 KiB before it runs any code of the program. */
 enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
-
-/*
- * Who keeps a callback. Under the client's lock.
- *
- * | state             | what holds                                                     | who leaves it, on what |
- * | CALLBACK_HELD     | the program holds the callback                                 | jp_callback_release    |
- * | CALLBACK_RELEASED | Java, calls, chains or messages hold it (given, users, giving) | jp_callback_keep; the  |
- * |                   |                                                                | last of these          |
- * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed     | nobody                 |
- */
-enum callback_state {
-  CALLBACK_HELD,     /* the program holds the callback */
-  CALLBACK_RELEASED, /* the program has released the callback; Java, calls, chains or messages still hold it */
-  CALLBACK_ENDED     /* nobody holds the callback */
-};
-
-static const uint16_t callback_transitions[] = {
-    [CALLBACK_HELD] = TO(CALLBACK_RELEASED),
-    [CALLBACK_RELEASED] = TO(CALLBACK_HELD) | TO(CALLBACK_ENDED),
-    [CALLBACK_ENDED] = 0,
-};
 
 /*
  * A call from Java. Under the client's lock.
@@ -74,34 +54,6 @@ static const uint16_t call_transitions[] = {
     [CALL_OVER] = 0,
 };
 
-struct jp_callback {
-  /* Constant. */
-  struct jp_client *client; /* it is a holder */
-  int64_t id;
-  jp_callback_function *function;
-  void (*released)(void *context);
-  void *context;
-  bool is_borrowed; /* the peer takes the tellings of its arguments back by itself */
-  struct buffer interfaces;
-  struct buffer facts;
-
-  enum callback_state state;
-  size_t users;   /* calls that are not over, and places in chains */
-  uint64_t given; /* arguments that gave it on this connection and that Java has not let go of */
-
-  /* Messages that gave it and are waited for, and the thread that waits, where all of them are one's. */
-  size_t giving;
-  pthread_t giver;
-  bool has_many_givers; /* of several threads since `giving` was 0 */
-
-  /* Events run one at a time, in order: one is in hand, or runs, and these come after it. */
-  bool has_event; /* always where first_event is not NULL */
-  struct jp_callback_call *first_event;
-  struct jp_callback_call *last_event;
-
-  struct jp_callback *next; /* in its place of the table, or in the list of those that have ended */
-};
-
 struct jp_callback_call {
   struct jp_client *client;     /* it is a holder */
   struct jp_callback *callback; /* NULL: its id names none any more */
@@ -118,13 +70,6 @@ struct jp_callback_call {
   struct jp_callback_call *next;
 };
 
-static void set_callback_state(struct jp_callback *callback, enum callback_state to)
-{
-  assert(client_is_locked(callback->client));
-  ASSERT_TRANSITION(callback_transitions, callback->state, to);
-  callback->state = to;
-}
-
 static void set_call_state(struct jp_callback_call *call, enum call_state to)
 {
   assert(client_is_locked(call->client));
@@ -137,59 +82,6 @@ static bool is_event(const struct jp_callback_call *call)
   return call->id.data == NULL;
 }
 
-/* ---- the table ---- */
-
-/* Ids count up. */
-static struct jp_callback **place_of(const struct client_callbacks *callbacks, int64_t id)
-{
-  return &callbacks->places[(size_t)id & (callbacks->capacity - 1)];
-}
-
-static struct jp_callback *find_callback(const struct jp_client *client, int64_t id)
-{
-  const struct client_callbacks *callbacks = &client->callbacks;
-  struct jp_callback *callback = callbacks->capacity == 0 ? NULL : *place_of(callbacks, id);
-  while (callback != NULL && callback->id != id)
-    callback = callback->next;
-  return callback;
-}
-
-static void put(struct client_callbacks *callbacks, struct jp_callback *callback)
-{
-  struct jp_callback **place = place_of(callbacks, callback->id);
-  callback->next = *place;
-  *place = callback;
-}
-
-static bool grow(struct client_callbacks *callbacks)
-{
-  struct client_callbacks larger = {.capacity =
-                                        callbacks->capacity == 0 ? FIRST_CAPACITY : callbacks->capacity * 2};
-  larger.places = calloc(larger.capacity, sizeof(struct jp_callback *));
-  if (larger.places == NULL)
-    return false;
-  for (size_t i = 0; i < callbacks->capacity; i++) {
-    for (struct jp_callback *callback = callbacks->places[i]; callback != NULL;) {
-      struct jp_callback *next = callback->next;
-      put(&larger, callback);
-      callback = next;
-    }
-  }
-  free(callbacks->places);
-  callbacks->places = larger.places;
-  callbacks->capacity = larger.capacity;
-  return true;
-}
-
-static void forget(struct client_callbacks *callbacks, const struct jp_callback *callback)
-{
-  struct jp_callback **at = place_of(callbacks, callback->id);
-  while (*at != callback)
-    at = &(*at)->next;
-  *at = callback->next;
-  callbacks->count--;
-}
-
 /* ---- who keeps them ---- */
 
 static void destroy(struct jp_callback *callback)
@@ -199,39 +91,71 @@ static void destroy(struct jp_callback *callback)
   free(callback);
 }
 
-static void end_unused(struct jp_callback *callback)
+static void lock_group(const struct jp_client *client)
 {
-  struct jp_client *client = callback->client;
-  struct client_callbacks *callbacks = &client->callbacks;
+  pthread_mutex_lock(&client->callbacks.group->lock);
+}
+
+static void unlock_group(const struct jp_client *client)
+{
+  pthread_mutex_unlock(&client->callbacks.group->lock);
+}
+
+/* Under the group's lock as well. One that has ended is reported by this client, whoever has created it. */
+static void end_unused(struct jp_client *client, struct jp_callback *callback)
+{
   if (callback->state == CALLBACK_HELD || callback->given > 0 || callback->users > 0 || callback->giving > 0)
     return;
-  forget(callbacks, callback);
-  set_callback_state(callback, CALLBACK_ENDED);
-  if (callback->released == NULL) {
+  callback_group_remove(client->callbacks.group, callback);
+  callback_set_state(callback, CALLBACK_ENDED);
+  if (callback->released == NULL && callback->client == client) {
     destroy(callback);
     client->holders--;
     return;
   }
-  callback->next = callbacks->ended;
-  callbacks->ended = callback;
+  callback->next = client->callbacks.ended;
+  client->callbacks.ended = callback;
 }
 
-static void drop_user(struct jp_callback *callback)
+static void add_user(struct jp_client *client, struct jp_callback *callback)
 {
-  callback->users--;
-  end_unused(callback);
+  lock_group(client);
+  callback->users++;
+  unlock_group(client);
 }
 
+static void drop_user(struct jp_client *client, struct jp_callback *callback)
+{
+  lock_group(client);
+  callback->users--;
+  end_unused(client, callback);
+  unlock_group(client);
+}
+
+void callbacks_begin_connection(struct jp_client *client)
+{
+  lock_group(client);
+  client->callbacks.group->connections++;
+  unlock_group(client);
+}
+
+/* Java's hold on the callbacks of a process ends with the last of its connections. */
 void callbacks_end_connection(struct jp_client *client)
 {
-  for (size_t i = 0; i < client->callbacks.capacity; i++) {
-    for (struct jp_callback *callback = client->callbacks.places[i]; callback != NULL;) {
+  struct callback_group *group = client->callbacks.group;
+  lock_group(client);
+  bool is_last = --group->connections == 0;
+  if (is_last)
+    group->number = 0;
+  for (size_t i = 0; is_last && i < group->capacity; i++) {
+    for (struct jp_callback *callback = group->places[i]; callback != NULL;) {
       struct jp_callback *next = callback->next;
       callback->given = 0;
-      end_unused(callback);
+      end_unused(client, callback);
       callback = next;
     }
   }
+  unlock_group(client);
 }
 
 void callbacks_report_ended(struct jp_client *client)
@@ -239,11 +163,18 @@ void callbacks_report_ended(struct jp_client *client)
   struct jp_callback *callback;
   while ((callback = client->callbacks.ended) != NULL) {
     client->callbacks.ended = callback->next;
+    struct jp_client *creator = callback->client;
     client_unlock(client);
-    callback->released(callback->context);
+    if (callback->released != NULL)
+      callback->released(callback->context);
     destroy(callback);
+    client_lock(creator);
+    if (creator == client) {
+      client->holders--;
+      continue;
+    }
+    client_leave(creator);
     client_lock(client);
-    client->holders--;
   }
 }
 
@@ -275,11 +206,13 @@ static enum jp_client_status fail_memory(struct jp_client_error *error)
 
 static bool has_callbacks(const struct jp_client *client)
 {
-  return client->url_kind->has_callbacks && !client->options.binary;
+  return client->url_kind->has_callbacks && !client->options.binary && !client->callbacks.is_refused;
 }
 
-static enum jp_client_status fail_unsupported(struct jp_client_error *error)
+static enum jp_client_status fail_unsupported(const struct jp_client *client, struct jp_client_error *error)
 {
+  if (client->callbacks.is_refused)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not let the connection into its process");
   return client_fail(error, JP_CLIENT_UNSUPPORTED,
                      "a callback needs a connection over WebSocket or shared memory");
 }
@@ -310,14 +243,12 @@ enum jp_client_status callback_list_keep(struct callback_list *list, struct jp_c
   if (status != JP_CLIENT_OK)
     return status;
   if (!has_callbacks(client))
-    return fail_unsupported(error);
-  if (kept->client != client)
+    return fail_unsupported(client, error);
+  if (kept->client->callbacks.group != client->callbacks.group)
     return fail_foreign(error);
   if (!add_to_list(list, kept))
     return fail_memory(error);
-  client_lock(client);
-  kept->users++;
-  client_unlock(client);
+  add_user(client, kept);
   *form = form_of(kept);
   return JP_CLIENT_OK;
 }
@@ -329,7 +260,7 @@ void callback_list_drop(struct callback_list *list)
     client_lock(client);
     client->holders++;
     for (size_t i = 0; i < list->count; i++)
-      drop_user(list->items[i]);
+      drop_user(client, list->items[i]);
     callbacks_report_ended(client);
     client_leave(client);
   }
@@ -342,7 +273,7 @@ static enum jp_client_status give(struct message_callbacks *callbacks, const str
                                   struct message_callback *form, struct jp_client_error *error)
 {
   struct callback_giver *giver = (struct callback_giver *)callbacks;
-  if (callback->client != giver->client)
+  if (callback->client->callbacks.group != giver->client->callbacks.group)
     return fail_foreign(error);
   if (!add_to_list(&giver->list, callback_of(callback)))
     return fail_memory(error);
@@ -364,6 +295,9 @@ bool callbacks_give(struct jp_client *client, struct jp_callback *callback)
 void callbacks_end_message(struct jp_client *client, struct waiter *waiter)
 {
   struct callback_list *list = &client->callbacks.giver.list;
+  if (list->count == 0)
+    return;
+  lock_group(client);
   for (size_t i = 0; i < list->count; i++) {
     struct jp_callback *callback = list->items[i];
     callback->given++;
@@ -373,7 +307,8 @@ void callbacks_end_message(struct jp_client *client, struct waiter *waiter)
     callback->giver = waiter->thread;
     callback->giving++;
   }
-  if (waiter == NULL || list->count == 0)
+  unlock_group(client);
+  if (waiter == NULL)
     return;
   waiter->gives = *list;
   *list = (struct callback_list){0};
@@ -397,19 +332,16 @@ static enum jp_client_status check_config(const struct jp_callback_config *confi
 static enum jp_client_status add(struct jp_client *client, struct jp_callback *callback,
                                  struct jp_client_error *error)
 {
-  struct client_callbacks *callbacks = &client->callbacks;
   enum jp_client_status status = JP_CLIENT_OK;
   client_lock(client);
-  if (client_is_closed(client)) {
+  lock_group(client);
+  if (client_is_closed(client))
     status = client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
-  } else if (callbacks->count == callbacks->capacity && !grow(callbacks)) {
+  else if (!callback_group_add(client->callbacks.group, callback))
     status = fail_memory(error);
-  } else {
-    callback->id = ++callbacks->last_id;
-    put(callbacks, callback);
-    callbacks->count++;
+  else
     client->holders++;
-  }
+  unlock_group(client);
   client_unlock(client);
   return status;
 }
@@ -424,11 +356,15 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
   if (status != JP_CLIENT_OK)
     return status;
   if (!has_callbacks(client))
-    return fail_unsupported(error);
+    return fail_unsupported(client, error);
+  if (config->oneway && client->callbacks.group->name != NULL)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED,
+                       "events may come over any connection of a process, in no order: not oneway");
   struct jp_callback *made = calloc(1, sizeof *made);
   if (made == NULL)
     return fail_memory(error);
   *made = (struct jp_callback){.client = client,
+                               .group = client->callbacks.group,
                                .function = config->function,
                                .released = config->released,
                                .context = config->context,
@@ -449,11 +385,11 @@ bool jp_callback_keep(struct jp_callback *callback)
   struct jp_client *client = callback->client;
   if (fork_guard_is_child(&client->fork_guard))
     return false;
-  client_lock(client);
+  lock_group(client);
   bool is_there = callback->state != CALLBACK_ENDED;
   if (callback->state == CALLBACK_RELEASED)
-    set_callback_state(callback, CALLBACK_HELD);
-  client_unlock(client);
+    callback_set_state(callback, CALLBACK_HELD);
+  unlock_group(client);
   return is_there;
 }
 
@@ -464,10 +400,12 @@ void jp_callback_release(struct jp_callback *callback)
   struct jp_client *client = callback->client;
   client_lock(client);
   client->holders++;
+  lock_group(client);
   if (callback->state == CALLBACK_HELD) {
-    set_callback_state(callback, CALLBACK_RELEASED);
-    end_unused(callback);
+    callback_set_state(callback, CALLBACK_RELEASED);
+    end_unused(client, callback);
   }
+  unlock_group(client);
   callbacks_report_ended(client);
   client_leave(client);
 }
@@ -531,7 +469,7 @@ static void end_call(struct jp_callback_call *call)
     client->dropped = call->args[i];
   }
   if (call->callback != NULL)
-    drop_user(call->callback);
+    drop_user(client, call->callback);
   client->holders--;
   if (callbacks->free_count == FREE_CALLS_MAX) {
     destroy_call(call);
@@ -584,7 +522,7 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
 /* Where not even that can be written, Java waits until its own time is over. */
 static void refuse(struct jp_callback_call *call, int code, const char *why)
 {
-  const struct callback_failure failure = {.code = code, .message = why};
+  const struct callback_failure failure = {.code = code, .thrown = {.message = why}};
   if (is_open(call))
     (void)!write_answer(call, NULL, &failure, NULL);
   note_answered(call);
@@ -600,8 +538,11 @@ static bool is_free(const struct waiter *waiter)
 static bool is_given_by_others(const struct jp_callback_call *call, const struct waiter *waiter)
 {
   const struct jp_callback *callback = call->callback;
+  lock_group(call->client);
   bool has_one_giver = callback->giving > 0 && !callback->has_many_givers;
-  return has_one_giver && (waiter == NULL || !pthread_equal(callback->giver, waiter->thread));
+  bool is_anothers = has_one_giver && (waiter == NULL || !pthread_equal(callback->giver, waiter->thread));
+  unlock_group(call->client);
+  return is_anothers;
 }
 
 /* The call that it names; NULL: that is over. */
@@ -827,12 +768,12 @@ static void run(struct jp_callback_call *call, struct waiter *waiter)
     refuse(call, CALLBACK_FAILED, "the client runs 1000 functions inside one another");
   else
     call_function(call);
-  callback->users++; /* an event's callback outlives it here */
+  add_user(client, callback); /* an event's callback outlives it here */
   if (call->state == CALL_OVER)
     end_call(call);
   if (was_event)
     end_event(client, callback, waiter);
-  drop_user(callback);
+  drop_user(client, callback);
   if (client_is_open(client))
     client_flush(client);
 }
@@ -888,11 +829,15 @@ void callback_calls_end(struct jp_client *client, bool is_closing)
 
 void callbacks_end_wait(struct jp_client *client, struct waiter *waiter)
 {
-  for (size_t i = 0; i < waiter->gives.count; i++) {
-    struct jp_callback *callback = waiter->gives.items[i];
-    callback->giving--;
-    callback->has_many_givers &= callback->giving > 0;
-    end_unused(callback);
+  if (waiter->gives.count > 0) {
+    lock_group(client);
+    for (size_t i = 0; i < waiter->gives.count; i++) {
+      struct jp_callback *callback = waiter->gives.items[i];
+      callback->giving--;
+      callback->has_many_givers &= callback->giving > 0;
+      end_unused(client, callback);
+    }
+    unlock_group(client);
   }
   fini_list(&waiter->gives);
   pass_on(client, waiter);
@@ -947,9 +892,11 @@ static enum jp_client_status fill_call(struct jp_callback_call *call, const stru
     call->id = arena_text(&call->arena, read->id);
   if (!good || (read->id.data != NULL && call->id.data == NULL))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a call from Java");
-  call->callback = find_callback(client, read->callback);
+  lock_group(client);
+  call->callback = callback_group_find(client->callbacks.group, read->callback);
   if (call->callback != NULL)
     call->callback->users++;
+  unlock_group(client);
   enum jp_client_status status = callback_fill_arguments(read, call->args, &client->refs.refs, error);
   if (status == JP_CLIENT_OK && call->callback != NULL && call->callback->is_borrowed)
     forget_tellings(call);
@@ -979,7 +926,10 @@ static enum jp_client_status take_call(struct callback_reader *reader, const str
                                        struct jp_client_error *error)
 {
   struct jp_client *client = client_of(reader);
-  if (read->callback > client->callbacks.last_id)
+  lock_group(client);
+  bool never_was = read->callback > client->callbacks.group->last_id;
+  unlock_group(client);
+  if (never_was)
     return client_fail(error, JP_CLIENT_PROTOCOL, "the peer calls callback %lld, which never was",
                        (long long)read->callback);
   struct jp_callback_call *call = create_call(client);
@@ -1002,13 +952,18 @@ static enum jp_client_status take_call(struct callback_reader *reader, const str
 static enum jp_client_status take_release(struct callback_reader *reader, int64_t id, uint64_t given,
                                           struct jp_client_error *error)
 {
-  struct jp_callback *callback = find_callback(client_of(reader), id);
-  if (callback == NULL || given > callback->given)
-    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer lets go of callback %lld, which it has not",
-                       (long long)id);
-  callback->given -= given;
-  end_unused(callback);
-  return JP_CLIENT_OK;
+  struct jp_client *client = client_of(reader);
+  lock_group(client);
+  struct jp_callback *callback = callback_group_find(client->callbacks.group, id);
+  bool has_it = callback != NULL && given <= callback->given;
+  if (has_it) {
+    callback->given -= given;
+    end_unused(client, callback);
+  }
+  unlock_group(client);
+  return has_it ? JP_CLIENT_OK
+                : client_fail(error, JP_CLIENT_PROTOCOL,
+                              "the peer lets go of callback %lld, which it has not", (long long)id);
 }
 
 enum jp_client_status callback_take_message(struct jp_client *client, struct json_value message,
@@ -1042,6 +997,11 @@ const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *c
 const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index)
 {
   return index < call->arg_count ? call->texts.parameters[index] : NULL;
+}
+
+struct jp_client *jp_callback_client(const struct jp_callback_call *call)
+{
+  return call->client;
 }
 
 const char *jp_callback_id(const struct jp_callback_call *call)
@@ -1112,26 +1072,59 @@ enum jp_client_status jp_callback_return(struct jp_callback_call *call, const st
   return answer(call, value, NULL, error);
 }
 
+static enum jp_client_status throw_to_java(struct jp_callback_call *call, const struct jp_thrown *thrown,
+                                           struct jp_client_error *error)
+{
+  const struct callback_failure failure = {.code = CALLBACK_FAILED, .thrown = *thrown};
+  size_t causes = 0;
+  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause, causes++) {
+    if (each->frame_count > JP_THROWN_FRAMES_MAX || causes > JP_THROWN_CAUSES_MAX)
+      return client_fail(error, JP_CLIENT_INVALID,
+                         "a throwable has more than %d frames, or more than %d causes",
+                         (int)JP_THROWN_FRAMES_MAX, (int)JP_THROWN_CAUSES_MAX);
+    if (each->object != NULL && !message_may_name(each->object, ref_table_epoch(&call->client->refs)))
+      return message_fail_stale(each->object, error);
+  }
+  return answer(call, NULL, &failure, error);
+}
+
 enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
                                         const char *message, struct jp_client_error *error)
 {
-  const struct callback_failure failure = {
-      .code = CALLBACK_FAILED, .message = message, .throwable_type = throwable_type};
-  return answer(call, NULL, &failure, error);
+  const struct jp_thrown thrown = {.type = throwable_type, .message = message};
+  return throw_to_java(call, &thrown, error);
 }
 
 enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call, const struct jp_ref *throwable,
                                                struct jp_client_error *error)
 {
+  const struct jp_thrown thrown = {.object = throwable};
   if (throwable == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
-  if (!message_may_name(throwable, ref_table_epoch(&call->client->refs)))
-    return message_fail_stale(throwable, error);
-  const struct callback_failure failure = {.code = CALLBACK_FAILED, .ref = jp_ref_number(throwable)};
-  return answer(call, NULL, &failure, error);
+  return throw_to_java(call, &thrown, error);
+}
+
+enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call, const struct jp_thrown *thrown,
+                                           struct jp_client_error *error)
+{
+  if (thrown == NULL)
+    return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
+  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause) {
+    if (each->size < sizeof *each)
+      return client_fail(error, JP_CLIENT_INVALID, "size of jp_thrown is not set");
+    if (each->size > sizeof *each)
+      return client_fail(error, JP_CLIENT_UNSUPPORTED, "jp_thrown is of a later version than the library");
+  }
+  return throw_to_java(call, thrown, error);
 }
 
 /* ---- the callbacks of a client ---- */
+
+bool callbacks_enter_process(struct jp_client *client, const char *process)
+{
+  client->callbacks.group = callback_group_enter(process);
+  return client->callbacks.group != NULL;
+}
 
 void callbacks_init(struct jp_client *client)
 {
@@ -1148,5 +1141,52 @@ void callbacks_fini(struct jp_client *client)
     destroy_call(call);
   }
   fini_list(&client->callbacks.giver.list);
-  free(client->callbacks.places);
+  callback_group_leave(client->callbacks.group);
+}
+
+/* ---- an object that comes back ---- */
+
+void callbacks_learn_number(struct jp_client *client, uint64_t number)
+{
+  lock_group(client);
+  client->callbacks.group->number = number;
+  unlock_group(client);
+}
+
+void callbacks_refuse(struct jp_client *client)
+{
+  client->callbacks.is_refused = true;
+}
+
+static struct jp_callback *find_own(const struct jp_answer *answer, int64_t id, uint64_t number)
+{
+  const struct jp_client *client = answer->owner;
+  if (id == 0 || number == 0 || client == NULL)
+    return NULL;
+  lock_group(client);
+  struct callback_group *group = client->callbacks.group;
+  struct jp_callback *found = number == group->number ? callback_group_find(group, id) : NULL;
+  unlock_group(client);
+  return found;
+}
+
+struct jp_callback *jp_answer_callback(const struct jp_answer *answer)
+{
+  return answer == NULL ? NULL : find_own(answer, answer->callback_id, answer->callback_client);
+}
+
+struct jp_callback *jp_answer_callback_in(const struct jp_answer *answer, struct jp_json value)
+{
+  int64_t id;
+  int64_t number;
+  struct jp_json told = jp_json_member(value, "callback");
+  bool is_told = answer != NULL && told.kind == JP_JSON_OBJECT &&
+                 jp_json_integer(jp_json_member(told, "id"), &id) &&
+                 jp_json_integer(jp_json_member(told, "client"), &number);
+  return is_told ? find_own(answer, id, (uint64_t)number) : NULL;
+}
+
+void *jp_callback_context(const struct jp_callback *callback)
+{
+  return callback->context;
 }

@@ -30,10 +30,8 @@ struct callback_listener {
 };
 
 struct client_callbacks {
-  struct jp_callback **places; /* by id; those of one place are a list */
-  size_t capacity;             /* a power of two, or 0 */
-  size_t count;
-  int64_t last_id;
+  struct callback_group *group; /* constant */
+  bool is_refused; /* the peer has not let this connection into its process: it gives none. In any state */
   struct callback_giver giver;
   struct jp_callback *ended; /* their `released` is to be called */
 
@@ -54,10 +52,18 @@ struct client_callbacks {
 };
 
 void callbacks_init(struct jp_client *client);
+/* Once, before it is connected. process: of jp_client_config. False: no memory. */
+bool callbacks_enter_process(struct jp_client *client, const char *process);
 /* Nobody has one any more. */
 void callbacks_fini(struct jp_client *client);
-/* Java has let go of all of them. */
+/* There is a connection. */
+void callbacks_begin_connection(struct jp_client *client);
+/* There is none any more: Java has let go of all that no other connection of the process has. */
 void callbacks_end_connection(struct jp_client *client);
+/* The number by which the peer tells the client's own callbacks from those of others. */
+void callbacks_learn_number(struct jp_client *client, uint64_t number);
+/* The peer has not let the connection into its process. */
+void callbacks_refuse(struct jp_client *client);
 /* Calls the `released` of those that have ended. The lock is let go of meanwhile; the caller holds the
  * client. */
 void callbacks_report_ended(struct jp_client *client);

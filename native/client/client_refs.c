@@ -259,6 +259,11 @@ uint64_t message_ref_epoch(const struct jp_ref *ref)
   return atomic_load_explicit(&ref->epoch, memory_order_relaxed);
 }
 
+const struct jp_client *jp_ref_client(const struct jp_ref *ref)
+{
+  return ref == NULL ? NULL : ref->client;
+}
+
 const char *jp_ref_type(const struct jp_ref *ref)
 {
   return ref == NULL ? "" : ref->type;

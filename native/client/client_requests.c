@@ -258,6 +258,38 @@ static void queue_completion(struct jp_client *client, const struct pending_requ
     client_wake_loop(client);
 }
 
+static bool read_session(const struct jp_answer *answer, struct jp_json *session)
+{
+  enum { DEPTH = 8 };
+  return jp_answer_kind(answer) == JP_ANSWER_STRING &&
+         jp_json_parse(jp_answer_text(answer), DEPTH, session, NULL) == JP_JSONRPC_OK;
+}
+
+static void learn_number(struct jp_client *client, struct jp_json session)
+{
+  int64_t number;
+  if (jp_json_integer(jp_json_member(session, "client"), &number) && number > 0)
+    callbacks_learn_number(client, (uint64_t)number);
+}
+
+/* answer NULL: the connection has ended. */
+static void take_introduction(struct jp_client *client, const struct jp_answer *answer)
+{
+  struct jp_json session = {0};
+  if (read_session(answer, &session))
+    learn_number(client, session);
+  else if (answer != NULL)
+    callbacks_refuse(client);
+}
+
+static void drop_answer(struct jp_client *client, struct jp_answer *answer)
+{
+  if (answer == NULL)
+    return;
+  answer->next = client->dropped;
+  client->dropped = answer;
+}
+
 static void end_request(struct jp_client *client, const struct pending_request *request,
                         enum jp_client_status status, struct jp_answer *answer,
                         const struct jp_client_error *error)
@@ -271,11 +303,13 @@ static void end_request(struct jp_client *client, const struct pending_request *
   case PENDING_COMPLETED:
     queue_completion(client, request, status, answer);
     break;
-  default:
-    if (answer != NULL) {
-      answer->next = client->dropped;
-      client->dropped = answer;
-    }
+  case PENDING_INTRODUCTION:
+    take_introduction(client, answer);
+    drop_answer(client, answer);
+    break;
+  case PENDING_ABANDONED:
+    drop_answer(client, answer);
+    break;
   }
 }
 
@@ -807,7 +841,7 @@ enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, 
     return client_fail(error, JP_CLIENT_INVALID, "the name of a thread is not UTF-8");
   struct buffer json;
   buffer_init(&json);
-  message_write_thread_name(text_of(name), &json);
+  message_write_control_text(TEXT("name"), text_of(name), &json);
   const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
   request.args = &argument;
   request.arg_count = 1;
@@ -950,6 +984,33 @@ void client_requests_fini(struct jp_client *client)
   free(client->completed.ring);
 }
 
+/* ---- the process ---- */
+
+void client_introduce(struct jp_client *client, const char *process)
+{
+  struct buffer json;
+  buffer_init(&json);
+  message_write_control_text(TEXT("process"), text_of(process), &json);
+  const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
+  struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
+  request.args = &argument;
+  request.arg_count = 1;
+  const uint64_t id = client->last_id + 1;
+  const struct pending_request pending = {
+      .id = id, .first_id = id, .kind = PENDING_INTRODUCTION, .form = answer_form_of(&request)};
+  struct buffer *out = client_begin_message(client);
+  bool is_written = !json.failed && append_request(client, &request, id, out, NULL) == JP_CLIENT_OK &&
+                    !out->failed && add_request(&client->pending, &pending);
+  buffer_fini(&json);
+  if (is_written) {
+    client->last_id = id;
+    client_end_message(client, true);
+  } else {
+    client->kind->take_back(client->transport);
+    callbacks_refuse(client);
+  }
+}
+
 /* ---- the peer's limits ---- */
 
 static bool read_limit(struct jp_json session, const char *name, size_t *limit)
@@ -964,18 +1025,20 @@ static bool read_limit(struct jp_json session, const char *name, size_t *limit)
 enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                              struct jp_peer_limits *limits, struct jp_client_error *error)
 {
-  enum { DEPTH = 8 };
   const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
   struct jp_answer *answer = NULL;
-  struct jp_json session;
+  struct jp_json session = {0};
   enum jp_client_status status = jp_client_call(client, &request, timeout_ms, &answer, error);
   if (status == JP_CLIENT_OK &&
-      (jp_json_parse(jp_answer_text(answer), DEPTH, &session, NULL) != JP_JSONRPC_OK ||
-       !read_limit(session, "message_max", &limits->message_max) ||
+      (!read_session(answer, &session) || !read_limit(session, "message_max", &limits->message_max) ||
        !read_limit(session, "values_max", &limits->values_max)))
     status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not tell its limits");
-  jp_answer_free(answer);
-  if (status == JP_CLIENT_OK)
+  if (status == JP_CLIENT_OK) {
     client->request_max = limits->message_max;
+    client_lock(client);
+    learn_number(client, session);
+    client_unlock(client);
+  }
+  jp_answer_free(answer);
   return status;
 }

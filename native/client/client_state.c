@@ -2,6 +2,7 @@
 #include "client/client_state.h"
 #include "base/clock.h"
 #include "base/transitions.h"
+#include "client/callback_group.h"
 #include "client/client_open.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { PROCESS_LENGTH_MIN = 22, PROCESS_LENGTH_MAX = 128 };
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, FAREWELL_MS = 1000 };
 
 /* Between two tries to reach a dead peer. */
@@ -153,6 +155,9 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     client->kind = transport->kind;
     client->connection++;
     client->pause_ns = 0;
+    callbacks_begin_connection(client);
+    if (client->callbacks.group->name != NULL)
+      client_introduce(client, client->callbacks.group->name);
     if (!client->kind->epoch_is_in_answers)
       ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
     client_watch_connection(client);
@@ -309,6 +314,11 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
   if (given->size > sizeof *config)
     return client_fail(error, JP_CLIENT_UNSUPPORTED,
                        "jp_client_config is of a later version than the library");
+  size_t process_length = given->process == NULL ? PROCESS_LENGTH_MIN : strlen(given->process);
+  if (process_length < PROCESS_LENGTH_MIN || process_length > PROCESS_LENGTH_MAX ||
+      (given->process != NULL && text_valid_utf8(text_of(given->process)) < process_length))
+    return client_fail(error, JP_CLIENT_INVALID, "process is a text of %d to %d bytes of UTF-8",
+                       (int)PROCESS_LENGTH_MIN, (int)PROCESS_LENGTH_MAX);
   if (given->connect_timeout_ms < 0)
     return client_fail(error, JP_CLIENT_INVALID, "connect_timeout_ms is negative");
   *config = *given;
@@ -351,6 +361,9 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   enum jp_client_status status = client_url_parse(client->url_text, &client->url, &client->url_kind, error);
   if (status != JP_CLIENT_OK)
     return status;
+  if (!callbacks_enter_process(client,
+                               client->url_kind->has_callbacks && !config->binary ? config->process : NULL))
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   if (config->binary && !client->url_kind->has_binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: this transport has no binary messages", url);
   client->options = (struct transport_options){

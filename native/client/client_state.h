@@ -60,9 +60,10 @@ struct waiter {
 /* ---- requests ---- */
 
 enum pending_kind {
-  PENDING_WAITED,    /* a thread waits */
-  PENDING_COMPLETED, /* a completion is to be called */
-  PENDING_ABANDONED  /* nobody wants the answer any more; its refs are let go of */
+  PENDING_WAITED,       /* a thread waits */
+  PENDING_COMPLETED,    /* a completion is to be called */
+  PENDING_INTRODUCTION, /* the client says which process it belongs to */
+  PENDING_ABANDONED     /* nobody wants the answer any more; its refs are let go of */
 };
 
 struct pending_request {
@@ -398,6 +399,9 @@ struct jp_answer *client_take_answer(struct jp_client *client);
 void client_end_requests(struct jp_client *client, const struct jp_client_error *why);
 /* Ends the requests with a completion that have no answer in time, and sets the timer for the next ones. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns);
+/* Says on a new connection which process it belongs to. The message leaves with the next one, and its answer is the
+ * library's own. */
+void client_introduce(struct jp_client *client, const char *process);
 /* Calls what is completed. The lock is let go of meanwhile. */
 void client_call_completions(struct jp_client *client);
 

@@ -19,7 +19,7 @@
   ROW(GC, "gc")                                                                                              \
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
-  ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true)                            \
+  ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true, .text = TEXT("process"))   \
   ROW(PIN_THREAD, "pin_thread", .is_addition = true, .text = TEXT("name"))                                   \
   ROW(UNPIN_THREAD, "unpin_thread", .is_addition = true)
 

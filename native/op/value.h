@@ -61,6 +61,12 @@ struct op_callback {
   bool tells_origin;
 };
 
+/* Whose object it is that Java knows as a proxy: in a result, beside its ref. */
+struct op_told_callback {
+  int64_t id;
+  uint64_t client; /* the number that `control session` tells that client */
+};
+
 /* A long text that several values are, with the String that jni has made of it for the first of them. */
 struct op_shared_text {
   struct text text;
@@ -94,9 +100,12 @@ struct op_value {
     };
     struct {
       uint32_t ref;
-      uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
-      bool has_length;   /* results only: of what could not travel by value */
+      union {
+        uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
+        bool has_length;   /* results only: of what could not travel by value */
+      };
       size_t length;
+      const struct op_told_callback *told_callback; /* results only; NULL: it is no client's callback */
     };
     const struct op_callback *callback;
     struct {

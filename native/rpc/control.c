@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
+
 /* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
                                     const struct op_value *object)
@@ -118,31 +120,8 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   return true;
 }
 
-static void tell_session(struct rpc_run *run, struct outcome *outcome)
-{
-  const struct rpc_peer_config *config = &run->runner->peer->config;
-  struct arena *arena = &run->runner->arena;
-  char epoch[RPC_EPOCH_LENGTH + 1];
-  struct rpc_peer *peer = run->runner->peer;
-  struct op_session_key key;
-  uint64_t number; /* of the session that the request is about, whether it exists yet or not */
-  if (run->names_session) {
-    op_session_key_peer_id(&key, &run->guest_id);
-    number = rpc_sessions_epoch(peer->sessions, &key);
-  } else {
-    number = rpc_client_epoch(peer, run->client);
-  }
-  rpc_epoch_format(number, epoch);
-  tell_text(arena_printf(arena,
-                         "{\"epoch\":\"%s\",\"client\":%" PRIu64
-                         ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
-                         epoch, run->client->number, config->limits.message_max, config->limits.values_max,
-                         config->version, run->client->push == NULL ? "" : "\"callbacks\""),
-            outcome);
-}
-
-/* False: *outcome says why the client cannot have a thread of its own. */
-static bool may_pin(const struct rpc_run *run, const char *method, struct outcome *outcome)
+/* False: *outcome says why the client cannot have a thread of its own, or belong to a process. */
+static bool is_of_connection(const struct rpc_run *run, const char *method, struct outcome *outcome)
 {
   const struct rpc_worker *own = rpc_worker_now();
   const char *reason = NULL;
@@ -156,13 +135,65 @@ static bool may_pin(const struct rpc_run *run, const char *method, struct outcom
   return reason == NULL;
 }
 
+/* False: *outcome says why not. */
+static bool join_process(const struct rpc_run *run, struct text name, struct outcome *outcome)
+{
+  struct arena *arena = &run->runner->arena;
+  struct jp_error error = {0};
+  if (!is_of_connection(run, "session", outcome))
+    return false;
+  if (run->names_session || name.len < PROCESS_NAME_MIN || name.len > PROCESS_NAME_MAX) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 run->names_session ? "'session': a process is of the connection's own session"
+                                    : "'session': process is a text of %d to %d bytes",
+                 (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
+    return false;
+  }
+  /* Callbacks are JSON-RPC's alone. */
+  enum jp_status status =
+      rpc_process_join(run->runner->peer, run->client, rpc_codecs[RPC_CODEC_JSONRPC], name, &error);
+  if (status == JP_INVALID)
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'session': %s", error.text);
+  else if (status != JP_OK)
+    outcome_fail_error(outcome, arena, &error);
+  return status == JP_OK;
+}
+
+static void tell_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  const struct rpc_client *client = run->client;
+  const struct rpc_peer_config *config = &run->runner->peer->config;
+  struct arena *arena = &run->runner->arena;
+  char epoch[RPC_EPOCH_LENGTH + 1];
+  struct rpc_peer *peer = run->runner->peer;
+  struct op_session_key key;
+  uint64_t number; /* of the session that the request is about, whether it exists yet or not */
+  if (operation->command_text.data != NULL && !join_process(run, operation->command_text, outcome))
+    return;
+  if (run->names_session) {
+    op_session_key_peer_id(&key, &run->guest_id);
+    number = rpc_sessions_epoch(peer->sessions, &key);
+  } else {
+    number = rpc_client_epoch(peer, run->client);
+  }
+  rpc_epoch_format(number, epoch);
+  tell_text(arena_printf(arena,
+                         "{\"epoch\":\"%s\",\"client\":%" PRIu64
+                         ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
+                         epoch,
+                         client->process == NULL ? client->number : rpc_process_client(client->process),
+                         config->limits.message_max, config->limits.values_max, config->version,
+                         run->client->push == NULL ? "" : "\"callbacks\""),
+            outcome);
+}
+
 static void pin_thread(const struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
   const struct rpc_client *client = run->client;
   struct text given = operation->command_text;
   struct jp_error error = {0};
-  if (!may_pin(run, "pin_thread", outcome))
+  if (!is_of_connection(run, "pin_thread", outcome))
     return;
   if (given.data != NULL && (given.len == 0 || memchr(given.data, '\0', given.len) != NULL)) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
@@ -180,7 +211,7 @@ static void pin_thread(const struct rpc_run *run, const struct operation *operat
 
 static void unpin_thread(const struct rpc_run *run, struct outcome *outcome)
 {
-  if (may_pin(run, "unpin_thread", outcome))
+  if (is_of_connection(run, "unpin_thread", outcome))
     run->client->push->unpin(run->client->connection);
 }
 
@@ -210,7 +241,7 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     share_session(run, operation, outcome);
     return;
   case OP_SESSION:
-    tell_session(run, outcome);
+    tell_session(run, operation, outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

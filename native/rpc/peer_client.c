@@ -201,6 +201,7 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
   rpc_callbacks_close(client->callbacks);
+  rpc_process_leave(peer, client);
   if (told != NULL) {
     *told = (struct rpc_told_session){.is_new = false};
     if (rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length > 0)

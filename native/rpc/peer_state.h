@@ -11,6 +11,7 @@
 
 struct nested_workers;
 struct rpc_callbacks_list;
+struct rpc_process;
 
 struct rpc_peer {
   struct rpc_peer_config config;
@@ -58,7 +59,8 @@ struct rpc_client {
   struct rpc_session *spare;       /* set aside, to be the session when one is needed; NULL: none */
   const struct rpc_push *push;     /* NULL: it gets answers alone */
   void *connection;                /* for push->open */
-  struct rpc_callbacks *callbacks; /* NULL: it has given none */
+  struct rpc_process *process;     /* that it has joined (control session); NULL: none */
+  struct rpc_callbacks *callbacks; /* NULL: it has given none, and belongs to no process */
 };
 
 /* worker.c: rpc_service.spawn, keep_changes, is_exiting and set_waits */

@@ -48,6 +48,7 @@ class Application(PeerCase):
             (6, "main exit-in-initializer\n", "", *MAIN, "exit-in-initializer"),
             (7, "main halt\n", "", *MAIN, "halt"),
             (0, "main hook-throws\n", "IllegalStateException: failed", *MAIN, "hook-throws"),
+            (0, "main hook-looks\nleft []\n", "", *MAIN, "hook-looks"),
             (1, "", "is not public static void", *mains("NotVoid"))))
 
     @on_each_jdk

@@ -1,18 +1,23 @@
 """Callbacks and several connections: one session of two, a callback during another's, clients that vanish, and clients
 whose answers are wrong, late, or too many."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 
-from support.callback_client import CallbackClient
-from support.clients import WebSocketClient, typed
+from support.callback_client import CallbackClient, ShmCallbackClient, UnixCallbackClient
+from support.clients import SECONDS, WebSocketClient, plain, typed
 from support.peer import ROOT, eventually
 from support.peer_case import CALLING, CallbackCase
 
 DROPPED = "an answer was dropped, because no callback"
 MISFIT = "does not fit"
+DELETED = "CallbackException: the session of the client was deleted"
 GONE = "CallbackException: the connection of the client has ended"
 
 
@@ -54,6 +59,144 @@ class OneSession(CallbackCase):
                 begun = caller.begin_call(CALLING, "callKept", name)
                 owner.await_call().answer(f"of {name}")
                 self.assertEqual(caller.end(begun), f"of {name}")
+
+
+class OneProcess(CallbackCase):
+    """Connections that say that they are one process's."""
+
+    peer_arguments = {"sockets": True}
+    NAME = "0123456789abcdef0123456789abcdef"
+    LOCAL = (UnixCallbackClient, ShmCallbackClient)
+
+    def join(self, client, name=NAME):
+        told = client.value("control", {"method": "session", "args": [{"name": "process", "value": name}]})
+        return json.loads(plain(told))["client"]
+
+    def connect_process(self, count=2, kinds=(CallbackClient,)):
+        """Connections of one session and process, each of the next kind."""
+        session = {"peer-id": str(uuid.uuid4())}
+        clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
+        self.session = session
+        numbers = {self.join(client) for client in clients}
+        self.assertEqual(len(numbers), 1)
+        return (*clients, numbers.pop())
+
+    def test_an_id_is_an_object_of_the_process(self):
+        one, other, number = self.connect_process(kinds=self.LOCAL)
+        kept = one.new("java.util.ArrayList")
+        for client in (one, other):
+            client.call("java.util.ArrayList", "add", client.give(number=7, type="java.util.concurrent.Callable"), on=kept)
+        reply = other.request("java.util.ArrayList.subList", [kept, 0, 2])["result"]
+        self.assertEqual([each["callback"] for each in reply], [{"id": 7, "client": number}] * 2)
+        self.assertEqual(reply[0]["ref"], reply[1]["ref"])
+
+    def test_a_call_comes_on_the_connection_whose_request_the_thread_serves(self):
+        one, other, _ = self.connect_process(kinds=self.LOCAL)
+        one.call(CALLING, "keep", "process", one.give(number=7))
+        for asking in (other, one, other):  # which has given none itself
+            asking.functions[7] = None
+            begun = asking.begin_call(CALLING, "callKept", "process")
+            call = asking.await_call()
+            nested = asking.begin_call(CALLING, "callKept", "process", within=call.id)
+            inner = asking.await_call()
+            self.assertEqual(asking.end(asking.begin_call(CALLING, "echo", 3, within=inner.id)), "3")
+            inner.answer("inner")
+            self.assertEqual(asking.end(nested), "inner")
+            call.answer("outer")
+            self.assertEqual(asking.end(begun), "outer")
+
+    def test_other_calls_come_on_the_connection_that_gave_the_object_last(self):
+        one, other, _ = self.connect_process()
+        one.call(CALLING, "keep", "process", one.give(number=7))
+        one.call(CALLING, "onThread", one.give(number=7))
+        one.await_call().answer("of one")
+        self.assertEqual(self.outcome(), "of one")
+        other.call(CALLING, "onThread", other.give(number=7))
+        other.await_call().answer("of other")
+        self.assertEqual(self.outcome(), "of other")
+
+    def close_one(self, one, other, asking, pool):
+        """The other one is called although it has sent nothing since the object was given."""
+        other.functions[7] = lambda call: "the other"
+        one.call(CALLING, "keep", "process", one.give(number=7))
+        one.close()
+        read = pool.submit(other.step)
+        # Until the peer has seen the end.
+        eventually(lambda: asking.call(CALLING, "callKept", "process") == "the other", "the other is not called")
+        read.result()
+
+    def test_objects_end_with_the_last_connection(self):
+        one, other, _ = self.connect_process()
+        with WebSocketClient(self.peer) as asking, ThreadPoolExecutor(1) as pool:
+            self.close_one(one, other, asking, pool)
+            other.close()
+            eventually(lambda: asking.call(CALLING, "callKept", "process") == GONE, "it has not ended")
+
+    def test_an_object_that_all_have_given_outlives_them(self):
+        one, other, _ = self.connect_process()
+        for client in (one, other):
+            client.call(CALLING, "keep", "process", client.give(number=7))
+        one.close()
+        other.close()
+        with WebSocketClient(self.peer) as asking:
+            eventually(lambda: asking.call(CALLING, "callKept", "process") == GONE, "they have not ended")
+            asking.call(CALLING, "drop", "process")
+            for _ in range(5):
+                asking.control("gc")
+        self.assert_serves(self.connect())
+
+    def test_releases_count_what_all_connections_gave(self):
+        one, other, _ = self.connect_process()
+        for client in (one, other, one):
+            client.call(CALLING, "here", client.give(lambda call: "x", 7))
+        deadline = time.monotonic() + SECONDS
+        while one.released[7] + other.released[7] < 3:
+            self.assertLess(time.monotonic(), deadline)
+            for client in (one, other):
+                client.control("gc")
+                client.control("ping")
+        self.assertEqual(one.released[7] + other.released[7], 3)
+
+    def test_what_one_that_has_ended_has_given_is_released_to_another(self):
+        one, other, _ = self.connect_process()
+        with WebSocketClient(self.peer) as asking, ThreadPoolExecutor(1) as pool:
+            self.close_one(one, other, asking, pool)
+            read = pool.submit(other.step)
+            asking.call(CALLING, "drop", "process")
+            eventually(lambda: (asking.control("gc"), read.done())[1], "nothing is released")
+            read.result()
+        self.assertEqual(other.released[7], 1)
+
+    def test_who_belongs_to_it(self):
+        one, other, number = self.connect_process()
+        stranger = self.connect()
+        self.assertNotEqual(self.join(stranger), number)  # of another session
+        elsewhere = self.connect(ShmCallbackClient, self.session)
+        self.assertNotEqual(self.join(elsewhere), number)  # over a socket that tells another user than TCP does
+        self.assertEqual(self.join(one), number)  # again
+        self.assert_fails(-32602, "belongs to another process already", self.join, one, self.NAME[::-1])
+        self.assert_fails(-32602, "text of 22 to 128 bytes", self.join, self.connect(), "short")
+        late = self.connect()
+        late.call(CALLING, "here", late.give(lambda call: "x"))
+        self.assert_fails(-32602, "has given callbacks already", self.join, late)
+        begun, call = self.begin(one)
+        self.assert_fails(-32602, "cannot be nested in a callback", one.checked, "control",
+                          {"method": "session", "args": [{"name": "process", "value": self.NAME}]},
+                          options={"within": call.id})
+        nested = json.loads(one.checked("control", {"method": "session"}, options={"within": call.id}))
+        self.assertEqual(nested["client"], number)
+        call.answer("x")
+        self.assertEqual(one.end(begun), "x")
+
+    def test_delete_session_releases_for_all(self):
+        one, other, _ = self.connect_process()
+        one.call(CALLING, "keep", "process", one.give(number=7))
+        other.call(CALLING, "keep", "other", other.give(number=8))
+        one.control("delete_session")
+        for client, id in ((one, 7), (other, 8)):
+            client.control("ping")
+            self.assertEqual(client.released[id], 1)
+        self.assertEqual(other.call(CALLING, "callKept", "process"), DELETED)
 
 
 class Interleaved(CallbackCase):

@@ -307,3 +307,44 @@ class WaitingThreads(EndCase):
             for client in clients:
                 client.close()
             eventually(lambda: self.counts()[1] <= descriptors + 4, "descriptors are closed")
+
+
+class MethodsOfObject(CallbackCase):
+    """equals, hashCode and toString, where overrides names them."""
+
+    NAMES = ["equals", "hashCode", "toString"]
+
+    def add_listeners(self, client):
+        """Two of a client, in a list of the session."""
+        listeners = client.new("java.util.ArrayList")
+        for answer in ("first", "second"):
+            client.call("java.util.ArrayList", "add",
+                        client.give(lambda call, text=answer: {"toString": text, "hashCode": 5}.get(call.method, False),
+                                    interfaces=["java.lang.Runnable"], overrides=self.NAMES), on=listeners)
+        return listeners
+
+    def test_are_answered_by_identity_when_the_connection_has_ended(self):
+        one, other = self.connect_again()
+        listeners = self.add_listeners(other)
+        self.assertEqual(other.call("java.util.Objects", "toString", ref(listeners)), "[first, second]")
+        second = other.call("java.util.ArrayList", "get", 1, on=listeners)
+        other.close()
+        eventually(lambda: one.call("java.util.Objects", "toString", ref(listeners)).startswith("[callback "))
+        self.assertEqual(one.call("java.util.Objects", "toString", ref(listeners)), "[callback 1, callback 2]")
+        self.assertEqual(one.call("java.util.ArrayList", "indexOf", ref(second), on=listeners), "1")
+        self.assertNotEqual(one.call("java.util.Objects", "hashCode", ref(second)), "5")
+
+    def test_a_call_that_the_end_of_the_connection_ends_is_answered_by_identity(self):
+        one, other = self.connect_again()
+        listener = other.call("java.util.Objects", "requireNonNull",
+                              other.give(interfaces=["java.lang.Runnable"], overrides=self.NAMES))
+        begun = one.begin_call("java.util.Objects", "toString", ref(listener))
+        other.await_call()
+        other.close()
+        self.assertEqual(one.end(begun), "callback 1")
+
+    def test_what_the_client_throws_is_thrown(self):
+        listener = self.client.give(interfaces=["java.lang.Runnable"], overrides=self.NAMES)
+        begun = self.client.begin_call("java.util.Objects", "toString", listener)
+        self.client.await_call().fail("no")
+        self.assertEqual(self.failure(self.client.end, begun).throwable, "jpeer.peer.CallbackException")

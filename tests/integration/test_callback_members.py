@@ -148,6 +148,9 @@ class Members(CallbackCase):
         self.assertEqual(self.call("greeter", self.give(overrides=["greet"])), "me")
         self.assert_called(CALLBACKS + "$Greeter", "greet")
         self.assertEqual(self.call("repeat", self.give(overrides=["greet"])), "ABABme")
+        for overrides, wanted in ((["serialize"], "3; 2"), (["serialize/3"], "3; 2"), (["serialize/2"], "headers: 2; 2")):
+            given = self.give(lambda call: str(len(call.args)), overrides=overrides)
+            self.assertEqual(self.call("serialize", given), wanted)
 
     def test_of_several_interfaces_the_lowest_method_counts(self):
         greeter, loud, other = (f"{CALLBACKS}${name}" for name in ("Greeter", "Loud", "Other"))

@@ -8,7 +8,7 @@ import struct
 import time
 
 
-from support.clients import SECONDS, RpcError, ShmClient, WebSocketClient, plain
+from support.clients import SECONDS, RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, plain
 
 
 class Call:
@@ -170,3 +170,7 @@ class CallbackClient(Callable, WebSocketClient):
         self.raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.transport.abort()
         self.close()
+
+
+class UnixCallbackClient(CallbackClient, UnixWebSocketClient):
+    pass

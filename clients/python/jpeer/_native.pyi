@@ -131,19 +131,21 @@ class Field:
 class Callback:
     """A Python object that Java can call.
 
-    function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
-    back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
-    class name or None, message), or an Object that is a throwable. Java always waits for the answer."""
+    find(interface, method, parameter_types) gives what is called with the converted arguments, once for each method that is
+    another one than that of the call before; what that returns is converted back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
+    `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
+    frames (module, function, file or None, line); such a tuple for the cause, or None). Java always waits for the answer."""
 
     def __init__(
         self,
         connection: "Connection",
-        function: Callable[[str, str, Sequence[str], Sequence[Any]], Any],
+        find: Callable[[str, str, Sequence[str]], Callable[..., Any]],
         throw: Callable[[BaseException], Any],
         *,
         interfaces: Sequence[str] = (),
         arity: int = -1,
         overrides: Sequence[str] = (),
+        target: Any = ...,
     ) -> None: ...
 
 class ProtocolError(ConnectionError):
@@ -193,6 +195,7 @@ class Connection:
     def put(self, type: str, field: str, instance: Any, value: Any, loader: Any = None) -> None: ...
     def fetch(self, instance: Any, maximum: int = 1000, start: int = 0) -> tuple[list[Any], bool, "Object | None"]: ...
     # (elements as Python values, done, what takes the next fetch)
+    def handle(self, value: Any) -> Object | None: ...
     def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
     # the next piece of `before`, or the first one: jpeer.assemble; java_type: Class.getName() of the whole
     def learn_limits(self) -> tuple[int, int]: ...  # message-max and values-max of the peer; 0: unknown

@@ -1,8 +1,8 @@
 """The links of a connection of jpeer.aio: no call waits behind another one.
 
 A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link
-is open. Calls that give Java functions go over other links than those that give none, so that the latter, which may
-wait in Java for anything, hold up no function that has to go over its own link again.
+is open. Calls that give Java functions go over other links than those that give none, so that the package listens to few
+of them for the calls of Java's own threads.
 """
 
 import asyncio

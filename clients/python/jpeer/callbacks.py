@@ -15,14 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._native import BoundMethod, Callback
 from .answers import described
 from .exceptions import JavaException, PeerError, handle_of
-from .thrown import Thrown
-from .values import OPTIONALS, Cast
+from .thrown import Frame, ThrownExceptions
+from .values import OPTIONALS, Cast, is_comparable
 
 if TYPE_CHECKING:
     from .connection import Java
 
 T = TypeVar("T")
-CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
+FindFunction = Callable[[str, str, Sequence[str]], Callable[..., Any]]
+# The throwable or its class, its message, its frames, and its cause.
+Thrown = tuple[Any, str | None, list[Frame], "Thrown | None"]
+
+COMPARABLE, OBJECT = "java.lang.Comparable", "java.lang.Object"
+
+FRAMES_MAX, CAUSES_MAX = 64, 16
 
 LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
@@ -30,6 +36,10 @@ LISTENER_IDLE_SECONDS = 10.0
 
 # What a Python exception becomes in Java, the nearest first.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
+    (FileNotFoundError, "java.io.FileNotFoundException"),
+    (TimeoutError, "java.util.concurrent.TimeoutException"),
+    (OSError, "java.io.IOException"),
+    (TypeError, "java.lang.ClassCastException"),
     (IndexError, "java.lang.IndexOutOfBoundsException"),
     (LookupError, "java.util.NoSuchElementException"),
     (StopIteration, "java.util.NoSuchElementException"),
@@ -49,8 +59,9 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
         def compare(self, left, right):
             return len(left) - len(right)
 
-    Default methods of the interfaces run in Java unless the class has a method of that name. equals, hashCode and
-    toString are answered in Java, by identity.
+    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments. Interfaces add up: those of
+    several decorators, and of all base classes. Where the class defines __eq__, __hash__ or __str__, Java's equals, hashCode
+    and toString are these; otherwise Java answers them, by identity.
     """
     from .connection import class_name
 
@@ -59,17 +70,26 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
         raise TypeError("implements needs the name of an interface")
 
     def mark(target: T) -> T:
-        target.__java_interfaces__ = names  # type: ignore[attr-defined]
+        before = interfaces_of(target)
+        target.__java_interfaces__ = tuple(dict.fromkeys((*names, *before)))  # type: ignore[attr-defined]
         return target
 
     return mark
+
+
+def interfaces_of(target: Any) -> tuple[str, ...]:
+    """Those of a class and all of its bases, or of an object's, or a function's."""
+    classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
+    own = () if isinstance(target, type) else (getattr(target, "__dict__", {}).get("__java_interfaces__", ()),)
+    marks = (*own, *(each.__dict__.get("__java_interfaces__", ()) for each in classes))
+    return tuple(dict.fromkeys(name for names in marks for name in names))
 
 
 class Implementation:
     """A callable or an object as one interface: what calling an interface's class gives."""
 
     def __init__(self, target: Any, interfaces: tuple[str, ...]) -> None:
-        if not (callable(target) or hasattr(target, "__dict__")):
+        if not (callable(target) or hasattr(target, "__dict__") or is_comparable(target)):
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
@@ -101,14 +121,46 @@ class _JavaIterator:
         return self._next.pop()
 
 
+class ObjectMethod:
+    """A method of java.lang.Object that Python's objects answer where their class, or a base of it that is not Python's own,
+    defines one of these names."""
+
+    def __init__(self, name: str, specials: tuple[str, ...], answer: Callable[..., Any]) -> None:
+        self._name, self._specials, self.answer = name, specials, answer
+
+    def is_defined(self, cls: type) -> bool:
+        return callable(_method_of(cls, self._name)) or any(
+            getattr(cls, each) is not getattr(object, each) for each in self._specials
+        )
+
+
+def _hash_code(target: Any) -> int:
+    """Of 32 bits; equal objects have equal ones."""
+    number = hash(target)
+    folded = (number ^ number >> 32) & 0xFFFFFFFF
+    return folded - (1 << 32) if folded >= 1 << 31 else folded
+
+
+OBJECT_METHODS = {
+    "equals": ObjectMethod("equals", ("__eq__",), lambda target, other: bool(target == other)),
+    "hashCode": ObjectMethod("hashCode", ("__hash__",), _hash_code),
+    "toString": ObjectMethod("toString", ("__str__", "__repr__"), str),
+}
+
+
+def _compare(target: Any, other: Any) -> int:
+    """As compareTo, by __lt__."""
+    return -1 if target < other else 1 if other < target else 0
+
+
 class CallbackTable:
     """The callbacks of one connection. The same function is the same object in Java for as long as Java has it."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
-        self.thrown = Thrown(java)
-        self._defaults: dict[str, frozenset[str]] = {}
+        self.thrown = ThrownExceptions(java)
+        self._defaults: dict[str, frozenset[tuple[str, int]]] = {}
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
@@ -130,7 +182,8 @@ class CallbackTable:
             self._known.clear()
 
     def _make(self, target: Any) -> Callback:
-        interfaces = getattr(target, "__java_interfaces__", ())
+        given = target
+        interfaces = interfaces_of(target)
         if isinstance(target, Implementation):
             target = target.target
         elif isinstance(target, type) and interfaces:
@@ -139,25 +192,35 @@ class CallbackTable:
         if self.run_coroutine is None and _is_coroutine_function(target):
             raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
-        if not interfaces:
-            return Callback(connection, self._function(target), self._throw, arity=arity_of(target))
+        if not interfaces and callable(target):
+            return Callback(connection, self._function(target), self._throw, arity=arity_of(target), target=given)
         if isinstance(target, (FunctionType, MethodType, type)):
-            return Callback(connection, self._function(target), self._throw, interfaces=interfaces)
+            return Callback(connection, self._function(target), self._throw, interfaces=interfaces, target=given)
         cls = type(target)
+        interfaces = interfaces or (COMPARABLE,)
         try:
-            names = self._default_methods(interfaces)
+            overrides = [
+                f"{name}/{count}"
+                for name, count in self._default_methods(interfaces)
+                if callable(_method_of(cls, name)) and takes(_method_of(target, name), count)
+            ]
         except PeerError:  # not described, be it denied: any name may be one
-            names = [each for each in dir(cls) if not each.startswith("_")]
-        overrides = [each for each in names if callable(_method_of(cls, each))]
-        return Callback(connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides)
+            overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
+        overrides += [name for name, answer in OBJECT_METHODS.items() if answer.is_defined(cls)]
+        return Callback(
+            connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides, target=given
+        )
 
-    def _default_methods(self, interfaces: Sequence[str]) -> list[str]:
-        """Their names. Those of other methods are sent in any case; a class may have many more of its own."""
-        found: set[str] = set()
+    def _default_methods(self, interfaces: Sequence[str]) -> list[tuple[str, int]]:
+        """Their names, and how many parameters they have. Others are sent in any case; a class may have many more of its
+        own."""
+        found: set[tuple[str, int]] = set()
         for interface in interfaces:
             if interface not in self._defaults:
                 self._defaults[interface] = frozenset(
-                    each["name"] for each in self._methods(interface) if "abstract" not in each["modifiers"].split()
+                    (each["name"], len(each["parameters"]))
+                    for each in self._methods(interface)
+                    if "abstract" not in each["modifiers"].split()
                 )
             found |= self._defaults[interface]
         return sorted(found)
@@ -166,34 +229,41 @@ class CallbackTable:
         methods = described(self._java._connection.describe(None, interface), interface)["methods"]
         return [each for each in methods if not each["isStatic"]]
 
-    def _function(self, function: Callable[..., Any]) -> CallbackFunction:
+    def _function(self, function: Callable[..., Any]) -> FindFunction:
         """Every method of the interface calls it."""
 
         function = self._awaited(function)
-        results = self._results  # looked up here, because this is called very often
 
-        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            result = function(*args)
-            if interface in results and method not in results[interface]:
-                return result
-            return self._fitting(interface, method, result)
+        def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
+            fit = self._fit_of(interface, method)
+            return function if fit is None else lambda *args: fit(function(*args))
 
-        return call
+        return find
 
-    def _method(self, target: Any) -> CallbackFunction:
-        """Each method calls the one of the same name."""
+    def _method(self, target: Any) -> FindFunction:
+        """Each method calls the one of the same name, which is looked up each time."""
 
-        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            member = _method_of(target, method)
-            if member is None and callable(target):
-                member = target
-            if member is None:
-                raise NotImplementedError(
-                    f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
-                )
-            return self._fitting(interface, method, self._awaited(member)(*args))
+        def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
+            fit = self._fit_of(interface, method)
 
-        return call
+            def call(*args: Any) -> Any:
+                member = _method_of(target, method)
+                if member is None and method in OBJECT_METHODS and interface == OBJECT:
+                    return OBJECT_METHODS[method].answer(target, *args)
+                if member is None and method == "compareTo" and is_comparable(target):
+                    return _compare(target, *args)
+                if member is None and callable(target):
+                    member = target
+                if member is None:
+                    raise NotImplementedError(
+                        f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
+                    )
+                result = self._awaited(member)(*args)
+                return result if fit is None else fit(result)
+
+            return call
+
+        return find
 
     def _awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
         run = self.run_coroutine
@@ -201,28 +271,48 @@ class CallbackTable:
             return function
         return lambda *args: run(function, args)
 
-    def _fitting(self, interface: str, method: str, result: Any) -> Any:
-        """Java takes nothing from a void method, and what a lambda happens to give there is dropped. Where it wants a
-        boolean, it gets whether the result is true, where it wants an Optional, one of the result."""
+    def _fit_of(self, interface: str, method: str) -> Callable[[Any], Any] | None:
+        """What makes of a function's result what Java wants; None: it is that already. Java takes nothing from a void method,
+        and what a lambda happens to give there is dropped. Where it wants a boolean, it gets whether the result is true, where
+        it wants an Optional, one of the result."""
         known = self._results.get(interface)
         if known is None:
             known = {}
             with contextlib.suppress(PeerError):
                 known = _results_of(self._methods(interface))
             self._results[interface] = known
-        return known[method](result) if method in known else result
+        return known.get(method)
 
-    def _throw(self, error: BaseException) -> Any:
+    def _throw(self, error: BaseException) -> Thrown:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
         one of another connection's."""
         can_ask = self._java._connection.can_ask()
-        if isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java):
-            handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
-            return handle or (error.java_class, _plain(str(error)))
+        if not self._is_own(error):
+            return self._tell(error, 0)
+        handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
+        return (handle, None, [], None) if handle is not None else self._tell(error, 0)
+
+    def _is_own(self, error: BaseException | None) -> bool:
+        return isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java)
+
+    def _tell(self, error: BaseException, depth: int) -> Thrown:
+        """The outermost one is found again when it comes back to Python, with its causes."""
+        frames = frames_of(error)
+        cause = None
+        if error.__cause__ is not None and depth < CAUSES_MAX:
+            handle = error.__cause__.__dict__.get("_handle") if self._is_own(error.__cause__) else None
+            cause = (handle, None, [], None) if handle is not None else self._tell(error.__cause__, depth + 1)
+        if isinstance(error, JavaException) and self._is_own(error):
+            return error.java_class, _plain(str(error)), frames, cause
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
         message = _message_of(error)
-        throwable = self.thrown.throwable_of(error, name, message) if can_ask else None
-        return throwable or (name, self.thrown.mark(error, _plain(message)))
+        if depth > 0:
+            return name, _plain(message), frames, cause
+        can_ask = self._java._connection.can_ask()
+        throwable = self.thrown.throwable_of(error, name, message, frames) if can_ask else None
+        if throwable is not None:
+            return throwable, None, frames, cause
+        return name, self.thrown.mark(error, _plain(message), frames), frames, cause
 
     def close(self) -> None:
         self._listeners.close()
@@ -337,6 +427,19 @@ def _is_coroutine_function(function: Any) -> bool:
     return inspect.iscoroutinefunction(function)
 
 
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether it can be called with so many arguments; True where nothing says it."""
+    import inspect
+
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
 def arity_of(function: Callable[..., Any]) -> int:
     """How many arguments it takes; -1 where that is not one number, or nothing says it."""
     import inspect
@@ -352,6 +455,21 @@ def arity_of(function: Callable[..., Any]) -> int:
         elif each.kind != each.VAR_KEYWORD and not (each.kind == each.KEYWORD_ONLY and each.default is not each.empty):
             return -1
     return count
+
+
+def frames_of(error: BaseException) -> list[Frame]:
+    """Those of its traceback that are not this package's, the innermost first."""
+    frames: list[Frame] = []
+    entry = error.__traceback__
+    while entry is not None:
+        code, module = entry.tb_frame.f_code, entry.tb_frame.f_globals.get("__name__") or ""
+        if not str(module).startswith("jpeer.") and module != "jpeer":
+            name = getattr(code, "co_qualname", code.co_name)
+            file = code.co_filename.replace("\\", "/").rpartition("/")[2]
+            line = entry.tb_lineno if entry.tb_lineno is not None else -1
+            frames.append((_plain(str(module)), _plain(name), _plain(file), line))
+        entry = entry.tb_next
+    return frames[: -FRAMES_MAX - 1 : -1]
 
 
 def _message_of(error: BaseException) -> str:

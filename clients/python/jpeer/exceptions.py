@@ -6,9 +6,8 @@ exception too: AttributeError, TypeError, OverflowError, PermissionError, Refere
 """
 
 import re
-import sys
-from collections.abc import Callable, Sequence
-from types import CodeType, TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType, TracebackType
 from typing import Any
 
 from .answers import superclasses_in
@@ -77,6 +76,8 @@ class Refused(PeerError, RuntimeError):
 
 
 # Classes whose Python class also derives from an exception of Python that means the same.
+UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
+
 PYTHON_BASES: dict[str, type[Exception]] = {
     "java.io.FileNotFoundException": FileNotFoundError,
     "java.io.IOException": OSError,
@@ -100,11 +101,11 @@ class ErrorMaker:
     def __init__(
         self,
         class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
-        passing: Callable[[str | None, str | None, Any, int], BaseException | None],
+        passing: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
         forget_callbacks: Callable[[], None],
     ) -> None:
         self._class_of = class_of
-        self._passing = passing  # finds the Python exception that a callback has thrown as this throwable
+        self._passing = passing  # finds the exception that a callback has thrown as this throwable, and its frames
         self._forget_callbacks = forget_callbacks
 
     def __call__(
@@ -123,8 +124,12 @@ class ErrorMaker:
         """The handle is the outermost throwable's; this one is its cause, or the cause's cause, of that depth."""
         name, message, frames, cause = throwable[:4]
         passing = self._passing(name, message, outermost, depth)
+        if name == UNDECLARED and cause is not None:  # Java's wrapper of what the callback's method does not declare
+            passing = self._passing(cause[0], cause[1], outermost, depth + 1)
         if passing is not None:
-            return _extend_traceback(passing, frames)
+            exception, own = passing
+            count = next((i for i, text in enumerate(own) if frames[i : i + 1] != [text]), len(own))
+            return _extend_traceback(exception, frames[count:])  # which has its own already
         name = name or "java.lang.Throwable"
         handle = None if depth else outermost
         made = make_throwable(self._class_of(name, superclasses_in(data, name), handle), message, handle)
@@ -210,7 +215,11 @@ def _with_suggestions(message: str, suggestions: Sequence[str]) -> str:
 
 _PLACE = re.compile(r"(?P<name>[^(]*)\((?P<file>[^:)]*)(?::(?P<line>\d+))?\)$")
 _PREFIX = re.compile(r"^(?:[\w.@+-]*/){1,2}(?=[\w$]+\.)")
-_FRAME_CODE: CodeType = compile("frame()", "<java>", "eval")
+
+
+def _frame() -> Iterator[None]:
+    """Its frame has no caller: those of the caller would refer to the exception, which only the collector would then find."""
+    yield
 
 
 def java_traceback(frames: Sequence[str]) -> TracebackType | None:
@@ -218,9 +227,9 @@ def java_traceback(frames: Sequence[str]) -> TracebackType | None:
     traceback = None
     for text in frames[:FRAMES_MAX]:
         name, file, line = parse_frame(text)
-        code = _FRAME_CODE.replace(co_filename=file, co_name=name, co_qualname=name, co_firstlineno=line)
-        frame = eval(code, {"__name__": name.rpartition(".")[0], "frame": sys._getframe})
-        traceback = TracebackType(traceback, frame, frame.f_lasti, line)
+        code = _frame.__code__.replace(co_filename=file, co_name=name, co_qualname=name, co_firstlineno=line)
+        frame = FunctionType(code, {"__name__": name.rpartition(".")[0]})().gi_frame
+        traceback = TracebackType(traceback, frame, 0, line)
     return traceback
 
 

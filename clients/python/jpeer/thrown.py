@@ -24,25 +24,28 @@ LOOK_MIN = 16  # of so many, those that Java has let go of are looked for
 MAP = "java.util.Map"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
 
+Frame = tuple[str, str, str | None, int]  # module, function, file, line
 Key = tuple[str | None, str]  # the throwable's class, where that is known, and its message
+
+Passing = tuple[BaseException, list[str]]  # and its frames
 
 _numbers = itertools.count(1)
 _MARK = re.compile(r" \(Python exception (\d+)\)$")
 
 
-class Thrown:
+class ThrownExceptions:
     """Of one connection; used by any thread."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._lock = threading.Lock()
-        self._kept: dict[int, tuple[Key, BaseException]] = {}  # the oldest first
+        self._kept: dict[int, tuple[Key, Passing]] = {}  # the oldest first
         self._keys: Counter[Key] = Counter()  # of those that are kept: most throwables need no look into the map
         self._look_at = LOOK_MIN
         self._map: Any = None
         self._is_denied = False
 
-    def throwable_of(self, error: BaseException, java_class: str, message: str) -> Any:
+    def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
         """A new throwable that stands for it; None where that cannot be had."""
         if self._is_denied:
             return None
@@ -67,18 +70,18 @@ class Thrown:
             return None
         except FAILURES:
             return None
-        self._keep(number, (java_class, message), error)
+        self._keep(number, (java_class, message), (error, _texts_of(frames)))
         return handle_of(made)
 
-    def mark(self, error: BaseException, message: str) -> str:
+    def mark(self, error: BaseException, message: str, frames: list[Frame]) -> str:
         """The message with a number, by which the throwable is known."""
         number = next(_numbers)
         marked = f"{message} (Python exception {number})"
-        self._keep(number, (None, marked), error)
+        self._keep(number, (None, marked), (error, _texts_of(frames)))
         return marked
 
-    def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> BaseException | None:
-        """The exception that a throwable stands for, which is forgotten then. The throwable is the cause of that depth of
+    def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Passing | None:
+        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The throwable is the cause of that depth of
         the outermost one, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
@@ -113,9 +116,9 @@ class Thrown:
         with self._lock:  # of two threads that make one at once the first one's counts
             self._map = made if self._map is None else self._map
 
-    def _keep(self, number: int, key: Key, error: BaseException) -> None:
+    def _keep(self, number: int, key: Key, passing: Passing) -> None:
         with self._lock:
-            self._kept[number] = key, error
+            self._kept[number] = key, passing
             self._keys[key] += 1
             if len(self._kept) < self._look_at:
                 return
@@ -127,11 +130,16 @@ class Thrown:
         for each in oldest:
             self._forget(each)
 
-    def _forget(self, number: int) -> BaseException | None:
+    def _forget(self, number: int) -> Passing | None:
         with self._lock:
-            key, error = self._kept.pop(number, (None, None))
+            key, passing = self._kept.pop(number, (None, None))
             if key is not None:
                 self._keys[key] -= 1
                 if self._keys[key] == 0:
                     del self._keys[key]
-        return error
+        return passing
+
+
+def _texts_of(frames: list[Frame]) -> list[str]:
+    """As StackTraceElement.toString has them."""
+    return [f"{each[0]}.{each[1]}({each[2]}:{each[3]})" for each in frames]

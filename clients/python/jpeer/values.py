@@ -6,6 +6,7 @@ From Java a value is converted only where nothing of it is lost: a date of the y
 import datetime
 import decimal
 import enum
+import numbers
 import operator
 import pathlib
 import re
@@ -13,6 +14,7 @@ import threading
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
@@ -386,6 +388,8 @@ class Cast:
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
+        if is_given(made) or is_comparable(made):
+            made = connection.handle(made)
         return Typed(self.java_type, made)
 
 
@@ -439,6 +443,20 @@ def _throwable(error: JavaException) -> Object:
     return handle
 
 
+def is_comparable(value: Any) -> bool:
+    """Whether its class, which is none of containers or numbers, defines an order."""
+    kind = type(value)
+    has_order = isinstance(getattr(kind, "__lt__", None), FunctionType)
+    return has_order and not hasattr(kind, "__iter__") and not isinstance(value, numbers.Number)
+
+
+def is_given(value: Any) -> bool:
+    """Whether Java has it as an object that it calls."""
+    if isinstance(value, Object):
+        return False
+    return hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, Mapping))
+
+
 class OtherValues:
     """Hooks.other_to_java: what has no type of its own in the tables."""
 
@@ -449,7 +467,7 @@ class OtherValues:
         kind = type(value)
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
-        if hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, (Mapping, Object))):
+        if is_given(value):
             return self._java._callbacks.of(value)
         if isinstance(value, Mapping):
             return self._map(value)
@@ -465,6 +483,8 @@ class OtherValues:
             return set(value)
         if isinstance(value, Iterable):
             return list(value)
+        if is_comparable(value):
+            return self._java._callbacks.of(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
 
     def _path(self, text: str) -> Forms:

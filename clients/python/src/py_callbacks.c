@@ -10,7 +10,8 @@
 
 /*
  * The refs of answers to Java's calls. Java's thread reads an answer when it comes to run, and the peer may let go of an
- * object before that, if the message that says so came over another link. So its handle stays for a moment.
+ * object before that, if the message that says so comes over another link than the answer. So the handle of an object that
+ * another link was told of stays for a moment.
  */
 
 enum { HELD_SECONDS = 1 };
@@ -56,9 +57,11 @@ void answered_release_all(struct py_connection *connection)
   release_all(&connection->answered);
 }
 
-static void hold_ref(struct py_connection *connection, const struct jp_ref *ref)
+/* client: that sends the answer. */
+static void hold_ref(struct py_connection *connection, const struct jp_client *client,
+                     const struct jp_ref *ref)
 {
-  struct answered *made = malloc(sizeof *made);
+  struct answered *made = jp_ref_client(ref) == client ? NULL : malloc(sizeof *made);
   if (made == NULL)
     return;
   answered_release_old(connection);
@@ -66,19 +69,20 @@ static void hold_ref(struct py_connection *connection, const struct jp_ref *ref)
   connection->answered = made;
 }
 
-static void hold_refs(struct py_connection *connection, const struct jp_argument *value)
+static void hold_refs(struct py_connection *connection, const struct jp_client *client,
+                      const struct jp_argument *value)
 {
   switch (value->kind) {
   case JP_ARGUMENT_REF:
-    hold_ref(connection, value->as.ref);
+    hold_ref(connection, client, value->as.ref);
     break;
   case JP_ARGUMENT_LIST:
     for (size_t i = 0; i < value->as.list.count; i++)
-      hold_refs(connection, &value->as.list.items[i]);
+      hold_refs(connection, client, &value->as.list.items[i]);
     break;
   case JP_ARGUMENT_MAP:
     for (size_t i = 0; i < value->as.map.count; i++)
-      hold_refs(connection, &value->as.map.entries[i].value);
+      hold_refs(connection, client, &value->as.map.entries[i].value);
     break;
   default:
     break;
@@ -87,27 +91,27 @@ static void hold_refs(struct py_connection *connection, const struct jp_argument
 
 /*
  * A Callback makes a jp_callback when it is sent first, and as long as Java has that one, it gives it again, as the same
- * Java object. The Callback lives as long as Java has it: its jp_callback is a holder, until `released` says that
+ * Java object, over any link. The Callback lives as long as Java has it: its jp_callback is a holder, until `released` says that
  * nothing of it comes any more.
  */
 struct callback {
   PyObject ob_base;
   struct py_connection *connection; /* strong */
-  PyObject *function;
-  PyObject *fault_of; /* the `throw` of _native.pyi */
+  PyObject *target;                 /* what Python gets where Java returns it; NULL: a Java object */
+  PyObject *find;                   /* the `find` of _native.pyi */
+  PyObject *fault_of;               /* the `throw` of _native.pyi */
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
   struct given *current; /* the last one that was made; NULL: it has ended */
-  PyObject
-      *called_as; /* (interface, method, types of the parameters) of the last call; NULL: there was none */
+  /* (interface, method, types of the parameters, what `find` gave for these) of the last call; NULL: there was none. */
+  PyObject *called_as;
   PyObject *weak_references;
 };
 
 /* A jp_callback and whose it is. It may end after another one was made in its place. */
 struct given {
   struct callback *callback; /* strong */
-  struct link *link;         /* strong: Java calls it over that one */
   struct jp_callback *handle;
   size_t senders; /* requests that hold the handle for the program */
 };
@@ -139,7 +143,7 @@ static bool is_called_as(PyObject *names, const struct jp_callback_call *call, s
   return is_same;
 }
 
-static PyObject *make_names(const struct jp_callback_call *call, size_t count)
+static PyObject *find_called(struct callback *callback, const struct jp_callback_call *call, size_t count)
 {
   PyObject *types = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; types != NULL && i < count; i++) {
@@ -150,20 +154,29 @@ static PyObject *make_names(const struct jp_callback_call *call, size_t count)
   PyObject *names =
       types == NULL ? NULL
                     : Py_BuildValue("(ssO)", jp_callback_interface(call), jp_callback_method(call), types);
+  PyObject *found = names == NULL ? NULL : PyObject_Call(callback->find, names, NULL);
+  PyObject *called_as =
+      found == NULL ? NULL
+                    : PyTuple_Pack(4, PyTuple_GetItem(names, 0), PyTuple_GetItem(names, 1), types, found);
   Py_XDECREF(types);
-  return names;
+  Py_XDECREF(names);
+  Py_XDECREF(found);
+  return called_as;
 }
 
-/* Most calls are of the method of the one before. NULL: an exception. */
-static PyObject *names_of_call(struct callback *callback, const struct jp_callback_call *call, size_t count)
+/* What is to be called. Most calls are of the method of the one before. NULL: an exception. */
+static PyObject *function_of_call(struct callback *callback, const struct jp_callback_call *call,
+                                  size_t count)
 {
-  if (callback->called_as != NULL && is_called_as(callback->called_as, call, count))
-    return Py_NewRef(callback->called_as);
-  PyObject *names = make_names(call, count);
-  PyObject *before = callback->called_as;
-  callback->called_as = Py_XNewRef(names);
-  Py_XDECREF(before);
-  return names;
+  if (callback->called_as == NULL || !is_called_as(callback->called_as, call, count)) {
+    PyObject *called_as = find_called(callback, call, count);
+    if (called_as == NULL)
+      return NULL;
+    PyObject *before = callback->called_as;
+    callback->called_as = called_as;
+    Py_XDECREF(before);
+  }
+  return Py_NewRef(PyTuple_GetItem(callback->called_as, 3));
 }
 
 static PyObject *arguments_of(struct py_connection *connection, const struct jp_callback_call *call,
@@ -181,31 +194,29 @@ static PyObject *arguments_of(struct py_connection *connection, const struct jp_
 static PyObject *call_function(struct callback *callback, const struct jp_callback_call *call)
 {
   size_t count = jp_callback_argument_count(call);
-  PyObject *names = names_of_call(callback, call, count);
-  PyObject *args = names == NULL ? NULL : arguments_of(callback->connection, call, count);
-  PyObject *value = NULL;
-  if (args != NULL)
-    value = PyObject_CallFunctionObjArgs(callback->function, PyTuple_GetItem(names, 0),
-                                         PyTuple_GetItem(names, 1), PyTuple_GetItem(names, 2), args, NULL);
-  Py_XDECREF(names);
+  PyObject *function = function_of_call(callback, call, count);
+  PyObject *args = function == NULL ? NULL : arguments_of(callback->connection, call, count);
+  PyObject *value = args == NULL ? NULL : PyObject_Call(function, args, NULL);
+  Py_XDECREF(function);
   Py_XDECREF(args);
   return value;
 }
 
 /* False: it could not be converted, or not be sent; an exception is set. */
-static bool return_value(const struct given *given, struct jp_callback_call *call, PyObject *value)
+static bool return_value(const struct given *given, struct link *link, struct jp_callback_call *call,
+                         PyObject *value)
 {
   struct argument_builder builder;
   struct jp_argument argument;
   struct jp_client_error error;
   builder_init(&builder, given->callback->connection);
-  builder.link = link_hold(given->link);
+  builder.link = link_hold(link);
   enum jp_client_status status = JP_CLIENT_INVALID;
   bool good = to_java(&builder, value, &argument);
   if (good)
     status = jp_callback_return(call, &argument, &error);
   if (status == JP_CLIENT_OK)
-    hold_refs(given->callback->connection, &argument);
+    hold_refs(given->callback->connection, link->client, &argument);
   good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
   if (status == JP_CLIENT_STALE)
     raise_failure(given->callback->connection, status, NULL, &error);
@@ -215,27 +226,86 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
   return good;
 }
 
-/* As the hook says: a handle, a class, or a class and a message. */
+/* A str's UTF-8, which lives as long as that; NULL: it is None, or has none. No exception is set. */
+static const char *text_or_null(PyObject *text)
+{
+  const char *utf8 = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+  PyErr_Clear();
+  return utf8;
+}
+
+static const char *text_or_empty(PyObject *text)
+{
+  const char *utf8 = text_or_null(text);
+  return utf8 == NULL ? "" : utf8;
+}
+
+/* Of the hook's tuples (module, function, file or None, line); those of another form are left out. */
+static const struct jp_thrown_frame *read_frames(struct argument_builder *builder, PyObject *list,
+                                                 size_t *count)
+{
+  Py_ssize_t length = PyList_Check(list) ? PyList_Size(list) : 0;
+  length = length < JP_THROWN_FRAMES_MAX ? length : JP_THROWN_FRAMES_MAX;
+  struct jp_thrown_frame *frames =
+      length == 0 ? NULL : builder_alloc(builder, (size_t)length * sizeof *frames);
+  for (Py_ssize_t i = 0; frames != NULL && i < length; i++) {
+    PyObject *each = PyList_GetItem(list, i);
+    if (!PyTuple_Check(each) || PyTuple_Size(each) != 4)
+      continue;
+    frames[(*count)++] = (struct jp_thrown_frame){.class_name = text_or_empty(PyTuple_GetItem(each, 0)),
+                                                  .method = text_or_empty(PyTuple_GetItem(each, 1)),
+                                                  .file = text_or_null(PyTuple_GetItem(each, 2)),
+                                                  .line = (int)PyLong_AsLong(PyTuple_GetItem(each, 3))};
+    PyErr_Clear(); /* a line that is none */
+  }
+  return frames;
+}
+
+/* As the hook says: (an Object, a class or None; a message or None; frames; the cause or None). NULL: no memory, or it is
+ * something else. */
+static struct jp_thrown *read_thrown(struct argument_builder *builder, PyObject *what, size_t depth)
+{
+  if (!PyTuple_Check(what) || PyTuple_Size(what) != 4)
+    return NULL;
+  struct jp_thrown *thrown = builder_alloc(builder, sizeof *thrown);
+  if (thrown == NULL)
+    return NULL;
+  PyObject *head = PyTuple_GetItem(what, 0);
+  PyObject *cause = PyTuple_GetItem(what, 3);
+  thrown->size = sizeof *thrown;
+  if (is_object(head))
+    thrown->object = ((struct object *)head)->ref;
+  else
+    thrown->type = text_or_null(head);
+  thrown->message = text_or_null(PyTuple_GetItem(what, 1));
+  thrown->frames = read_frames(builder, PyTuple_GetItem(what, 2), &thrown->frame_count);
+  if (cause != Py_None && depth < JP_THROWN_CAUSES_MAX)
+    thrown->cause = read_thrown(builder, cause, depth + 1);
+  return thrown;
+}
+
+/* The refs that Java is to find when it reads the answer. */
+static void hold_thrown(struct py_connection *connection, const struct jp_client *client,
+                        const struct jp_thrown *thrown)
+{
+  for (; thrown != NULL; thrown = thrown->cause) {
+    if (thrown->object != NULL)
+      hold_ref(connection, client, thrown->object);
+  }
+}
+
 static bool throw_as(struct py_connection *connection, struct jp_callback_call *call, PyObject *what)
 {
+  struct argument_builder builder;
   struct jp_client_error error;
-  const char *class = NULL;
-  const char *message = NULL;
-  if (is_object(what)) {
-    const struct jp_ref *ref = ((struct object *)what)->ref;
-    bool good = jp_callback_throw_object(call, ref, &error) == JP_CLIENT_OK;
-    if (good)
-      hold_ref(connection, ref);
-    return good;
-  }
-  PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;
-  PyObject *second = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 1) : Py_None;
-  if (PyUnicode_Check(first))
-    class = PyUnicode_AsUTF8AndSize(first, NULL);
-  if (PyUnicode_Check(second))
-    message = PyUnicode_AsUTF8AndSize(second, NULL);
-  PyErr_Clear(); /* a text that is no UTF-8 is left out */
-  return jp_callback_throw(call, class, message, &error) == JP_CLIENT_OK;
+  builder_init(&builder, connection);
+  const struct jp_thrown *thrown = read_thrown(&builder, what, 0);
+  bool good = thrown != NULL && jp_callback_throw_as(call, thrown, &error) == JP_CLIENT_OK;
+  if (good)
+    hold_thrown(connection, jp_callback_client(call), thrown);
+  builder_fini(&builder);
+  PyErr_Clear();
+  return good;
 }
 
 static void throw_exception(struct callback *callback, struct jp_callback_call *call)
@@ -247,30 +317,39 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
     (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
     if (raised != NULL && !PyErr_Occurred())
       PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
-    PyErr_WriteUnraisable(callback->function);
+    PyErr_WriteUnraisable(callback->find);
   }
   Py_XDECREF(what);
   Py_XDECREF(raised);
 }
 
+static void run_over(const struct given *given, struct link *link, struct jp_callback_call *call)
+{
+  Py_INCREF((PyObject *)given->callback); /* its end may be told meanwhile */
+  link_hold(link);
+  listen_if_called(link); /* Java may call over it again, for nobody who waits */
+  struct link_frame frame;
+  link_push(&frame, link, call);
+  listen_hand_on();
+  PyObject *value = call_function(given->callback, call);
+  if (value == NULL || !return_value(given, link, call, value))
+    throw_exception(given->callback, call);
+  link_pop(&frame);
+  Py_XDECREF(value);
+  link_drop(link);
+  Py_DECREF((PyObject *)given->callback);
+}
+
+/* Where the connection was closed meanwhile, the call ends unanswered. */
 static void run_call(void *context, struct jp_callback_call *call)
 {
   const struct given given = *(const struct given *)context;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
-  Py_INCREF((PyObject *)given.callback); /* its end may be told meanwhile */
-  link_hold(given.link);
-  struct link_frame frame;
-  link_push(&frame, given.link, call);
-  listen_hand_on();
-  PyObject *value = call_function(given.callback, call);
-  if (value == NULL || !return_value(&given, call, value))
-    throw_exception(given.callback, call);
-  link_pop(&frame);
-  Py_XDECREF(value);
-  link_drop(given.link);
-  Py_DECREF((PyObject *)given.callback);
+  struct link *link = link_of_client(given.callback->connection, jp_callback_client(call));
+  if (link != NULL)
+    run_over(&given, link, call);
   PyGILState_Release(state);
 }
 
@@ -283,7 +362,6 @@ static void forget(void *context)
   if (given->callback->current == given)
     given->callback->current = NULL;
   Py_DECREF((PyObject *)given->callback);
-  link_drop(given->link);
   PyMem_Free(given);
   PyGILState_Release(state);
 }
@@ -351,25 +429,13 @@ static struct given *create_given(struct argument_builder *builder, struct callb
     raise_failure(callback->connection, status, NULL, &error);
     return NULL;
   }
-  *given = (struct given){.callback = (struct callback *)Py_NewRef((PyObject *)callback),
-                          .link = link_hold(builder->link),
-                          .handle = made};
+  *given = (struct given){.callback = (struct callback *)Py_NewRef((PyObject *)callback), .handle = made};
   return given;
 }
 
-/* Where Java has it already, the request goes over the same link, so that Java is given the same object; but not from
- * within a callback, whose link is that of the callback. otherwise: NULL: the thread's. */
-static struct link *link_for(const struct callback *callback, struct link *otherwise)
+static bool may_give_again(const struct given *given)
 {
-  const struct link *known = callback->current == NULL ? NULL : callback->current->link;
-  if (known != NULL && link_is_usable(known) && !link_is_nested(callback->connection))
-    return callback->current->link;
-  return otherwise != NULL ? otherwise : link_of_thread(callback->connection);
-}
-
-static bool may_give_again(const struct given *given, const struct link *link)
-{
-  return given != NULL && given->link == link && (given->senders > 0 || jp_callback_keep(given->handle));
+  return given != NULL && (given->senders > 0 || jp_callback_keep(given->handle));
 }
 
 struct given *callback_take(struct argument_builder *builder, PyObject *object)
@@ -381,20 +447,27 @@ struct given *callback_take(struct argument_builder *builder, PyObject *object)
   }
   struct link *wanted = builder->link;
   if (wanted == NULL && callback->connection->links != NULL)
-    wanted = link_for(callback, builder->for_callbacks);
+    wanted = builder->for_callbacks != NULL ? builder->for_callbacks : link_of_thread(callback->connection);
   if (PyErr_Occurred() || connection_enter(callback->connection, wanted) == NULL)
     return NULL;
   if (builder->link == NULL)
     builder->link = link_hold(wanted);
-  if (!may_give_again(callback->current, wanted))
-    callback->current = listen_to(wanted) ? create_given(builder, callback) : NULL;
-  struct given *given = callback->current;
+  bool is_heard = listen_to(wanted);
+  if (is_heard && !may_give_again(callback->current))
+    callback->current = create_given(builder, callback);
+  struct given *given = is_heard ? callback->current : NULL;
   if (given != NULL) {
     given->senders++;
     Py_INCREF(object);
   }
   connection_leave(callback->connection);
   return given;
+}
+
+PyObject *callback_target(const struct jp_callback *callback)
+{
+  const struct given *given = jp_callback_context(callback); /* which ends with the GIL */
+  return Py_XNewRef(given->callback->target);
 }
 
 struct jp_callback *callback_handle(const struct given *given)
@@ -430,15 +503,16 @@ static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
 
 static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"connection", "function", "throw", "interfaces", "arity", "overrides", NULL};
+  static char *names[] = {"connection", "find", "throw", "interfaces", "arity", "overrides", "target", NULL};
   PyObject *connection;
-  PyObject *function;
+  PyObject *find;
   PyObject *fault_of;
   PyObject *interfaces = NULL;
   PyObject *overrides = NULL;
+  PyObject *target = NULL;
   int arity = -1;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiO:Callback", names, types.connection, &connection,
-                                   &function, &fault_of, &interfaces, &arity, &overrides))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOO:Callback", names, types.connection,
+                                   &connection, &find, &fault_of, &interfaces, &arity, &overrides, &target))
     return NULL;
   interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
   overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
@@ -450,7 +524,8 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return NULL;
   }
   made->connection = (struct py_connection *)Py_NewRef(connection);
-  made->function = Py_NewRef(function);
+  made->target = Py_XNewRef(target);
+  made->find = Py_NewRef(find);
   made->fault_of = Py_NewRef(fault_of);
   made->interfaces = interfaces;
   made->overrides = overrides;
@@ -463,7 +538,9 @@ static int callback_traverse(PyObject *self, visitproc visit, void *arg)
   struct callback *callback = (struct callback *)self;
   Py_VISIT(Py_TYPE(self));
   Py_VISIT((PyObject *)callback->connection);
-  Py_VISIT(callback->function);
+  Py_VISIT(callback->target);
+  Py_VISIT(callback->find);
+  Py_VISIT(callback->called_as);
   Py_VISIT(callback->fault_of);
   return 0;
 }
@@ -475,7 +552,9 @@ static int callback_clear(PyObject *self)
   PyObject *connection = (PyObject *)callback->connection;
   callback->connection = NULL;
   Py_XDECREF(connection);
-  Py_CLEAR(callback->function);
+  Py_CLEAR(callback->target);
+  Py_CLEAR(callback->find);
+  Py_CLEAR(callback->called_as);
   Py_CLEAR(callback->fault_of);
   return 0;
 }
@@ -488,7 +567,6 @@ static void callback_dealloc(PyObject *self)
   if (callback->weak_references != NULL)
     PyObject_ClearWeakRefs(self);
   (void)callback_clear(self);
-  Py_XDECREF(callback->called_as);
   Py_XDECREF(callback->interfaces);
   Py_XDECREF(callback->overrides);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

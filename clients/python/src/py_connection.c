@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <structmember.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -243,6 +245,19 @@ static bool take_hook(PyObject *hooks, const char *name, PyObject **place)
   return *place != NULL;
 }
 
+/* 128 random bits. False: an exception. */
+static bool name_process(struct py_connection *connection)
+{
+  unsigned char random[(PROCESS_NAME_SIZE - 1) / 2];
+  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+    PyErr_SetFromErrno(PyExc_OSError);
+    return false;
+  }
+  for (size_t i = 0; i < sizeof random; i++)
+    snprintf(connection->process_name + 2 * i, 3, "%02x", random[i]);
+  return true;
+}
+
 static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
 {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -252,7 +267,7 @@ static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
   made->timeout_ms = JP_FOREVER;
   made->callbacks_fd = -1;
   made->process = getpid();
-  if (learn_main_thread() && take_hook(hooks, "classes", &made->classes) &&
+  if (learn_main_thread() && name_process(made) && take_hook(hooks, "classes", &made->classes) &&
       take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
       take_hook(hooks, "to_java", &made->to_java) &&
       take_hook(hooks, "other_to_java", &made->other_to_java) &&
@@ -304,6 +319,7 @@ static struct jp_client_config make_config(struct py_connection *connection, con
 {
   return (struct jp_client_config){.size = sizeof(struct jp_client_config),
                                    .peer_id = peer_id,
+                                   .process = connection->process_name,
                                    .connect_timeout_ms = connect_timeout_ms,
                                    .message_max = (size_t)message_max,
                                    .pending_max = (size_t)pending_max,

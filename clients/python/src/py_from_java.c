@@ -98,6 +98,12 @@ static PyObject *text_value_of(struct py_connection *connection, const struct jp
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
+/* What Python has given Java, a new reference; NULL: it is none of these. No exception is set. */
+static PyObject *own_object(const struct jp_callback *callback)
+{
+  return callback == NULL ? NULL : callback_target(callback);
+}
+
 static PyObject *value_of_answer(struct py_connection *connection, const struct jp_answer *answer)
 {
   switch (jp_answer_kind(answer)) {
@@ -121,6 +127,9 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
     return text_value_of(connection, answer);
+  PyObject *own = own_object(jp_answer_callback(answer));
+  if (own != NULL)
+    return own;
   return make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
 }
 
@@ -343,6 +352,9 @@ static PyObject *page_element(struct py_connection *connection, struct jp_answer
   read_element(json, &element);
   if (!element.has_ref)
     return element.has_type ? typed_value(connection, &element) : from_json(json);
+  PyObject *own = own_object(jp_answer_callback_in(answer, json));
+  if (own != NULL)
+    return own;
   struct jp_ref *ref = jp_answer_take_ref(answer, json);
   if (ref == NULL)
     return PyErr_NoMemory();
@@ -411,29 +423,32 @@ static bool object_asks(struct py_connection *connection, const char *type)
   return class == NULL || !PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, types.object);
 }
 
-static bool element_asks(struct py_connection *connection, struct jp_json json)
+static bool element_asks(struct py_connection *connection, const struct jp_answer *answer,
+                         struct jp_json json)
 {
   struct page_element element;
   if (json.kind != JP_JSON_OBJECT)
     return false;
   read_element(json, &element);
-  return element.has_ref && element.has_type && object_asks(connection, element.type);
+  return element.has_ref && element.has_type && jp_answer_callback_in(answer, json) == NULL &&
+         object_asks(connection, element.type);
 }
 
 /* Elements are mostly of one class: the first one, or the parts of the first entry. */
-static bool page_asks(struct py_connection *connection, struct jp_json elements)
+static bool page_asks(struct py_connection *connection, const struct jp_answer *answer,
+                      struct jp_json elements)
 {
   struct jp_json_cursor cursor = jp_json_enter(elements);
   struct jp_json first;
   if (!jp_json_next(&cursor, NULL, &first))
     return false;
   if (first.kind != JP_JSON_ARRAY)
-    return element_asks(connection, first);
+    return element_asks(connection, answer, first);
   bool asks = false;
   struct jp_json part;
   cursor = jp_json_enter(first);
   while (!asks && jp_json_next(&cursor, NULL, &part))
-    asks = element_asks(connection, part);
+    asks = element_asks(connection, answer, part);
   return asks;
 }
 
@@ -453,8 +468,10 @@ bool from_java_asks(struct py_connection *connection, enum jp_operation operatio
   if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
     return throwable_asks(connection, jp_answer_throwable(answer));
   if (operation == JP_FETCH)
-    return page_asks(connection, jp_json_member(jp_answer_json(answer), "elements"));
+    return page_asks(connection, answer, jp_json_member(jp_answer_json(answer), "elements"));
   if (jp_answer_kind(answer) != JP_ANSWER_OBJECT || jp_answer_ref(answer) == NULL)
+    return false;
+  if (jp_answer_callback(answer) != NULL)
     return false;
   const char *type = jp_answer_type(answer);
   bool has_text = operation != JP_NEW && jp_answer_text(answer).data != NULL &&

@@ -47,6 +47,14 @@ struct link *link_create(struct py_connection *connection, struct jp_client *cli
   return link;
 }
 
+struct link *link_of_client(const struct py_connection *connection, const struct jp_client *client)
+{
+  struct link *link = connection->links;
+  while (link != NULL && link->client != client)
+    link = link->next;
+  return link;
+}
+
 struct link *link_hold(struct link *link)
 {
   link->holders++;
@@ -378,7 +386,10 @@ void link_note_status(struct link *link, enum jp_client_status status)
   if (is_over && link_is_usable(link) && !link->connection->config.reconnects &&
       link != link->connection->links)
     link_set_state(link, LINK_ENDED);
-  link->was_left |= status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT;
+  if (status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT) {
+    link->was_left = true;
+    listen_if_called(link); /* what Java calls for the request, nobody waits for */
+  }
 }
 
 /* ---- listening for calls from threads of Java's ---- */
@@ -411,7 +422,21 @@ bool listen_to(struct link *link)
   return true;
 }
 
-/* A link whose connection has ended is left alone from then on. */
+void listen_if_called(struct link *link)
+{
+  const struct py_connection *connection = link->connection;
+  if (connection == NULL || connection->state != PY_CONNECTION_OPEN || connection->callbacks_fd < 0 ||
+      !link_is_usable(link))
+    return;
+  PyObject *raised = take_exception();
+  if (!listen_to(link))
+    PyErr_WriteUnraisable(NULL);
+  if (raised != NULL)
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  Py_XDECREF(raised);
+}
+
+/* A link whose connection has ended is left alone from then on. The peer calls over others what was given over it. */
 static void process_link(struct py_connection *connection, struct link *link)
 {
   struct jp_client_error error;
@@ -425,6 +450,8 @@ static void process_link(struct py_connection *connection, struct link *link)
     return;
   (void)epoll_ctl(connection->callbacks_fd, EPOLL_CTL_DEL, jp_client_descriptor(link->client), NULL);
   link_note_status(link, status);
+  for (struct link *each = connection->links; each != NULL; each = each->next)
+    listen_if_called(each);
   if (link == connection->links)
     raise_failure(connection, status, NULL, &error);
 }

@@ -331,6 +331,8 @@ PyObject *loop_process(PyObject *self, PyObject *args)
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_process_answers(link->client, &error);
   Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK && !link->gives_callbacks && jp_client_await_calls(link->client, 0))
+    listen_if_called(link); /* a call of a function that was given over another link */
   if (status != JP_CLIENT_OK) {
     link_note_status(link, status);
     raise_failure(connection, status, NULL, &error);

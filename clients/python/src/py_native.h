@@ -49,7 +49,7 @@ extern atomic_bool is_ending;
 
 /* ---- py_connection.c ---- */
 
-enum { PEER_ID_SIZE = 37 };
+enum { PEER_ID_SIZE = 37, PROCESS_NAME_SIZE = 33 };
 
 /*
  * Whether a connection may be used. The GIL guards it; py_connection.c has the transitions.
@@ -81,10 +81,11 @@ struct py_connection {
   /* How links are opened. No name of a session: there is but one. */
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
-  pid_t process;    /* that has opened it */
-  bool pins;        /* each thread's link has a Java thread of its own */
-  time_t retry_at;  /* a link could not be opened: none is tried before */
-  int callbacks_fd; /* an epoll of the links that have given callbacks; -1: none has */
+  char process_name[PROCESS_NAME_SIZE]; /* what the peer knows all links by, which share their callbacks so */
+  pid_t process;                        /* that has opened it */
+  bool pins;                            /* each thread's link has a Java thread of its own */
+  time_t retry_at;                      /* a link could not be opened: none is tried before */
+  int callbacks_fd;                     /* an epoll of the links that have given callbacks; -1: none has */
   int timeout_ms;
   int exit_status; /* of the launched peer */
   int process_id;  /* 0: none */
@@ -196,8 +197,12 @@ void link_flush_others(struct py_connection *connection, const struct link *link
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* What a call has given: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
-/* The link gives a callback from now on. False: an exception. */
+/* Java may call over the link from now on. False: an exception. */
 bool listen_to(struct link *link);
+/* The same where the connection has given callbacks, and Java may be about to call what no thread waits for. */
+void listen_if_called(struct link *link);
+/* Borrowed; NULL: the connection is closed. */
+struct link *link_of_client(const struct py_connection *connection, const struct jp_client *client);
 /* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
 PyObject *connection_listen(PyObject *self, PyObject *args);
 /* A function of Python's is about to run on this thread: if it listens, another one is to. */
@@ -435,13 +440,15 @@ PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 
 /* ---- py_callbacks.c ---- */
 
-/* A callback that was given over a link. */
+/* A callback that Java may have. */
 struct given;
 
 /* What to give Java; the builder lets go of it, and goes over its link. NULL: an exception. */
 struct given *callback_take(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_let_go(struct given *given);
+/* The Python object that Java has as this callback: a new reference. NULL: there is none; no exception is set. */
+PyObject *callback_target(const struct jp_callback *callback);
 /* Methods of Connection. */
 PyObject *connection_calling(PyObject *self, PyObject *ignored);
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored);

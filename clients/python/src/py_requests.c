@@ -438,6 +438,34 @@ static PyObject *operation_assemble(PyObject *self, PyObject *args)
   return made;
 }
 
+/* What Java has of a value, as a handle, also of an object of Python's. None: Java has given a value back. */
+static PyObject *operation_handle(PyObject *self, PyObject *value)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  struct argument_builder builder;
+  struct jp_argument argument;
+  struct jp_answer *answer = NULL;
+  builder_init(&builder, connection);
+  if (to_java(&builder, value, &argument)) {
+    struct jp_request request =
+        jp_build_class_method_call("java.util.Objects", "requireNonNull", &argument, 1);
+    answer = request_call(connection, &builder, &request);
+  }
+  struct jp_ref *ref = answer == NULL ? NULL : jp_answer_ref(answer);
+  PyObject *made = NULL;
+  if (ref != NULL) {
+    PyObject *name = PyUnicode_FromString(jp_answer_type(answer));
+    if (name != NULL)
+      made = object_create(types.object, connection, jp_ref_keep(ref), name);
+    Py_XDECREF(name);
+  } else if (answer != NULL) {
+    made = Py_NewRef(Py_None);
+  }
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return made;
+}
+
 static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
 {
   static char *names[] = {"instance", "type", "members_only", "loader", NULL};
@@ -682,6 +710,7 @@ PyMethodDef connection_methods[] = {
     {"list_names", operation_list_names, METH_VARARGS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
     {"assemble", operation_assemble, METH_VARARGS, NULL},
+    {"handle", operation_handle, METH_O, NULL},
     {"learn_limits", learn_limits, METH_NOARGS, NULL},
     {"batch", run_batch, METH_O, NULL},
     {"send", loop_send, METH_VARARGS, NULL},

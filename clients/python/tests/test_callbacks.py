@@ -1,5 +1,6 @@
 """Python objects that Java calls."""
 
+import fractions
 import functools
 import gc
 import operator
@@ -9,10 +10,10 @@ import unittest.mock
 import weakref
 
 import jpeer
-from support import SECONDS, await_true, module_peer
+from support import FIXTURES, SECONDS, await_true, module_peer, run_threads
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals())
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 class Functions(unittest.TestCase):
@@ -176,10 +177,26 @@ class Implementations(unittest.TestCase):
             def helper(self):
                 pass
 
-        holder = java.java.util.ArrayList([Ordered(), Overriding()])
-        self.assertEqual(holder[0].reversed().compare(1, 2), 1)
-        self.assertEqual(holder[1].reversed().compare(1, 2), -1)
+        nulls_first = java.java.util.Comparator.nullsFirst
+        self.assertEqual(nulls_first(Ordered()).reversed().compare(1, 2), 1)
+        self.assertEqual(nulls_first(Overriding()).reversed().compare(1, 2), -1)
         self.assertEqual(calls, ["reversed"])
+
+    def test_a_method_stands_for_the_overload_of_its_arity(self):
+        """Others are the interface's: fixtures.members.Callbacks.Serializer."""
+
+        @jpeer.implements("fixtures.members.Callbacks$Serializer")
+        class Two:
+            def serialize(self, topic, data):
+                return f"two {topic} {data}"
+
+        class Any(Two):
+            def serialize(self, topic, *data):
+                return f"any {topic} {data}"
+
+        serialize = java.fixtures.members.Callbacks.serialize
+        self.assertEqual(serialize(Two()), "headers: two t d; two t d")
+        self.assertEqual(serialize(Any()), "any t ('h', 'd'); any t ('d',)")
 
     def test_a_class_with_many_methods(self):
         @jpeer.implements("java.util.Comparator")
@@ -205,10 +222,37 @@ class Implementations(unittest.TestCase):
             def call(self):
                 return "called"
 
-        made = java.java.util.ArrayList([Both()])[0]
-        self.assertIsInstance(made, java.java.lang.Runnable)
-        made.run()
-        self.assertEqual((ran, made.call()), (["run"], "called"))
+        both = Both()
+        java.java.lang.Thread(both).run()
+        self.assertEqual(java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", both)).run(), None)
+        self.assertEqual(ran, ["run"])
+
+    def test_interfaces_add_up(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Base:
+            def run(self):
+                pass
+
+        @jpeer.implements("java.util.concurrent.Callable")
+        @jpeer.implements("java.util.function.Supplier")
+        class Sub(Base):
+            pass
+
+        @jpeer.implements("java.util.Comparator")
+        class Other:
+            pass
+
+        class Both(Sub, Other):
+            pass
+
+        names = jpeer.callbacks.interfaces_of(Both())
+        self.assertEqual(
+            sorted(each.rpartition(".")[2] for each in names), ["Callable", "Comparator", "Runnable", "Supplier"]
+        )
+        both = Both()
+        java.java.lang.Thread(both).run()
+        java.java.util.concurrent.FutureTask(jpeer.cast("java.lang.Runnable", both), None).run()
+        self.assertEqual(Base.__java_interfaces__, ("java.lang.Runnable",))
 
     def test_a_class_in_place_of_its_object(self):
         @jpeer.implements("java.lang.Runnable")
@@ -246,21 +290,26 @@ class Implementations(unittest.TestCase):
 
     def test_identity_in_java(self):
         @jpeer.implements("java.lang.Runnable")
-        class Unhashable:
-            __hash__ = None
-
-            def __eq__(self, other):
-                raise AssertionError("Java asked Python")
-
+        class Task:
             def run(self):
                 pass
 
-        one = Unhashable()
+        one = Task()
         s = java.java.util.HashSet()
         s.add(one)
         s.add(one)
-        s.add(Unhashable())
+        s.add(Task())
         self.assertEqual(len(s), 2)
+
+    def test_a_class_without_hash_has_none_in_java(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Unhashable:
+            def __eq__(self, other):
+                return True
+
+        with self.assertRaisesRegex(TypeError, "unhashable type: 'Unhashable'"):
+            java.java.util.HashSet().add(Unhashable())
+        self.assertTrue(java.java.util.ArrayList([Unhashable()]).contains(Unhashable()))
 
     def test_no_such_interface(self):
         @jpeer.implements("a.b.Nothing")
@@ -269,6 +318,134 @@ class Implementations(unittest.TestCase):
 
         with self.assertRaisesRegex((TypeError, AttributeError), "a.b.Nothing"):
             java.java.util.ArrayList().add(Wrong())
+
+
+class ComesBack(unittest.TestCase):
+    """An object of Python's is itself where Java returns it."""
+
+    @jpeer.implements("java.util.function.Supplier")
+    class Supplier:
+        def __init__(self, value):
+            self.value = value
+
+        def get(self):
+            return self
+
+        def __str__(self):
+            return f"supplies {self.value}"
+
+    class Ranked:
+        def __init__(self, rank):
+            self.rank = rank
+
+        def __lt__(self, other):
+            return self.rank < other.rank
+
+        def __eq__(self, other):
+            return isinstance(other, type(self)) and self.rank == other.rank
+
+        def __hash__(self):
+            return hash(self.rank)
+
+    def test_from_all_that_java_returns(self):
+        mine = self.Supplier(1)
+        held = java.java.util.ArrayList([mine])
+        seen = []
+        held.forEach(seen.append)
+        for back in (held.get(0), held[0], *held, *held.toArray(), held.iterator().next(), *held.stream(), *seen,
+                     java.java.util.Map.of("a", mine).get("a"), *java.java.util.Map.of("a", mine).values(),
+                     java.java.util.Objects.requireNonNull(mine), java.java.util.Optional.of(mine).get(),
+                     java.java.util.concurrent.atomic.AtomicReference(mine).get(),
+                     java.java.util.concurrent.CompletableFuture.supplyAsync(mine).get()):
+            self.assertIs(back, mine)
+        self.assertEqual(held.get(0).value, 1)
+        function = java.java.util.function.Supplier(lambda: 5)
+        self.assertIs(java.java.util.Objects.requireNonNull(function), function)
+
+    def test_on_all_threads_and_links(self):
+        mine = [self.Supplier(number) for number in range(20)]
+        held = java.java.util.concurrent.CopyOnWriteArrayList(mine)
+        found = []
+
+        def look(_):
+            for number, each in enumerate(mine):
+                found.append(held.get(number) is each and held.indexOf(each) == number)
+
+        run_threads(look, range(8))
+        self.assertEqual(found, [True] * 160)
+
+    def test_of_another_connection_it_is_an_object_of_java(self):
+        mine = self.Supplier(1)
+        java.java.lang.System.getProperties().put("mine", mine)
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            theirs = other.java.lang.System.getProperties().get("mine")
+            self.assertIsInstance(theirs, other.java.util.function.Supplier)
+            self.assertEqual(str(theirs), "supplies 1")
+        self.assertIs(java.java.lang.System.getProperties().remove("mine"), mine)
+
+    def test_when_java_has_dropped_it_python_does(self):
+        mine = self.Supplier(1)
+        held = java.java.util.ArrayList([mine])
+        self.assertIs(held.get(0), mine)
+        gone = weakref.ref(mine)
+        del mine
+        gc.collect()
+        self.assertIs(held.get(0), gone())
+        held.clear()
+        await_true(lambda: java.gc() or gc.collect() is None or gone() is None)
+
+    def test_its_text_equality_and_hash(self):
+        one, same, other = self.Ranked(2**40), self.Ranked(2**40), self.Ranked(3)
+        objects = java.java.util.Objects
+        self.assertTrue(objects.equals(one, same))
+        self.assertFalse(objects.equals(one, other))
+        self.assertFalse(objects.equals(one, "x"))
+        self.assertEqual(objects.hashCode(one), objects.hashCode(same))
+        self.assertEqual(java.java.util.HashSet([one, same, other]).size(), 2)
+        self.assertEqual(objects.toString(self.Supplier(4)), "supplies 4")
+        held = java.java.util.ArrayList([one, other])
+        self.assertTrue(held.remove(self.Ranked(3)))
+        self.assertEqual(list(held), [one])
+
+    def test_methods_of_javas_names_come_first(self):
+        class Named(self.Supplier):
+            def toString(self):
+                return "Java's name"
+
+            def hashCode(self):
+                return 7
+
+        self.assertEqual(java.java.util.Objects.toString(Named(1)), "Java's name")
+        self.assertEqual(java.java.util.Objects.hashCode(Named(1)), 7)
+
+    def test_one_with_an_order_is_comparable(self):
+        ranked = [self.Ranked(each) for each in (3, 1, 2)]
+        ordered = sorted(ranked)
+        tree = java.java.util.TreeSet(ranked)
+        self.assertEqual([*tree], ordered)
+        self.assertIs(tree.first(), ordered[0])
+        self.assertIs(java.java.util.PriorityQueue(ranked).poll(), ordered[0])
+        held = java.java.util.ArrayList(ranked)
+        held.sort(None)
+        self.assertEqual([*held], ordered)
+        self.assertIs(java.java.util.Collections.max(ranked), ordered[2])
+
+        @jpeer.implements("java.lang.Comparable")
+        class Both(self.Ranked):
+            def compareTo(self, other):
+                return other.rank - self.rank
+
+        self.assertEqual([each.rank for each in java.java.util.TreeSet([Both(1), Both(2)])], [2, 1])
+
+    def test_containers_with_an_order_and_others_are_refused(self):
+        class Column(self.Ranked):
+            def __iter__(self):
+                raise AssertionError("asked")
+
+        for value in (object(), complex(1), fractions.Fraction(1, 2)):
+            with self.assertRaisesRegex(TypeError, "has no form in Java"):
+                java.java.util.ArrayList().add(value)
+        self.assertFalse(jpeer.values.is_comparable(Column(1)))
 
 
 class Threads(unittest.TestCase):
@@ -291,11 +468,27 @@ class Threads(unittest.TestCase):
         CompletableFuture = java.java.util.concurrent.CompletableFuture
         here = threading.get_ident()
         self.assertNotEqual(CompletableFuture.supplyAsync(threading.get_ident).get(), here)
+
+    def test_it_runs_on_the_thread_that_made_the_call(self):
+        """Whichever has given the function."""
         task = java.java.util.concurrent.FutureTask(threading.get_ident)
         other = threading.Thread(target=task.run)
         other.start()
-        self.assertNotIn(task.get(), (here, other.ident))
         other.join()
+        self.assertEqual(task.get(), other.ident)
+        seen = {}
+        keep = java.java.util.ArrayList([jpeer.cast("java.util.function.Supplier", lambda: (
+            threading.get_ident(), java.java.lang.Thread.currentThread().getName()))])
+
+        def ask(number):
+            own = java.java.lang.Thread.currentThread().getName()
+            seen[number] = java.java.util.Objects.requireNonNullElseGet(None, keep[0])
+            self.assertEqual(tuple(seen[number]), (threading.get_ident(), own))
+
+        run_threads(ask, range(8))
+
+    def test_calls_of_other_threads_come_on(self):
+        here = threading.get_ident()
         self.assertEqual(list(java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())), [here])
 
     def test_objects_for_threads_of_java(self):

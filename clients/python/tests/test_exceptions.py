@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import re
 import traceback
 import unittest
 import weakref
@@ -11,7 +12,7 @@ from jpeer.exceptions import PYTHON_BASES
 from support import FIXTURES, SECONDS, await_true, launch, module_peer, run_threads
 
 java = None  # while the tests of this module run
-setUpModule, tearDownModule = module_peer(globals())
+setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 def catch(kind, function, *args):
@@ -163,7 +164,7 @@ class FromPython(unittest.TestCase):
 
     def test_every_kind(self):
         for thrown in (KeyError("k"), RuntimeError(), StopIteration(5), ZeroDivisionError("z"), IndexError("i"),
-            OSError(2, "o"),
+            OSError(2, "o"), TypeError("t"), TimeoutError("t"), FileNotFoundError(2, "f"), ConnectionError("c"),
                        NotImplementedError("n"), AssertionError("a"), UnicodeDecodeError("utf-8", b"x", 0, 1,
                        "r")):
             with self.subTest(thrown):
@@ -208,6 +209,63 @@ class FromPython(unittest.TestCase):
         self.assertIsInstance(seen[0], java.java.util.concurrent.CompletionException)
         self.assertIsInstance(seen[0].getCause(), java.java.lang.IllegalArgumentException)
         self.assertEqual(seen[0].getCause().getMessage(), "ValueError: bad")
+
+    def test_the_class_that_means_the_same(self):
+        for thrown, name in (
+            (OSError(2, "o"), "java.io.FileNotFoundException"), (OSError("o"), "java.io.IOException"),
+            (FileNotFoundError("f"), "java.io.FileNotFoundException"), (ConnectionError("c"), "java.io.IOException"),
+            (TimeoutError("t"), "java.util.concurrent.TimeoutException"), (TypeError("t"), "java.lang.ClassCastException"),
+            (KeyError("k"), "java.util.NoSuchElementException"), (RuntimeError("r"), "java.lang.RuntimeException"),
+        ):
+            with self.subTest(thrown):
+                self.assertEqual(self.trace_of(raising(thrown)).partition(":")[0], name)
+
+    def trace_of(self, function):
+        """What a log of Java's shows of it."""
+        return java.fixtures.Calling.traceOf(function)
+
+    def test_frames_and_causes_are_seen_by_java(self):
+        def inner():
+            raise KeyError("no column")
+
+        def outer():
+            try:
+                inner()
+            except KeyError as error:
+                raise RuntimeError("row 17") from error
+
+        text = self.trace_of(outer)
+        name = f"{__name__}.FromPython.test_frames_and_causes_are_seen_by_java.<locals>"
+        self.assertRegex(text, rf"RuntimeError: row 17\n\tat {re.escape(name)}\.outer\(test_exceptions\.py:\d+\)\n\tat jpeer")
+        self.assertRegex(text, r"Caused by: java\.util\.NoSuchElementException: KeyError: 'no column'\n"
+                               rf"\tat {re.escape(name)}\.inner\(test_exceptions\.py:\d+\)\n")
+        self.assertNotIn("callbacks.py", text)
+
+    def test_deep_recursion_has_64_frames(self):
+        def descend(depth):
+            if depth == 0:
+                raise RuntimeError("deep")
+            descend(depth - 1)
+
+        error = catch(RuntimeError, java.java.util.ArrayList([1]).forEach, lambda _: descend(200))
+        frames = jpeer.callbacks.frames_of(error)
+        self.assertEqual((len(frames), {each[1].rpartition(".")[2] for each in frames}), (64, {"descend"}))
+        names = [entry.name for entry in traceback.extract_tb(error.__traceback__)]
+        self.assertEqual(names.count("descend"), 201)  # none of them twice
+
+    def test_throwables_leave_the_session(self):
+        def fail(_):
+            raise ValueError("dropped")
+
+        held = java.java.util.ArrayList([1])
+        catch(ValueError, held.forEach, fail)
+        before = java.stats()["objects"]
+        for _ in range(300):
+            catch(ValueError, held.forEach, fail)
+        held.size()
+        self.assertLess(java.stats()["objects"], before + 100)
+        held.size()
+        await_true(lambda: java.stats()["objects"] <= before + 2)
 
     def test_each_thread_gets_its_own(self):
         def run(_):

@@ -137,7 +137,7 @@ class Callbacks(unittest.TestCase):
     def test_many_that_come_and_go(self):
         """Java's collector and Python race: a handle that has ended may be replaced before it says so."""
         other = Connection(connection.url, make_hooks())
-        callback = Callback(other, lambda *call: 1, str, interfaces=["java.util.concurrent.Callable"])
+        callback = Callback(other, lambda *_: lambda: 1, str, interfaces=["java.util.concurrent.Callable"])
         is_over = threading.Event()
 
         def collect():

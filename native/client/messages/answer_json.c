@@ -128,7 +128,28 @@ static bool find_refs_of_text(struct jp_answer *answer, struct answer_refs *refs
 
 /* ---- results in the envelope ---- */
 
-enum { TYPE, NULLED, REF, VALUE, VALUE_MEMBERS };
+enum { TYPE, NULLED, REF, VALUE, CALLBACK, VALUE_MEMBERS };
+
+/* What it says wrongly names no callback. */
+static void read_callback(struct jp_answer *answer, struct json_value told)
+{
+  static const struct text names[] = {TEXT("id"), TEXT("client")};
+  struct json_members members;
+  struct number id;
+  struct number client;
+  if (told.kind != JSON_KIND_OBJECT)
+    return;
+  json_members_collect(told, names, 2, &members);
+  if (!members.has[0] || !members.has[1] || members.value[0].kind != JSON_KIND_NUMBER ||
+      members.value[1].kind != JSON_KIND_NUMBER)
+    return;
+  number_read(members.value[0].span, &id);
+  number_read(members.value[1].span, &client);
+  if (!id.fits || !client.fits)
+    return;
+  answer->callback_id = id.integer;
+  answer->callback_client = (uint64_t)client.integer;
+}
 
 static enum jp_client_status fill_value(struct jp_answer *answer, const struct json_members *members,
                                         struct answer_refs *refs, struct jp_client_error *error)
@@ -157,13 +178,16 @@ static enum jp_client_status fill_value(struct jp_answer *answer, const struct j
     return members->has[VALUE] ? JP_CLIENT_OK : fail_protocol(error, "it has neither value nor ref");
   if (!read_ref_number(members->value[REF], &ref))
     return fail_protocol(error, "its ref is no ref");
+  if (members->has[CALLBACK])
+    read_callback(answer, members->value[CALLBACK]);
   return answer_set_ref(answer, ref, type, refs) ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
 enum jp_client_status answer_fill_value_json(struct jp_answer *answer, struct json_value value,
                                              struct answer_refs *refs, struct jp_client_error *error)
 {
-  static const struct text names[] = {TEXT("type"), TEXT("null"), TEXT("ref"), TEXT("value")};
+  static const struct text names[] = {TEXT("type"), TEXT("null"), TEXT("ref"), TEXT("value"),
+                                      TEXT("callback")};
   struct json_members members;
   json_members_collect(value, names, VALUE_MEMBERS, &members);
   if (!members.has[TYPE] || members.value[TYPE].kind != JSON_KIND_STRING)

@@ -261,21 +261,62 @@ enum jp_client_status callback_write_result(struct text id, const struct jp_argu
   return end_answer(&writer);
 }
 
-static void write_data(struct argument_writer *writer, const struct callback_failure *failure)
+static void write_frame(struct argument_writer *writer, const struct jp_thrown_frame *frame)
 {
-  if (failure->ref != 0) {
-    BUFFER_LITERAL(writer->out, ",\"data\":{\"ref\":");
-    json_write_integer(writer->out, failure->ref);
-    buffer_append_char(writer->out, '}');
-  } else if (failure->throwable_type != NULL) {
-    BUFFER_LITERAL(writer->out, ",\"data\":{\"throwable_type\":");
-    argument_write_name(writer, failure->throwable_type, "the class of the throwable");
-    if (failure->message != NULL) {
-      BUFFER_LITERAL(writer->out, ",\"message\":");
-      argument_write_text(writer, jp_text_of(failure->message));
-    }
-    buffer_append_char(writer->out, '}');
+  BUFFER_LITERAL(writer->out, "{\"class\":");
+  argument_write_text(writer, jp_text_of(frame->class_name));
+  BUFFER_LITERAL(writer->out, ",\"method\":");
+  argument_write_text(writer, jp_text_of(frame->method));
+  if (frame->file != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"file\":");
+    argument_write_text(writer, jp_text_of(frame->file));
   }
+  if (frame->line >= 0) {
+    BUFFER_LITERAL(writer->out, ",\"line\":");
+    json_write_integer(writer->out, frame->line);
+  }
+  buffer_append_char(writer->out, '}');
+}
+
+/* Members of an error's data; the first one without a comma. */
+static void write_thrown(struct argument_writer *writer, const struct jp_thrown *thrown)
+{
+  struct buffer *out = writer->out;
+  if (thrown->object != NULL) {
+    BUFFER_LITERAL(out, "\"ref\":");
+    json_write_integer(out, jp_ref_number(thrown->object));
+  } else if (thrown->type != NULL) {
+    BUFFER_LITERAL(out, "\"throwable_type\":");
+    argument_write_name(writer, thrown->type, "the class of the throwable");
+  } else {
+    BUFFER_LITERAL(out, "\"throwable_type\":null");
+  }
+  if (thrown->object == NULL && thrown->message != NULL) {
+    BUFFER_LITERAL(out, ",\"message\":");
+    argument_write_text(writer, jp_text_of(thrown->message));
+  }
+  for (size_t i = 0; i < thrown->frame_count; i++) {
+    buffer_append_text(out, i == 0 ? TEXT(",\"stack_trace\":[") : TEXT(","));
+    write_frame(writer, &thrown->frames[i]);
+  }
+  if (thrown->frame_count > 0)
+    buffer_append_char(out, ']');
+}
+
+static void write_data(struct argument_writer *writer, const struct jp_thrown *thrown)
+{
+  size_t depth = 0;
+  if (thrown->object == NULL && thrown->type == NULL && thrown->frame_count == 0 && thrown->cause == NULL)
+    return;
+  BUFFER_LITERAL(writer->out, ",\"data\":{");
+  write_thrown(writer, thrown);
+  for (; thrown->cause != NULL; thrown = thrown->cause, depth++) {
+    BUFFER_LITERAL(writer->out, ",\"cause\":{");
+    write_thrown(writer, thrown->cause);
+  }
+  for (; depth > 0; depth--)
+    buffer_append_char(writer->out, '}');
+  buffer_append_char(writer->out, '}');
 }
 
 enum jp_client_status callback_write_failure(struct text id, const struct callback_failure *failure,
@@ -286,8 +327,8 @@ enum jp_client_status callback_write_failure(struct text id, const struct callba
   BUFFER_LITERAL(out, ",\"error\":{\"code\":");
   json_write_integer(out, failure->code);
   BUFFER_LITERAL(out, ",\"message\":");
-  argument_write_text(&writer, jp_text_of(failure->message == NULL ? "" : failure->message));
-  write_data(&writer, failure);
+  argument_write_text(&writer, jp_text_of(failure->thrown.message == NULL ? "" : failure->thrown.message));
+  write_data(&writer, &failure->thrown);
   buffer_append_char(out, '}');
   return end_answer(&writer);
 }

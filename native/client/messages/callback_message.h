@@ -58,9 +58,7 @@ enum jp_client_status callback_write_form(const struct jp_callback_config *confi
 /* What Java is to get in place of a result. */
 struct callback_failure {
   int code;
-  const char *message;        /* NULL: none */
-  const char *throwable_type; /* a new one of that class; NULL: none */
-  uint32_t ref;               /* the throwable that the session holds; 0: none */
+  struct jp_thrown thrown;
 };
 
 /* The answer to the call with that id. value NULL: null. As message_write_json; what a failed one has

@@ -36,6 +36,7 @@ void answer_clear(struct jp_answer *answer)
   answer->json = (struct jp_json){0};
   answer->outs = TEXT_ABSENT;
   answer->ref = NULL;
+  answer->callback_id = 0;
   answer->code = 0;
   answer->message = NULL;
   answer->throwable = NULL;

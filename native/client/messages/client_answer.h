@@ -23,11 +23,13 @@ struct jp_answer {
     int64_t integer;
     double number;
   } scalar;
-  const char *type;     /* NUL-terminated; in `arena`, or static */
-  struct jp_text text;  /* in `arena`; data NULL: none */
-  struct jp_json json;  /* in `bytes`; absent: none */
-  struct text outs;     /* the JSON of `outs`, in `arena`; data NULL: none */
-  struct jp_ref *ref;   /* owned; NULL: none */
+  const char *type;    /* NUL-terminated; in `arena`, or static */
+  struct jp_text text; /* in `arena`; data NULL: none */
+  struct jp_json json; /* in `bytes`; absent: none */
+  struct text outs;    /* the JSON of `outs`, in `arena`; data NULL: none */
+  struct jp_ref *ref;  /* owned; NULL: none */
+  int64_t callback_id; /* that the object of the ref is; 0: none */
+  uint64_t callback_client;
   struct jp_ref **told; /* those inside `json` that jp_answer_take_ref gives away; owned, NULL where it has */
   size_t told_count;
   size_t told_capacity;

@@ -154,10 +154,11 @@ const struct json_config CLIENT_JSON_CONFIG = {
     .members =
         (const struct json_config_member[]){
             {"peer_id", JSON_CONFIG_TEXT, PLACE(peer_id), NULL},
+            {"process", JSON_CONFIG_TEXT, PLACE(process), NULL},
             {"binary", JSON_CONFIG_BOOLEAN, PLACE(binary), NULL},
             {"reconnects", JSON_CONFIG_BOOLEAN, PLACE(reconnects), NULL},
             {"connect_timeout_ms", JSON_CONFIG_INT, PLACE(connect_timeout_ms), NULL},
             {"message_max", JSON_CONFIG_SIZE, PLACE(message_max), NULL},
             {"pending_max", JSON_CONFIG_SIZE, PLACE(pending_max), NULL},
         },
-    .member_count = 6};
+    .member_count = 7};

@@ -443,10 +443,12 @@ void message_write_release_json(const struct message_release *releases, size_t c
 
 /* ---- for programs that have a transport of their own ---- */
 
-void message_write_thread_name(struct text name, struct buffer *out)
+void message_write_control_text(struct text name, struct text value, struct buffer *out)
 {
-  BUFFER_LITERAL(out, "{\"name\":\"name\",\"value\":");
+  BUFFER_LITERAL(out, "{\"name\":");
   json_write_string(out, name);
+  BUFFER_LITERAL(out, ",\"value\":");
+  json_write_string(out, value);
   buffer_append_char(out, '}');
 }
 

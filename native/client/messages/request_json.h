@@ -49,8 +49,8 @@ void message_add_within(struct buffer *out, bool has_options, struct text within
 void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
                                 struct text within, uint64_t epoch, struct buffer *out);
 
-/* The argument of pin_thread, as JSON; name: UTF-8. */
-void message_write_thread_name(struct text name, struct buffer *out);
+/* The argument of a control method that takes a text, as JSON: that of pin_thread or session. value: UTF-8. */
+void message_write_control_text(struct text name, struct text value, struct buffer *out);
 
 /* ---- requests that come as JSON ---- */
 

@@ -43,8 +43,9 @@ extern "C" {
 /* The version of the library that is linked: major * 1000 + minor. */
 JP_API int jp_client_library_version(void);
 
-struct jp_client; /* a connection, and the session that it has in the peer */
-struct jp_answer; /* what came back for one request */
+struct jp_client;   /* a connection, and the session that it has in the peer */
+struct jp_answer;   /* what came back for one request */
+struct jp_callback; /* an object of the program (jp_callback_create) */
 
 /* ---- answers ---- */
 
@@ -87,6 +88,14 @@ JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, con
                             void *elements, size_t count);
 /* The object's handle; NULL where there is none. It ends with the answer, unless jp_ref_keep has kept it. */
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
+/*
+ * The callback that the object is, where the program has given it (by this client, or another one of its process); NULL: it is
+ * none, or another program's. Of clients with jp_client_config.process, or that have called jp_client_learn_limits on the
+ * connection. Borrowed: as long as the program or Java has it, and `released` has not returned.
+ */
+JP_API struct jp_callback *jp_answer_callback(const struct jp_answer *answer);
+/* The same of a value {"ref": N, "callback": {...}} inside jp_answer_json. */
+JP_API struct jp_callback *jp_answer_callback_in(const struct jp_answer *answer, struct jp_json value);
 /* The JSON of the result, or of the error's data; absent where there is none. */
 JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
 /* Of a value {"ref": N} inside jp_answer_json: a handle of its own, which the caller releases. NULL: it is no
@@ -125,6 +134,8 @@ JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
 /* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
  * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
+/* The client that was told of it, which tells the peer when it is let go of. NULL: of NULL. */
+JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
@@ -149,6 +160,11 @@ struct jp_client_config {
   /* The longest request that is sent, in bytes: a longer one is JP_CLIENT_TOO_LONG. 0: any, until jp_client_learn_limits
    * has asked the peer. Not of binary messages. */
   size_t request_max;
+  /* What the peer knows this program's connections to one session by: 128 random bits or more, as a text of 22 to 128 bytes,
+   * the same for all clients of the program that use the session. They share their callbacks then: each may give what
+   * another one has created, and a call of Java's comes on the connection whose request the Java thread serves.
+   * NULL: each client has callbacks of its own. Of no meaning over HTTP and ZeroMQ. Borrowed until the client is open. */
+  const char *process;
 };
 
 /* What the peer takes in one request (docs/protocol.md, `control session`). */
@@ -436,7 +452,7 @@ struct jp_callback_config {
  * An object that Java can have. jp_callback_release lets go of it; it ends when Java has, too, or the
  * connection has ended, and no call of it runs. Then `released` is called, by the library's function that
  * finds it out, on that thread, with no lock held; it may use the client, but not close it.
- * JP_CLIENT_UNSUPPORTED: the transport has no callbacks.
+ * JP_CLIENT_UNSUPPORTED: the transport has no callbacks; oneway, of a client with jp_client_config.process.
  *
  * Java's hold on it ends with the connection. On another one, of a client that reconnects, it can be given
  * again, and is another object for Java then; what Java had before throws.
@@ -455,6 +471,9 @@ JP_API void jp_callback_release(struct jp_callback *callback);
  */
 JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
+/* That of its jp_callback_config. */
+JP_API void *jp_callback_context(const struct jp_callback *callback);
+
 /* What a call says is borrowed until the function has returned and the call is answered. The interface is
  * that which declares the method. */
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
@@ -465,6 +484,8 @@ JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
 /* The type that the method declares for it: tells overloads apart. NULL: there is none. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
+/* The client whose connection it came on: of those of a process, any. */
+JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
 /* For jp_options.within, until the call is answered. NULL: an event, which nobody waits for. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
 
@@ -485,6 +506,35 @@ JP_API enum jp_client_status jp_callback_return(struct jp_callback_call *call,
  * jpeer.peer.CallbackException. message: UTF-8, may be NULL. As jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
                                                const char *message, struct jp_client_error *error);
+/* A frame of the program's: what Java shows as "at CLASS.METHOD(FILE:LINE)". */
+struct jp_thrown_frame {
+  const char *class_name; /* "" where there is none, as in the texts below */
+  const char *method;
+  const char *file; /* NULL: none */
+  int line;         /* below 0: none */
+};
+
+enum {
+  JP_THROWN_FRAMES_MAX = 64,
+  JP_THROWN_CAUSES_MAX = 32
+}; /* what peers take of each throwable, and of causes */
+
+/* What Java is to throw. */
+struct jp_thrown {
+  size_t size;                 /* sizeof(struct jp_thrown) */
+  const struct jp_ref *object; /* a throwable that the peer holds; NULL: a new one */
+  const char *type;            /* of the new one; NULL: jpeer.peer.CallbackException */
+  const char *message;         /* NULL: none */
+  const struct jp_thrown_frame
+      *frames; /* the innermost first: they come before those that Java gives the throwable */
+  size_t frame_count;
+  const struct jp_thrown *cause; /* of a throwable that has none; NULL: none */
+};
+
+/* The same with frames and causes. JP_CLIENT_INVALID: there are too many. As jp_callback_throw. */
+JP_API enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call,
+                                                  const struct jp_thrown *thrown,
+                                                  struct jp_client_error *error);
 /* A throwable that the peer holds. As jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call,
                                                       const struct jp_ref *throwable,

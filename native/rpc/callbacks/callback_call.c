@@ -87,10 +87,10 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   char session[OP_SESSION_NAME_MAX];
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   bool is_first = !callbacks->has_misfit;
   callbacks->has_misfit = true;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (!is_first)
     return;
   op_session_key_describe(&callbacks->key, session);
@@ -119,8 +119,8 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
                                  struct jvm_callback_failure *failure)
 {
   const struct rpc_callback_limits *limits = &callbacks->peer->config.limits.callbacks;
-  pthread_mutex_lock(&callbacks->lock);
-  struct callback_record *record = callbacks_find_record(&callbacks->records, given->id);
+  pthread_mutex_lock(&callbacks->process->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->process->records, given->id);
   enum callback_ending obstacle = find_obstacle(callbacks, record, number);
   bool is_full = callbacks->calls_open >= limits->calls_max;
   if (obstacle == CALLBACK_GOES_ON && !is_full) {
@@ -134,10 +134,10 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
     call->link = &callbacks->calls;
     callbacks->calls = call;
     callbacks->calls_open++;
-    pthread_mutex_unlock(&callbacks->lock);
+    pthread_mutex_unlock(&callbacks->process->lock);
     return JP_OK;
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (obstacle != CALLBACK_GOES_ON)
     tell_ending(call, obstacle, failure);
   else
@@ -266,18 +266,53 @@ static void leave_thread(struct rpc_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-static enum jp_status open_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+/* Whose request the thread serves, of the process; NULL: of none. The innermost one: of a call whose client was asked and has
+ * not answered what runs on the thread during that time. */
+static struct rpc_callbacks *find_served(const struct rpc_process *process,
+                                         const struct callback_thread *thread)
+{
+  const struct rpc_callback_call *outer = thread == NULL ? NULL : thread->innermost;
+  while (outer != NULL && (outer->callbacks->process != process || !outer->is_sent || outer->nested != NULL))
+    outer = outer->outer;
+  if (outer != NULL)
+    return outer->callbacks;
+  const struct rpc_worker *worker = rpc_worker_now();
+  const struct rpc_client *client = worker == NULL ? NULL : worker->served;
+  return client == NULL || client->process != process ? NULL : client->callbacks;
+}
+
+/* The connection that a call of the object comes on, of those of the process of `giver`: which one has made the proxy does
+ * not matter. Held. */
+static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int64_t id,
+                                               const struct callback_thread *thread)
+{
+  struct rpc_process *process = giver->process;
+  struct rpc_callbacks *chosen = find_served(process, thread);
+  pthread_mutex_lock(&process->lock);
+  if (chosen == NULL || chosen->state != RPC_CALLBACKS_OPEN) {
+    const struct callback_record *record = callbacks_find_record(&process->records, id);
+    chosen = callbacks_find_open(process, record == NULL ? NULL : record->giver);
+  }
+  chosen = callbacks_hold(chosen == NULL ? giver : chosen);
+  pthread_mutex_unlock(&process->lock);
+  return chosen;
+}
+
+static enum jp_status open_call(struct rpc_callbacks *giver, const struct jvm_callback_given *given,
                                 uint64_t number, const struct jvm_callback_method *method,
                                 struct jvm_waiter *waiter, struct rpc_callback_call **call,
                                 struct jvm_callback_failure *failure)
 {
   struct callback_thread *thread = callback_thread_now();
-  enum jp_status status = check_depth(callbacks, thread, failure);
+  enum jp_status status = check_depth(giver, thread, failure);
   if (status != JP_OK)
     return status;
+  struct rpc_callbacks *callbacks =
+      giver->process->name.data == NULL ? callbacks_hold(giver) : choose_connection(giver, given->id, thread);
   struct rpc_callback_call *made = make_call(callbacks, given, method, waiter, thread);
   if (made == NULL) {
     fail_memory(failure);
+    callbacks_release(callbacks);
     return JP_NO_MEMORY;
   }
   status = enter_waiting(callbacks->peer, made, failure);
@@ -286,9 +321,9 @@ static enum jp_status open_call(struct rpc_callbacks *callbacks, const struct jv
   if (status != JP_OK) {
     leave_waiting(callbacks->peer, made);
     free_call(made);
+    callbacks_release(callbacks);
     return status;
   }
-  callbacks_hold(callbacks);
   enter_thread(made);
   *call = made;
   return JP_OK;
@@ -331,10 +366,10 @@ static void leave_call(struct rpc_callback_call *call)
 static void expect_answer(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   if (call->state != to && call->state != RPC_CALL_ANSWERED && !callback_call_has_ended(call))
     callback_call_set_state(call, to);
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
 }
 
 static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struct buffer *message,
@@ -448,14 +483,14 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
     atomic_store(&call->worker->was_interrupted, false);
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
   atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   enum jvm_callback_sight sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
   }
   enum callback_ending ending = call->ending;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (sight == JVM_CALLBACK_ENDED)
     tell_ending(call, ending, failure);
   if (sight == JVM_CALLBACK_ENDED && ending == CALLBACK_ANSWER_FAULTY)
@@ -511,14 +546,14 @@ static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rp
   size_t count;
   do {
     count = 0;
-    pthread_mutex_lock(&callbacks->lock);
+    pthread_mutex_lock(&callbacks->process->lock);
     for (struct rpc_callback_call *call = callbacks->calls; call != NULL && count < WOKEN_AT_ONCE;
          call = call->next) {
       struct jvm_waiter *waiter = choose(call) ? callback_call_wake(call) : NULL;
       if (waiter != NULL)
         waiters[count++] = waiter;
     }
-    pthread_mutex_unlock(&callbacks->lock);
+    pthread_mutex_unlock(&callbacks->process->lock);
     for (size_t i = 0; i < count; i++)
       callback_waiter_wake(waiters[i]);
   } while (count == WOKEN_AT_ONCE);
@@ -564,7 +599,7 @@ struct waiting_thread {
 static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size_t *count)
 {
   struct waiting_thread *threads = NULL;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   if (callbacks->calls_open > 0)
     threads = calloc(callbacks->calls_open, sizeof *threads);
   for (struct rpc_callback_call *call = callbacks->calls; call != NULL && threads != NULL;
@@ -573,7 +608,7 @@ static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size
     thread->waiter = call->waiter == NULL ? NULL : jvm_waiter_hold(call->waiter);
     thread->worker = call->worker;
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   return threads;
 }
 
@@ -649,7 +684,7 @@ struct call_rest {
 
 static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
 {
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   *call->link = call->next;
   if (call->next != NULL)
     call->next->link = call->link;
@@ -659,15 +694,15 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_
     if (callbacks->waiting > 0)
       pthread_cond_broadcast(&callbacks->was_read);
   }
-  struct callback_record *record = callbacks_find_record(&callbacks->records, call->id);
+  struct callback_record *record = callbacks_find_record(&callbacks->process->records, call->id);
   if (record != NULL && record->epoch == call->epoch) {
     record->in_hand--;
     callbacks_settle_record(callbacks, record);
   }
   callbacks->calls_open--;
-  struct call_rest rest = {.has_releases = callbacks->releases.count > 0,
+  struct call_rest rest = {.has_releases = callbacks->process->unsent > 0,
                            .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   return rest;
 }
 
@@ -698,6 +733,7 @@ static void close_call(struct rpc_callback_call *call)
 static const struct jvm_callback_hooks hooks = {
     .find = callbacks_find_proxy,
     .made = callbacks_note_proxy,
+    .owner = callbacks_find_owner,
     .released = callbacks_release_proxy,
     .waits = can_wait,
     .open = open_call,

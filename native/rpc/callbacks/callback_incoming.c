@@ -67,10 +67,10 @@ static struct callback_message *unlink_message(struct callback_thread *thread, s
 
 static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
 {
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   callbacks->kept--;
   callbacks->kept_bytes -= length;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
 }
 
 /* The first message of the call; NULL: there is none. */
@@ -166,6 +166,8 @@ static void run_serving(void *argument)
                               .session = callbacks->session,
                               .maker = callbacks->maker,
                               .push = callbacks->push,
+                              .process = callbacks->process,
+                              .number = callbacks->process->client,
                               .callbacks = callbacks};
   nested->worker.within = serving->message->number;
   enum rpc_served served =
@@ -247,10 +249,10 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 {
   char session[OP_SESSION_NAME_MAX];
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   bool is_first = !callbacks->has_dropped;
   callbacks->has_dropped = true;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   op_session_key_describe(&callbacks->key, session);
   if (is_first)
     log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; further ones of this "
@@ -281,7 +283,7 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
 {
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
@@ -296,7 +298,7 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
     }
     waiter = callback_call_wake(call);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callback_waiter_wake(waiter);
   return kept;
 }
@@ -327,24 +329,24 @@ static void end_call(void *context, uint64_t number, const char *reason)
 {
   struct rpc_callbacks *callbacks = context;
   struct jvm_waiter *waiter = NULL;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     buffer_append_text(&call->answer, text_of(reason));
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_FAULTY);
     waiter = callback_call_wake(call);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callback_waiter_wake(waiter);
 }
 
 static bool has_waiting(struct rpc_callbacks *callbacks)
 {
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   const struct rpc_callback_call *call = callbacks->calls;
   while (call != NULL && !is_waiting(call))
     call = call->next;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   return call != NULL;
 }
 
@@ -380,7 +382,7 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
 {
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = message->len;
@@ -393,7 +395,7 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
       waiter = add_to_inbox(call->thread, made);
     }
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callback_waiter_wake(waiter);
   return kept;
 }
@@ -423,9 +425,9 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
   (void)context;
   uint64_t number;
   struct text text = buffer_text(message);
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   bool has_called = callbacks->last_number > 0;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_called)
     return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
@@ -461,13 +463,13 @@ static void end_too_long(void *context, uint64_t number, const char *reason)
   struct too_long *search = context;
   struct rpc_callbacks *callbacks = search->callbacks;
   struct jvm_waiter *waiter = NULL;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_TOO_LONG);
     waiter = callback_call_wake(call);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callback_waiter_wake(waiter);
   search->is_answer |= call != NULL;
 }
@@ -524,13 +526,13 @@ void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
 {
   const struct callback_thread *own = callback_thread_now();
   int64_t deadline_ms;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   uint64_t answers = own != NULL && own->served != NULL ? own->served->answers : callbacks->answers;
   while ((deadline_ms = find_deadline(callbacks, answers, own)) > clock_now_ms()) {
     const struct timespec deadline = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000};
     callbacks->waiting++;
-    pthread_cond_timedwait(&callbacks->was_read, &callbacks->lock, &deadline);
+    pthread_cond_timedwait(&callbacks->was_read, &callbacks->process->lock, &deadline);
     callbacks->waiting--;
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
 }

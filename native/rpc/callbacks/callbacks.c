@@ -17,7 +17,8 @@ enum {
 struct rpc_callbacks_list {
   pthread_mutex_t lock;
   struct rpc_callbacks *first;
-  uint64_t clearings; /* so far: each looks at every client once */
+  struct rpc_process *processes; /* that clients have joined */
+  uint64_t clearings;            /* so far: each looks at every client once */
 };
 
 enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list)
@@ -106,12 +107,13 @@ static struct callback_record *make_record(struct callback_records *records, int
 
 /* ---- releases ---- */
 
-/* Under the lock: adds an ID, which has no record any more. */
-static void add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given)
+/* Under the lock: adds an ID, which has no record any more, for the connection that has given it, or else for another. */
+static void add_release(struct rpc_process *process, struct rpc_callbacks *giver, int64_t id, uint64_t given)
 {
-  struct callback_releases *releases = &callbacks->releases;
-  if (callbacks->state != RPC_CALLBACKS_OPEN)
+  struct rpc_callbacks *told = callbacks_find_open(process, giver);
+  if (told == NULL)
     return; /* nobody is told any more */
+  struct callback_releases *releases = &told->releases;
   struct callback_release *items =
       array_grow(releases->items, releases->count, &releases->capacity, sizeof *items);
   if (items == NULL) {
@@ -120,31 +122,33 @@ static void add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t gi
   }
   releases->items = items;
   items[releases->count++] = (struct callback_release){id, given};
+  process->unsent++;
 }
 
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record)
 {
+  struct rpc_process *process = callbacks->process;
   if (record->proxy != 0 || record->in_hand > 0)
     return;
   if (record->given > 0)
-    add_release(callbacks, record->id, record->given);
-  struct callback_record **link = bucket_of(&callbacks->records, record->id);
+    add_release(process, record->giver, record->id, record->given);
+  struct callback_record **link = bucket_of(&process->records, record->id);
   while (*link != record)
     link = &(*link)->next;
   *link = record->next;
-  callbacks->records.count--;
+  process->records.count--;
   free(record);
 }
 
 /* Under the lock: removes all records, which are released where the client is to hear of that. */
-static void clear_records(struct rpc_callbacks *callbacks, bool are_released)
+static void clear_records(struct rpc_process *process, bool are_released)
 {
-  struct callback_records *records = &callbacks->records;
+  struct callback_records *records = &process->records;
   for (size_t i = 0; i < records->bucket_count; i++) {
     for (struct callback_record *record = records->buckets[i], *next; record != NULL; record = next) {
       next = record->next;
       if (are_released)
-        add_release(callbacks, record->id, record->given);
+        add_release(process, record->giver, record->id, record->given);
       free(record);
     }
     records->buckets[i] = NULL;
@@ -180,49 +184,176 @@ static void set_releases_state(struct rpc_callbacks *callbacks, enum callback_re
   callbacks->releases.state = to;
 }
 
-void callbacks_send_releases(struct rpc_callbacks *callbacks)
+static void send_member_releases(struct rpc_callbacks *callbacks)
 {
+  struct rpc_process *process = callbacks->process;
   struct callback_releases *releases = &callbacks->releases;
   struct callback_release taken[RELEASES_MAX];
   bool goes_on = true;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   if (releases->state != RELEASES_WAIT || callbacks->duplex == NULL) {
-    pthread_mutex_unlock(&callbacks->lock);
+    pthread_mutex_unlock(&callbacks->process->lock);
     return;
   }
   set_releases_state(callbacks, RELEASES_LEAVE);
   while (goes_on && releases->count > 0) {
     size_t count = releases->count < RELEASES_MAX ? releases->count : RELEASES_MAX;
     releases->count -= count;
+    process->unsent -= count;
     memcpy(taken, releases->items + releases->count, count * sizeof *taken);
     if (releases->state == RELEASES_GOT_ROOM)
       set_releases_state(callbacks, RELEASES_LEAVE);
-    pthread_mutex_unlock(&callbacks->lock);
+    pthread_mutex_unlock(&callbacks->process->lock);
     enum rpc_pushed pushed = push_releases(callbacks, taken, count);
-    pthread_mutex_lock(&callbacks->lock);
-    if (pushed != RPC_PUSH_NO_ROOM)
+    pthread_mutex_lock(&callbacks->process->lock);
+    if (pushed == RPC_PUSHED || (pushed != RPC_PUSH_NO_ROOM && process->open <= 1))
       continue;
+    /* They wait for room, or for another connection of the process. */
     for (size_t i = 0; i < count; i++)
-      add_release(callbacks, taken[i].id, taken[i].given);
-    goes_on = releases->state == RELEASES_GOT_ROOM; /* otherwise they wait for room */
+      add_release(process, callbacks, taken[i].id, taken[i].given);
+    goes_on = pushed == RPC_PUSH_NO_ROOM && releases->state == RELEASES_GOT_ROOM;
   }
   set_releases_state(callbacks, RELEASES_WAIT);
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
+}
+
+/* The next member with releases that this round has not seen, held; NULL: there is none. */
+static struct rpc_callbacks *find_unsent(struct rpc_process *process, uint64_t round)
+{
+  pthread_mutex_lock(&process->lock);
+  struct rpc_callbacks *found = process->unsent == 0 ? NULL : process->members;
+  while (found != NULL && (found->releases.count == 0 || found->round >= round))
+    found = found->next_member;
+  if (found != NULL) {
+    found->round = round;
+    callbacks_hold(found);
+  }
+  pthread_mutex_unlock(&process->lock);
+  return found;
+}
+
+void callbacks_send_releases(struct rpc_callbacks *callbacks)
+{
+  struct rpc_process *process = callbacks->process;
+  struct rpc_callbacks *member;
+  pthread_mutex_lock(&process->lock);
+  uint64_t round = ++process->rounds;
+  bool has_unsent = process->unsent > 0;
+  pthread_mutex_unlock(&process->lock);
+  while (has_unsent && (member = find_unsent(process, round)) != NULL) {
+    send_member_releases(member);
+    callbacks_release(member);
+  }
 }
 
 void callbacks_resume_releases(struct rpc_callbacks *callbacks)
 {
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   if (callbacks->releases.state == RELEASES_LEAVE)
     set_releases_state(callbacks, RELEASES_GOT_ROOM);
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callbacks_send_releases(callbacks);
+}
+
+/* ---- processes ---- */
+
+struct rpc_callbacks *callbacks_find_open(const struct rpc_process *process, struct rpc_callbacks *preferred)
+{
+  if (preferred != NULL && preferred->state == RPC_CALLBACKS_OPEN)
+    return preferred;
+  struct rpc_callbacks *member = process->open == 0 ? NULL : process->members;
+  while (member != NULL && member->state != RPC_CALLBACKS_OPEN)
+    member = member->next_member;
+  return member;
+}
+
+/* With one holder. NULL: memory is short. */
+static struct rpc_process *create_process(uint64_t client)
+{
+  struct rpc_process *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  atomic_init(&made->holders, 1);
+  made->client = client;
+  pthread_mutex_init(&made->lock, NULL);
+  return made;
+}
+
+static struct rpc_process *hold_process(struct rpc_process *process)
+{
+  atomic_fetch_add_explicit(&process->holders, 1, memory_order_relaxed);
+  return process;
+}
+
+static void release_process(struct rpc_process *process)
+{
+  if (process == NULL || atomic_fetch_sub_explicit(&process->holders, 1, memory_order_acq_rel) > 1)
+    return;
+  clear_records(process, false);
+  free(process->records.buckets);
+  pthread_mutex_destroy(&process->lock);
+  free((char *)process->name.data);
+  free(process);
+}
+
+uint64_t rpc_process_client(const struct rpc_process *process)
+{
+  return process->client;
+}
+
+/* Under the list's lock. NULL: there is none. */
+static struct rpc_process *find_process(const struct rpc_callbacks_list *list,
+                                        const struct rpc_client *client, struct text name)
+{
+  struct rpc_process *process = list->processes;
+  while (process != NULL &&
+         !(process->session == client->session && process->is_local == (client->maker.address.length == 0) &&
+           text_equal(process->name, name)))
+    process = process->next;
+  return process;
+}
+
+static struct rpc_process *make_process(struct rpc_callbacks_list *list, const struct rpc_client *client,
+                                        struct text name)
+{
+  char *copy = malloc(name.len);
+  struct rpc_process *made = copy == NULL ? NULL : create_process(client->number);
+  if (made == NULL) {
+    free(copy);
+    return NULL;
+  }
+  memcpy(copy, name.data, name.len);
+  made->name = (struct text){copy, name.len};
+  made->session = client->session;
+  made->is_local = client->maker.address.length == 0;
+  made->next = list->processes;
+  list->processes = made;
+  return made;
+}
+
+void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client)
+{
+  struct rpc_process *process = client->process;
+  struct rpc_callbacks_list *list = peer->callbacks;
+  if (process == NULL)
+    return;
+  client->process = NULL;
+  pthread_mutex_lock(&list->lock);
+  if (--process->joined == 0) {
+    struct rpc_process **at = &list->processes;
+    while (*at != process)
+      at = &(*at)->next;
+    *at = process->next;
+  }
+  pthread_mutex_unlock(&list->lock);
+  release_process(process);
 }
 
 /* ---- the beginning ---- */
 
+/* Takes the process where it succeeds. */
 static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct rpc_client *client,
-                                            const struct rpc_codec *codec)
+                                            const struct rpc_codec *codec, struct rpc_process *process)
 {
   struct rpc_callbacks *made = calloc(1, sizeof *made);
   if (made == NULL)
@@ -231,11 +362,11 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->peer = peer;
   made->codec = codec;
   made->push = client->push;
+  made->process = process;
   made->channel = client->channel;
   made->key = client->key;
   made->maker = client->maker;
   made->session = client->session;
-  pthread_mutex_init(&made->lock, NULL);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -245,7 +376,6 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   if (made->duplex != NULL)
     return made;
   pthread_cond_destroy(&made->was_read);
-  pthread_mutex_destroy(&made->lock);
   free(made);
   return NULL;
 }
@@ -263,9 +393,18 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
   if (status != JP_OK)
     return status;
-  struct rpc_callbacks *made = make_callbacks(peer, client, codec);
-  if (made == NULL)
+  struct rpc_process *process =
+      client->process != NULL ? hold_process(client->process) : create_process(client->number);
+  struct rpc_callbacks *made = process == NULL ? NULL : make_callbacks(peer, client, codec, process);
+  if (made == NULL) {
+    release_process(process);
     return jp_fail_memory(error, NULL);
+  }
+  pthread_mutex_lock(&process->lock);
+  made->next_member = process->members;
+  process->members = made;
+  process->open++;
+  pthread_mutex_unlock(&process->lock);
   rpc_session_retain(peer->sessions, made->session);
   struct rpc_callbacks_list *list = peer->callbacks;
   pthread_mutex_lock(&list->lock);
@@ -278,16 +417,52 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   return JP_OK;
 }
 
+/* Takes the client into the process of that name, which is made where there is none. */
+static enum jp_status enter_process(struct rpc_callbacks_list *list, struct rpc_client *client,
+                                    struct text name, struct jp_error *error)
+{
+  pthread_mutex_lock(&list->lock);
+  struct rpc_process *process = find_process(list, client, name);
+  if (process != NULL)
+    (void)hold_process(process);
+  else
+    process = make_process(list, client, name);
+  if (process != NULL)
+    process->joined++;
+  pthread_mutex_unlock(&list->lock);
+  client->process = process;
+  return process == NULL ? jp_fail_memory(error, NULL) : JP_OK;
+}
+
+enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client,
+                                const struct rpc_codec *codec, struct text name, struct jp_error *error)
+{
+  struct rpc_callbacks *callbacks;
+  if (client->process != NULL)
+    return text_equal(client->process->name, name)
+               ? JP_OK
+               : jp_fail(error, JP_INVALID, "the connection belongs to another process already");
+  if (client->callbacks != NULL)
+    return jp_fail(error, JP_INVALID, "the connection has given callbacks already");
+  enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
+  if (status == JP_OK)
+    status = enter_process(peer->callbacks, client, name, error);
+  /* From now on it can be called: another connection of the process may be the last one, and end, at any time. */
+  if (status == JP_OK)
+    status = rpc_callbacks_of(peer, client, codec, &callbacks, error);
+  if (status != JP_OK)
+    rpc_process_leave(peer, client);
+  return status;
+}
+
 void callbacks_release(struct rpc_callbacks *callbacks)
 {
   if (atomic_fetch_sub_explicit(&callbacks->holders, 1, memory_order_acq_rel) > 1)
     return;
   callbacks->push->close(callbacks->duplex);
-  clear_records(callbacks, false);
-  free(callbacks->records.buckets);
+  release_process(callbacks->process);
   free(callbacks->releases.items);
   pthread_cond_destroy(&callbacks->was_read);
-  pthread_mutex_destroy(&callbacks->lock);
   free(callbacks);
 }
 
@@ -305,6 +480,8 @@ static void set_callbacks_state(struct rpc_callbacks *callbacks, enum rpc_callba
 {
   assert(callbacks_are_locked(callbacks));
   ASSERT_TRANSITION(rpc_callbacks_transitions, callbacks->state, to);
+  struct rpc_process *process = callbacks->process;
+  process->open -= callbacks->state == RPC_CALLBACKS_OPEN;
   callbacks->state = to;
 }
 
@@ -321,12 +498,12 @@ static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending endi
 /* Every open call ends with this, and later ones do at once. The first end stays. Blocks for nothing. */
 static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_state end)
 {
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   if (callbacks->state == RPC_CALLBACKS_OPEN) {
     set_callbacks_state(callbacks, end);
     end_calls(callbacks, end == RPC_CALLBACKS_STOPPED ? CALLBACK_STOPPED : CALLBACK_CLIENT_GONE);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callbacks_wake_ended(callbacks);
 }
 
@@ -339,6 +516,25 @@ void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, b
 void callbacks_release_session(struct rpc_callbacks *callbacks)
 {
   rpc_session_release(callbacks->peer->sessions, callbacks->session, NULL, clock_now_ms());
+}
+
+/* Under the lock: other connections of the process are told what it was not told. */
+static void leave_process(struct rpc_callbacks *callbacks)
+{
+  struct rpc_process *process = callbacks->process;
+  struct callback_releases *releases = &callbacks->releases;
+  struct rpc_callbacks **at = &process->members;
+  while (*at != callbacks)
+    at = &(*at)->next_member;
+  *at = callbacks->next_member;
+  process->unsent -= releases->count;
+  for (size_t i = 0; i < releases->count; i++)
+    add_release(process, NULL, releases->items[i].id, releases->items[i].given);
+  releases->count = 0;
+  for (size_t i = 0; i < process->records.bucket_count; i++) {
+    for (struct callback_record *record = process->records.buckets[i]; record != NULL; record = record->next)
+      record->giver = record->giver == callbacks ? NULL : record->giver;
+  }
 }
 
 void rpc_callbacks_close(struct rpc_callbacks *callbacks)
@@ -355,11 +551,13 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
   if (callbacks->next != NULL)
     callbacks->next->before = callbacks->before;
   pthread_mutex_unlock(&list->lock);
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   set_callbacks_state(callbacks, callbacks->state == RPC_CALLBACKS_STOPPED ? RPC_CALLBACKS_STOPPED_CLOSED
                                                                            : RPC_CALLBACKS_CLOSED);
+  leave_process(callbacks);
   bool is_last = callbacks->calls_open == 0;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
+  callbacks_send_releases(callbacks);
   if (is_last)
     callbacks_release_session(callbacks);
   callbacks_release(callbacks);
@@ -391,11 +589,15 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
   uint64_t clearing = ++list->clearings;
   pthread_mutex_unlock(&list->lock);
   while ((callbacks = find_uncleared(list, session, clearing)) != NULL) {
-    pthread_mutex_lock(&callbacks->lock);
-    callbacks->epoch++;
+    struct rpc_process *process = callbacks->process;
+    pthread_mutex_lock(&process->lock);
+    if (process->cleared < clearing) {
+      process->cleared = clearing;
+      process->epoch++;
+      clear_records(process, true);
+    }
     end_calls(callbacks, CALLBACK_SESSION_DELETED);
-    clear_records(callbacks, true);
-    pthread_mutex_unlock(&callbacks->lock);
+    pthread_mutex_unlock(&process->lock);
     callbacks_wake_ended(callbacks);
     callbacks_send_releases(callbacks);
     callbacks_release(callbacks);
@@ -409,16 +611,19 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
                                   struct jp_error *error)
 {
   size_t max = callbacks->peer->config.limits.session_max_objects;
-  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
-  if (record == NULL && callbacks->records.count >= max)
+  struct rpc_process *process = callbacks->process;
+  struct callback_record *record = callbacks_find_record(&process->records, id);
+  if (record == NULL && process->records.count >= max)
     return jp_fail(error, JP_LIMIT,
                    "the limit of %zu callbacks of a connection is reached (session-max-objects)", max);
   if (record == NULL) {
-    record = make_record(&callbacks->records, id);
+    record = make_record(&process->records, id);
     if (record == NULL)
       return jp_fail_memory(error, NULL);
-    record->epoch = callbacks->epoch;
+    record->epoch = process->epoch;
   }
+  if (callbacks->state == RPC_CALLBACKS_OPEN) /* else what leave_process has seen to would be undone */
+    record->giver = callbacks;
   record->given++;
   record->in_hand++;
   *noted = (struct rpc_given_id){.id = id, .epoch = record->epoch};
@@ -432,9 +637,9 @@ enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, s
   if (ids == NULL)
     return jp_fail_memory(error, NULL);
   given->ids = ids;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   enum jp_status status = count_given(callbacks, id, &ids[given->count], error);
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (status == JP_OK)
     given->count++;
   return status;
@@ -444,15 +649,15 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
 {
   if (given->count == 0)
     return;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   for (size_t i = 0; i < given->count; i++) {
-    struct callback_record *record = callbacks_find_record(&callbacks->records, given->ids[i].id);
+    struct callback_record *record = callbacks_find_record(&callbacks->process->records, given->ids[i].id);
     if (record == NULL || record->epoch != given->ids[i].epoch)
       continue; /* delete_session has released the ID */
     record->in_hand--;
     callbacks_settle_record(callbacks, record);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   free(given->ids);
   *given = (struct rpc_given){.count = 0};
   callbacks_send_releases(callbacks);
@@ -462,14 +667,14 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
  * answers that nobody waits for. */
 static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
 {
-  pthread_mutex_lock(&callbacks->lock);
-  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  pthread_mutex_lock(&callbacks->process->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   bool has_place = record != NULL || callbacks->releases.count < UNREAD_MAX;
   if (record != NULL)
     record->given++;
   else if (has_place)
-    add_release(callbacks, id, 1);
-  pthread_mutex_unlock(&callbacks->lock);
+    add_release(callbacks->process, callbacks, id, 1);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_place)
     log_warn_rarely("a client that leaves %d releases of callbacks unread is told of no further ones",
                     (int)UNREAD_MAX);
@@ -566,36 +771,45 @@ void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *clien
 
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id)
 {
-  pthread_mutex_lock(&callbacks->lock);
-  const struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  pthread_mutex_lock(&callbacks->process->lock);
+  const struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   uint64_t number = record == NULL ? 0 : record->proxy;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   return number;
 }
 
 /* Where delete_session has removed the record meanwhile, the proxy is one whose calls throw. */
 uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before)
 {
-  pthread_mutex_lock(&callbacks->lock);
-  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  pthread_mutex_lock(&callbacks->process->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   uint64_t quicker = record == NULL || record->proxy == before ? 0 : record->proxy;
   if (record != NULL && quicker == 0)
     record->proxy = number;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   if (quicker == 0)
     callbacks_hold(callbacks);
   return quicker;
 }
 
+uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
+{
+  pthread_mutex_lock(&callbacks->process->lock);
+  const struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
+  bool is_owned = callbacks->process->open > 0 && record != NULL && record->proxy == number;
+  pthread_mutex_unlock(&callbacks->process->lock);
+  return is_owned ? callbacks->process->client : 0;
+}
+
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
 {
-  pthread_mutex_lock(&callbacks->lock);
-  struct callback_record *record = callbacks_find_record(&callbacks->records, id);
+  pthread_mutex_lock(&callbacks->process->lock);
+  struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   if (record != NULL && record->proxy == number) {
     record->proxy = 0;
     callbacks_settle_record(callbacks, record);
   }
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   callbacks_send_releases(callbacks);
   callbacks_release(callbacks);
 }

@@ -20,6 +20,7 @@
 #include "rpc/session.h"
 
 struct rpc_peer;
+struct rpc_process;
 
 /* The clients of a peer that have callbacks. */
 struct rpc_callbacks_list;
@@ -36,6 +37,19 @@ void rpc_callbacks_list_destroy(struct rpc_callbacks_list *list);
 enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client,
                                 const struct rpc_codec *codec, struct rpc_callbacks **callbacks,
                                 struct jp_error *error) JP_MUST_CHECK;
+
+/*
+ * The connections of one process of a client's (docs/protocol.md, "A process with several connections"): their callback IDs
+ * are the process's, and any of them can be called from now on. On the thread that serves the client, outside any callback.
+ * JP_INVALID: it has given callbacks, or belongs to another process. JP_NO_MEMORY, or what rpc_client_hold_session gives.
+ */
+enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client,
+                                const struct rpc_codec *codec, struct text name,
+                                struct jp_error *error) JP_MUST_CHECK;
+/* When its callbacks are closed. Nothing where it has joined none. */
+void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client);
+/* The number that `control session` tells as `client`. */
+uint64_t rpc_process_client(const struct rpc_process *process);
 
 /* rpc_service.client_gone: every open call ends, and later ones do at once. The first end stays. Any thread; blocks for
  * nothing. */

@@ -15,10 +15,11 @@
 struct callback_record {
   struct callback_record *next; /* in its bucket */
   int64_t id;
-  uint64_t epoch; /* of struct rpc_callbacks, when it was made */
-  uint64_t given; /* arguments that were read since it was made */
-  uint64_t proxy; /* the number of the last proxy that jni has made of it; 0: Java has none */
-  size_t in_hand; /* arguments of messages that are being served, and open calls */
+  struct rpc_callbacks *giver; /* that has given it last; NULL: it is closed */
+  uint64_t epoch;              /* of struct rpc_process, when it was made */
+  uint64_t given;              /* arguments that were read since it was made */
+  uint64_t proxy;              /* the number of the last proxy that jni has made of it; 0: Java has none */
+  size_t in_hand;              /* arguments of messages that are being served, and open calls */
 };
 
 /* The records by their IDs. Begins as zero. */
@@ -74,8 +75,34 @@ enum rpc_callbacks_state {
   RPC_CALLBACKS_STOPPED_CLOSED /* the grace time of a stop is over, and the client is closed */
 };
 
+/*
+ * The objects that a process of a client's has given, over any of its connections. A connection that belongs to no process
+ * is one of its own. Counted: each struct rpc_callbacks holds it, and so does each client that has joined it.
+ */
+struct rpc_process {
+  _Atomic size_t holders;
+  uint64_t client; /* the number that `control session` tells. Constant */
+
+  /* Of one that clients join, under the lock of the peer's list: */
+  struct rpc_process *next;
+  const struct rpc_session *session; /* theirs; each of them holds it */
+  bool is_local;                     /* they come over Unix sockets */
+  struct text name;
+  size_t joined; /* clients */
+
+  pthread_mutex_t lock; /* guards all below, and what struct rpc_callbacks says */
+  uint64_t epoch;       /* counts delete_session */
+  uint64_t cleared;     /* the clearing that has cleared the records last */
+  struct callback_records records;
+  struct rpc_callbacks *members; /* those that are not closed */
+  size_t open;                   /* of these, in RPC_CALLBACKS_OPEN */
+  size_t unsent;                 /* releases of the members */
+  uint64_t rounds;               /* of callbacks_send_releases, so far: each sees a member once */
+};
+
 struct rpc_callbacks {
   _Atomic size_t holders;
+  struct rpc_process *process; /* held */
   struct rpc_peer *peer;
   const struct rpc_codec *codec;
   const struct rpc_push *push;
@@ -92,10 +119,10 @@ struct rpc_callbacks {
   struct rpc_callbacks *before;
   uint64_t cleared; /* the clearing that has seen it last */
 
-  pthread_mutex_t lock; /* guards all below */
+  /* Under the lock of the process: */
   enum rpc_callbacks_state state;
-  uint64_t epoch; /* counts delete_session */
-  struct callback_records records;
+  struct rpc_callbacks *next_member;
+  uint64_t round;                  /* that has seen it last */
   struct rpc_callback_call *calls; /* the newest first */
   size_t calls_open;
   uint64_t last_number; /* of a call that expects an answer; 0: there was none */
@@ -229,8 +256,11 @@ static inline struct rpc_callbacks *callbacks_hold(struct rpc_callbacks *callbac
 /* For assertions: some thread has the lock. */
 static inline bool callbacks_are_locked(struct rpc_callbacks *callbacks)
 {
-  return pthread_mutex_trylock(&callbacks->lock) != 0;
+  return pthread_mutex_trylock(&callbacks->process->lock) != 0;
 }
+
+/* Under the lock: a member of the process that calls may begin on, `preferred` where that is one. NULL: there is none. */
+struct rpc_callbacks *callbacks_find_open(const struct rpc_process *process, struct rpc_callbacks *preferred);
 
 /* Under the lock. */
 static inline bool callbacks_are_closed(const struct rpc_callbacks *callbacks)
@@ -246,14 +276,15 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
 /* Under the lock: the ID is released, and the record goes, where nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
-/* Without the lock: sends the client its releases, as many as it reads. */
+/* Without the lock: sends the members of the process their releases, as many as they read. */
 void callbacks_send_releases(struct rpc_callbacks *callbacks);
 /* Likewise, and for a thread that sends them: there is room again. */
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
-/* The hooks find, made and released. */
+/* The hooks find, made, owner and released. */
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id);
 uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
+uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
 /* ---- callback_call.c ---- */

@@ -267,12 +267,74 @@ static bool has_value(const struct json_members *members, size_t i)
   return members->has[i] && members->value[i].kind != JSON_KIND_NULL;
 }
 
-/* The data's own message comes before the error's, which may be the standard text of its code. */
-static enum jp_status read_data(struct arena *arena, struct json_value data, struct jvm_callback_answer *read,
+static enum jp_status read_line(struct arena *arena, struct json_value json, int32_t *line,
                                 struct outcome *outcome)
 {
-  enum { REF, TYPE, MESSAGE, MEMBERS };
-  static const struct text names[MEMBERS] = {TEXT("ref"), TEXT("throwable_type"), TEXT("message")};
+  struct number number;
+  if (json.kind == JSON_KIND_NUMBER) {
+    number_read(json.span, &number);
+    if (number.fits && number.suffix == 0 && number.integer >= INT32_MIN && number.integer <= INT32_MAX) {
+      *line = (int32_t)number.integer;
+      return JP_OK;
+    }
+  }
+  return fail(arena, outcome, "a line of the error's data.stack_trace is no integer of 32 bits");
+}
+
+static enum jp_status read_frame(struct arena *arena, struct json_value json,
+                                 struct jvm_callback_frame *frame, struct outcome *outcome)
+{
+  enum { CLASS, METHOD, FILE_NAME, LINE, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("class"), TEXT("method"), TEXT("file"), TEXT("line")};
+  static const char wrong[] =
+      "a frame of the error's data.stack_trace is no {\"class\": TEXT, \"method\": TEXT, \"file\": TEXT, "
+      "\"line\": N}";
+  struct json_members members;
+  if (json.kind != JSON_KIND_OBJECT)
+    return fail(arena, outcome, wrong);
+  json_members_collect(json, names, MEMBERS, &members);
+  *frame = (struct jvm_callback_frame){.file = TEXT_ABSENT, .line = -1};
+  if (!members.has[CLASS] || !members.has[METHOD])
+    return fail(arena, outcome, wrong);
+  enum jp_status status = read_text(arena, members.value[CLASS], wrong, &frame->class, outcome);
+  if (status == JP_OK)
+    status = read_text(arena, members.value[METHOD], wrong, &frame->method, outcome);
+  if (status == JP_OK && has_value(&members, FILE_NAME))
+    status = read_text(arena, members.value[FILE_NAME], wrong, &frame->file, outcome);
+  if (status == JP_OK && has_value(&members, LINE))
+    status = read_line(arena, members.value[LINE], &frame->line, outcome);
+  return status;
+}
+
+static enum jp_status read_frames(struct arena *arena, struct json_value json,
+                                  struct jvm_callback_thrown *read, struct outcome *outcome)
+{
+  if (json.kind != JSON_KIND_ARRAY)
+    return fail(arena, outcome, "the error's data.stack_trace is no list");
+  struct jvm_callback_frame *frames = arena_calloc(arena, JVM_CALLBACK_FRAMES_MAX, sizeof *frames);
+  if (frames == NULL)
+    return outcome_fail_memory(outcome);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value element;
+  read->frames = frames;
+  for (; json_next_element(&cursor, &element); read->frame_count++) {
+    if (read->frame_count == JVM_CALLBACK_FRAMES_MAX)
+      return fail(arena, outcome, "the error's data.stack_trace has more than 64 frames");
+    enum jp_status status = read_frame(arena, element, &frames[read->frame_count], outcome);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+/* The data's own message comes before the error's, which may be the standard text of its code. depth: of the causes around
+ * it. */
+static enum jp_status read_data(struct arena *arena, struct json_value data, size_t depth,
+                                struct jvm_callback_thrown *read, struct outcome *outcome)
+{
+  enum { REF, TYPE, MESSAGE, TRACE, CAUSE, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("ref"), TEXT("throwable_type"), TEXT("message"),
+                                             TEXT("stack_trace"), TEXT("cause")};
   struct json_members members;
   if (data.kind != JSON_KIND_OBJECT)
     return JP_OK;
@@ -285,7 +347,20 @@ static enum jp_status read_data(struct arena *arena, struct json_value data, str
                        &read->throwable_type, outcome);
   if (status == JP_OK && members.has[MESSAGE] && members.value[MESSAGE].kind == JSON_KIND_STRING)
     status = read_text(arena, members.value[MESSAGE], "", &read->message, outcome);
-  return status;
+  if (status == JP_OK && has_value(&members, TRACE))
+    status = read_frames(arena, members.value[TRACE], read, outcome);
+  if (status != JP_OK || !has_value(&members, CAUSE))
+    return status;
+  if (members.value[CAUSE].kind != JSON_KIND_OBJECT)
+    return fail(arena, outcome, "the error's data.cause is no object");
+  if (depth == JVM_CALLBACK_CAUSES_MAX)
+    return fail(arena, outcome, "the error has more than 32 causes");
+  struct jvm_callback_thrown *cause = arena_alloc(arena, sizeof *cause);
+  if (cause == NULL)
+    return outcome_fail_memory(outcome);
+  *cause = (struct jvm_callback_thrown){.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT};
+  read->cause = cause;
+  return read_data(arena, members.value[CAUSE], depth + 1, cause, outcome);
 }
 
 static bool read_code(struct json_value json, int *code)
@@ -313,9 +388,11 @@ static enum jp_status read_error(struct arena *arena, struct json_value error,
     return fail(arena, outcome, "the error's code is no integer of 32 bits");
   enum jp_status status = JP_OK;
   if (members.has[MESSAGE])
-    status =
-        read_text(arena, members.value[MESSAGE], "the error's message is no string", &read->message, outcome);
-  return status == JP_OK && members.has[DATA] ? read_data(arena, members.value[DATA], read, outcome) : status;
+    status = read_text(arena, members.value[MESSAGE], "the error's message is no string",
+                       &read->thrown.message, outcome);
+  return status == JP_OK && members.has[DATA]
+             ? read_data(arena, members.value[DATA], 0, &read->thrown, outcome)
+             : status;
 }
 
 static enum jp_status read_result(const struct rpc_value_rules *rules, struct arena *arena,
@@ -333,7 +410,7 @@ static enum jp_status read_answer(struct text answer, const struct rpc_value_rul
                                   struct outcome *outcome)
 {
   struct jsonrpc_answer parts;
-  *read = (struct jvm_callback_answer){.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT};
+  *read = (struct jvm_callback_answer){.thrown = {.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT}};
   if (!jsonrpc_answer_read(json_root(answer), &parts))
     return fail(arena, outcome, "the answer is none");
   read->is_error = parts.is_error;

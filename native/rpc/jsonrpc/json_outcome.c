@@ -93,6 +93,7 @@ void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, con
     if (outcome->ref != 0) {
       BUFFER_LITERAL(out, ",\"ref\":");
       json_write_integer(out, outcome->ref);
+      rpc_told_callback_write(out, outcome->callback);
     }
     if (outcome->has_value) {
       BUFFER_LITERAL(out, ",\"value\":");

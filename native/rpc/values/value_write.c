@@ -129,10 +129,22 @@ static void write_typed_text(struct buffer *out, const struct op_value *value)
   buffer_append_char(out, '}');
 }
 
+void rpc_told_callback_write(struct buffer *out, const struct op_told_callback *told)
+{
+  if (told == NULL)
+    return;
+  BUFFER_LITERAL(out, ",\"callback\":{\"id\":");
+  json_write_integer(out, told->id);
+  BUFFER_LITERAL(out, ",\"client\":");
+  json_write_integer(out, (int64_t)told->client);
+  buffer_append_char(out, '}');
+}
+
 static void write_ref(struct buffer *out, const struct op_value *value)
 {
   BUFFER_LITERAL(out, "{\"ref\":");
   json_write_integer(out, value->ref);
+  rpc_told_callback_write(out, value->told_callback);
   write_named_text(out, TEXT(",\"value\":"), value->literal);
   write_named_text(out, TEXT(",\"type\":"), value->type);
   if (value->has_length) {
@@ -210,7 +222,8 @@ enum {
   ESCAPED_LENGTH = 6,
   CHAR_LENGTH = 8,
   TYPED_LENGTH = sizeof "{\"type\":,\"value\":}",
-  REF_LENGTH = sizeof "{\"ref\":4294967295,\"value\":,\"type\":,\"length\":18446744073709551615}"
+  REF_LENGTH = sizeof "{\"ref\":4294967295,\"value\":,\"type\":,\"length\":18446744073709551615}",
+  TOLD_CALLBACK_LENGTH = sizeof ",\"callback\":{\"id\":9223372036854775807,\"client\":9223372036854775807}"
 };
 
 static size_t text_length(struct text text)
@@ -244,7 +257,8 @@ static size_t map_length(const struct op_value *value)
 static size_t ref_length(const struct op_value *value)
 {
   size_t value_length = value->literal.data == NULL ? 0 : text_length(value->literal);
-  return REF_LENGTH + value_length + (value->type.data == NULL ? 0 : text_length(value->type));
+  size_t told_length = value->told_callback == NULL ? 0 : TOLD_CALLBACK_LENGTH;
+  return REF_LENGTH + value_length + told_length + (value->type.data == NULL ? 0 : text_length(value->type));
 }
 
 static size_t packed_length(const struct op_value *value)

@@ -8,9 +8,12 @@
 #include "op/value.h"
 
 /* An object of the session is {"ref": N}, beside which its text may stand as `value`, or where it could not travel by
- * value its `type` and `length`; a char is a string; NaN and the infinities, for which JSON has no
+ * value its `type` and `length`, or whose callback it is; a char is a string; NaN and the infinities, for which JSON has no
  * numbers, are strings as Java writes them. */
 void rpc_value_write(struct buffer *out, const struct op_value *value);
+
+/* The member of a ref that says whose callback the object is, with a comma before it; of NULL nothing. */
+void rpc_told_callback_write(struct buffer *out, const struct op_told_callback *told);
 
 /* An OP_BOOLEAN, OP_INTEGER, OP_FLOAT or OP_DOUBLE as String.valueOf gives it, without quotes. */
 void rpc_scalar_write(struct buffer *out, const struct op_value *scalar);

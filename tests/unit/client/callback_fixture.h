@@ -36,7 +36,8 @@ struct play {
 #define ANSWER(id)                                                                                           \
   PEER(HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}")
 #define INT_0                 "{\"type\":\"int\",\"value\":0}"
-#define GIVES                 REQUEST_WITH("1", GIVEN("1"))
+#define GIVES_AS(id)          REQUEST_WITH(id, GIVEN("1"))
+#define GIVES                 GIVES_AS("1")
 #define GIVEN(id_of_callback) "{\"ref\":{\"callback\":" id_of_callback "}}"
 
 #define CALLBACK(callback)                                                                                   \

@@ -76,6 +76,24 @@ static void return_twice(struct object *object, struct jp_callback_call *call)
   assert_string_equal(jp_callback_method(call), "f"); /* still there */
 }
 
+static void throw_with_frames(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  struct jp_client_error error;
+  const struct jp_thrown_frame frames[JP_THROWN_FRAMES_MAX + 1] = {{"orders", "load", "orders.py", 17},
+                                                                   {"", "main", NULL, -1}};
+  struct jp_thrown cause = {.size = sizeof cause, .message = "deep"};
+  struct jp_thrown thrown = {.type = "a.E", .message = "no", .frames = frames, .cause = &cause};
+  assert_int_equal(jp_callback_throw_as(call, &thrown, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "size of jp_thrown is not set");
+  thrown.size = sizeof thrown;
+  thrown.frame_count = JP_THROWN_FRAMES_MAX + 1;
+  assert_int_equal(jp_callback_throw_as(call, &thrown, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "a throwable has more than 64 frames, or more than 32 causes");
+  thrown.frame_count = 2;
+  assert_int_equal(jp_callback_throw_as(call, &thrown, NULL), JP_CLIENT_OK);
+}
+
 /* A request, one call within it, and what that is answered. */
 static void check_answer(void (*behave)(struct object *, struct jp_callback_call *), struct line answer)
 {
@@ -102,6 +120,13 @@ UNIT_TEST(test_answers)
   check_answer(throw_text, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no\""));
   check_answer(throw_object, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"ref\":5}"));
   check_answer(return_twice, RETURNED("cb-7", "null"));
+  check_answer(
+      throw_with_frames,
+      FAILED_WITH("cb-7",
+                  "\"code\":-32000,\"message\":\"no\",\"data\":{\"throwable_type\":\"a.E\",\"message\":"
+                  "\"no\",\"stack_trace\":[{\"class\":\"orders\",\"method\":\"load\",\"file\":"
+                  "\"orders.py\",\"line\":17},{\"class\":\"\",\"method\":\"main\"}],\"cause\":{"
+                  "\"throwable_type\":null,\"message\":\"deep\"}}"));
 }
 
 /* ---- requests inside a function ---- */
@@ -231,6 +256,109 @@ UNIT_TEST(test_borrowed_refs_end_by_themselves)
                                REQUEST("2"),
                                ANSWER("2")};
   check_refs(true, lines, COUNT_OF(lines));
+}
+
+/* ---- the clients of a process ---- */
+
+#define PROCESS "0123456789abcdef012345"
+#define INTRODUCED                                                                                           \
+  CLIENT(HEAD("1") "\"method\":\"control\",\"params\":{\"method\":\"session\",\"args\":[{\"name\":"          \
+                   "\"process\",\"value\":\"" PROCESS "\"}]}}")
+#define TOLD_SESSION                                                                                         \
+  PEER(HEAD("1") "\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"       \
+                 "\"value\":\"{\\\"client\\\":4}\"}}}")
+#define TOLD_BACK(id, client)                                                                                \
+  PEER(HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"a.B\",\"null\":false,\"ref\":9,"           \
+                "\"callback\":{\"id\":1,\"client\":" client "}}}}")
+
+static const struct jp_client_config in_process = {.size = sizeof in_process, .process = PROCESS};
+
+/* The object of a call's result; NULL: none of the program's. */
+static struct object *call_for_object(struct jp_client *client, const struct jp_request *request)
+{
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, request, 60000, &answer, NULL), JP_CLIENT_OK);
+  const struct jp_callback *callback = jp_answer_callback(answer);
+  struct object *object = callback == NULL ? NULL : jp_callback_context(callback);
+  jp_answer_free(answer);
+  return object;
+}
+
+UNIT_TEST(test_clients_of_a_process_share_their_callbacks)
+{
+  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, ANSWER("2"))};
+  begin_play(&object, &in_process, NULL);
+  assert_given(&object);
+  struct play play = PLAY(
+      INTRODUCED, GIVES_AS("2"), TOLD_SESSION, CALLED("cb-1", "1"), RETURNED("cb-1", INT_0),
+      TOLD_BACK("2", "4"), CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("9") "}"), REQUEST("3"), TOLD_BACK("3", "5"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("9") "}"), REQUEST("4"), RELEASED("1", "2"), ANSWER("4"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct jp_client *other = fixture_open(peer, &in_process);
+  struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  assert_ptr_equal(call_for_object(other, &request), &object);
+  assert_int_equal(object.calls, 1); /* on the other's connection */
+  request = fixture_request();
+  assert_null(call_for_object(other, &request)); /* another program's */
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 0);
+  assert_int_equal(fixture_call(other, 60000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.released, 1); /* what both have given is accounted for */
+  jp_client_close(other);
+  fake_peer_stop(peer);
+  assert_string_equal(play.fault, "");
+  close_play(&object);
+}
+
+UNIT_TEST(test_a_callback_of_a_process_ends_with_its_last_connection)
+{
+  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, ANSWER("2"))};
+  begin_play(&object, &in_process, NULL);
+  assert_given(&object);
+  struct play play = PLAY(INTRODUCED, REQUEST("2"), TOLD_SESSION, ANSWER("2"), REQUEST("3"),
+                          CALLED("cb-1", "1"), RETURNED("cb-1", INT_0), ANSWER("3"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct jp_client *other = fixture_open(peer, &in_process);
+  assert_int_equal(fixture_call(other, 60000, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  jp_client_close(object.client);
+  end_play(&object);
+  assert_int_equal(object.released, 0);
+  assert_int_equal(fixture_call(other, 60000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.calls, 1);
+  jp_client_close(other);
+  assert_int_equal(object.released, 1);
+  fake_peer_stop(peer);
+  assert_string_equal(play.fault, "");
+}
+
+UNIT_TEST(test_a_peer_that_refuses_the_process_is_given_none)
+{
+  struct object object = {.play = PLAY(INTRODUCED, REQUEST("2"),
+                                       PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
+                                       ANSWER("2"))};
+  struct jp_client_error error;
+  begin_play(&object, &in_process, NULL);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
+  assert_int_equal(give_object(&object, 60000, &error), JP_CLIENT_UNSUPPORTED);
+  const struct jp_callback_config config = {.size = sizeof config, .function = serve_call};
+  struct jp_callback *callback;
+  assert_int_equal(jp_callback_create(object.client, &config, &callback, &error), JP_CLIENT_UNSUPPORTED);
+  assert_string_equal(error.text, "the peer does not let the connection into its process");
+  release_and_close(&object);
+}
+
+UNIT_TEST(test_events_of_a_process_have_no_order)
+{
+  struct object object = {.play = PLAY(INTRODUCED, REQUEST("2"), TOLD_SESSION, ANSWER("2"))};
+  struct jp_client_error error;
+  begin_play(&object, &in_process, NULL);
+  const struct jp_callback_config oneway = {.size = sizeof oneway, .oneway = true, .function = serve_call};
+  struct jp_callback *callback;
+  assert_int_equal(jp_callback_create(object.client, &oneway, &callback, &error), JP_CLIENT_UNSUPPORTED);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
+  release_and_close(&object);
 }
 
 /* ---- who keeps a callback ---- */

@@ -199,7 +199,7 @@ static void take_answer(struct calling *calling)
   } else if (answer.is_error) {
     told->told = STUB_TOLD_ERROR;
     told->code = answer.code;
-    snprintf(told->text, sizeof told->text, "%.*s", TEXT_ARGS(answer.message));
+    snprintf(told->text, sizeof told->text, "%.*s", TEXT_ARGS(answer.thrown.message));
   } else {
     note_value(told, &answer.value);
   }

@@ -56,17 +56,41 @@ final class Callback implements InvocationHandler {
       throw new IllegalArgumentException("this handler acts for its own proxy alone");
     }
     int index = kind.indexOf(method);
-    switch (index) {
+    if (index < 0) {
+      return answerByIdentity(index, arguments);
+    }
+    int ofObject = kind.methodOfObject(index);
+    if (ofObject != CallbackKind.OF_INTERFACE) {
+      return callOrAnswer(index, ofObject, arguments);
+    }
+    return kind.isSent(index) ? call(index, arguments) : runDefault(index, arguments);
+  }
+
+  private Object answerByIdentity(int which, Object[] arguments) {
+    switch (which) {
       case CallbackKind.EQUALS:
         return arguments != null && arguments.length == 1 && arguments[0] == proxy;
       case CallbackKind.HASH_CODE:
         return System.identityHashCode(proxy);
       case CallbackKind.TO_STRING:
         return "callback " + id;
-      case CallbackKind.FINALIZE:
+      default: // FINALIZE
         return null;
-      default:
-        return kind.isSent(index) ? call(index, arguments) : runDefault(index, arguments);
+    }
+  }
+
+  /** When its client has ended, others still have to find the object, to remove it from what they keep. */
+  private Object callOrAnswer(int index, int which, Object[] arguments) throws Throwable {
+    if (!isReachable(number)) {
+      return answerByIdentity(which, arguments);
+    }
+    try {
+      return call(index, arguments);
+    } catch (CallbackException e) {
+      if (isReachable(number)) {
+        throw e;
+      }
+      return answerByIdentity(which, arguments);
     }
   }
 
@@ -109,6 +133,9 @@ final class Callback implements InvocationHandler {
 
   private native Object call(
       long number, int index, Object[] arguments, Waiting waiting, boolean isInterrupted) throws Throwable;
+
+  /** Whether the client can be called. */
+  private native boolean isReachable(long number);
 
   private native Object resume(Waiting waiting) throws Throwable;
 

@@ -28,6 +28,9 @@ final class CallbackKind {
   static final int TO_STRING = -3;
   static final int FINALIZE = -4;
 
+  /** What methodOfObject gives for a method of an interface. */
+  static final int OF_INTERFACE = 0;
+
   private static final int NO_FUNCTION = -1;
 
   /**
@@ -50,10 +53,11 @@ final class CallbackKind {
   private final Class<?>[] results;
   private final boolean[] sent;
   private final boolean[] direct;
+  private final int[] ofObject;
 
   private final Map<Method, Integer> indexes = new HashMap<>();
 
-  /** Of one interface, or of several. overrides: names of default methods that do not run in Java. */
+  /** Of one interface, or of several. overrides: names of default methods, and of those of Object, that do not run in Java. */
   static CallbackKind make(Class<?>[] interfaces, String[] overrides) throws NoSuchMethodException {
     for (Class<?> each : interfaces) {
       check(each);
@@ -78,14 +82,23 @@ final class CallbackKind {
     for (Class<?> each : interfaces) {
       group(each, groups);
     }
+    Map<Method, Integer> sentOfObject = new HashMap<>();
+    for (Map.Entry<Method, Integer> each : indexes.entrySet()) {
+      if (each.getValue() != FINALIZE && isOverridden(each.getKey(), overrides)) {
+        sentOfObject.put(each.getKey(), each.getValue());
+        groups.put(signature(each.getKey()), List.of(each.getKey()));
+      }
+    }
     methods = new Method[groups.size()];
     results = new Class<?>[methods.length];
     sent = new boolean[methods.length];
     direct = new boolean[methods.length];
+    ofObject = new int[methods.length];
     Map<TypeVariable<?>, Type> bindings = bindings(interfaces);
     int index = 0;
     for (List<Method> group : groups.values()) {
       set(index, group, overrides, bindings);
+      ofObject[index] = sentOfObject.getOrDefault(methods[index], OF_INTERFACE);
       index++;
     }
   }
@@ -100,6 +113,11 @@ final class CallbackKind {
 
   boolean isSent(int index) {
     return sent[index];
+  }
+
+  /** EQUALS, HASH_CODE or TO_STRING, where the row is that method, which the client answers. */
+  int methodOfObject(int index) {
+    return ofObject[index];
   }
 
   boolean isDirect(int index) {
@@ -231,11 +249,17 @@ final class CallbackKind {
     }
     methods[index] = method;
     results[index] = resultOf(method, bindings);
-    sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && overrides.contains(method.getName());
+    sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && isOverridden(method, overrides);
     direct[index] = !sent[index] && isOpen(method.getDeclaringClass());
     for (Method each : group) {
       indexes.put(each, index);
     }
+  }
+
+  /** By its name, or by NAME/COUNT of its parameters. */
+  private static boolean isOverridden(Method method, Set<String> overrides) {
+    return overrides.contains(method.getName())
+        || overrides.contains(method.getName() + "/" + method.getParameterCount());
   }
 
   /**

@@ -92,9 +92,9 @@ static void *run_server(void *argument)
 static bool is_waiting(void)
 {
   struct rpc_callbacks *callbacks = duplex->callbacks;
-  pthread_mutex_lock(&callbacks->lock);
+  pthread_mutex_lock(&callbacks->process->lock);
   bool is_waiting = callbacks->waiting > 0;
-  pthread_mutex_unlock(&callbacks->lock);
+  pthread_mutex_unlock(&callbacks->process->lock);
   return is_waiting;
 }
 

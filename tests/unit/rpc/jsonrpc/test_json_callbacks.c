@@ -42,15 +42,29 @@ static enum jp_status take_callback(void *context, int64_t id, struct jp_error *
   return JP_OK;
 }
 
+static void describe_thrown(const struct jvm_callback_thrown *thrown, struct buffer *out)
+{
+  if (thrown->ref != 0)
+    buffer_printf(out, " ref %u", thrown->ref);
+  if (thrown->throwable_type.data != NULL)
+    buffer_printf(out, " type %.*s", TEXT_ARGS(thrown->throwable_type));
+  if (thrown->message.data != NULL)
+    buffer_printf(out, " '%.*s'", TEXT_ARGS(thrown->message));
+  for (size_t i = 0; i < thrown->frame_count; i++) {
+    const struct jvm_callback_frame *frame = &thrown->frames[i];
+    buffer_printf(out, " at %.*s.%.*s(%.*s:%d)", TEXT_ARGS(frame->class), TEXT_ARGS(frame->method),
+                  TEXT_ARGS(frame->file.data == NULL ? TEXT("-") : frame->file), frame->line);
+  }
+}
+
 static void describe_error(const struct jvm_callback_answer *answer, struct buffer *out)
 {
   buffer_printf(out, " error %d", answer->code);
-  if (answer->ref != 0)
-    buffer_printf(out, " ref %u", answer->ref);
-  if (answer->throwable_type.data != NULL)
-    buffer_printf(out, " type %.*s", TEXT_ARGS(answer->throwable_type));
-  if (answer->message.data != NULL)
-    buffer_printf(out, " '%.*s'", TEXT_ARGS(answer->message));
+  describe_thrown(&answer->thrown, out);
+  for (const struct jvm_callback_thrown *cause = answer->thrown.cause; cause != NULL; cause = cause->cause) {
+    buffer_printf(out, " by");
+    describe_thrown(cause, out);
+  }
 }
 
 static void describe_answer(struct text message, struct buffer *out)
