@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_CALLBACKS_H
 #define JPEER_JNI_CALLBACKS_H
 /*
- * Callbacks: Java interfaces that a client implements (docs/architecture.md, "Callbacks").
+ * Callbacks: Java interfaces that a client implements (docs/internals/callbacks.md).
  *
  * A callback has a proxy, an object of a class that java.lang.reflect.Proxy has made in the loader of its interfaces.
  * jni makes proxies of OP_CALLBACK arguments, takes the calls of their methods, converts arguments and answers, and

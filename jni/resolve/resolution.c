@@ -691,7 +691,7 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return JP_NOT_FOUND;
 }
 
-/* Denied overloads are no candidates (docs/architecture.md). About a single method the policy is asked after
+/* Denied overloads are no candidates (docs/internals/policy.md). About a single method the policy is asked after
  * the choice. */
 static bool drop_denied(struct overloads *overloads)
 {

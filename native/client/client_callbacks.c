@@ -1,6 +1,6 @@
 /*
- * The objects of the program that Java can have (docs/architecture.md, "Callbacks in the client library"): who keeps each, and
- * the calls that Java makes, with the thread that runs each.
+ * The objects of the program that Java can have (docs/internals/client-library.md, "Callbacks in the client library"): who
+ * keeps each, and the calls that Java makes, with the thread that runs each.
  *
  * The client's lock guards all of it, except the constant members of a callback, those members of a call that belong to
  * the thread which runs it, and what the lock of a group guards (client/callback_group.h).

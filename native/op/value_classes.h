@@ -3,7 +3,7 @@
 /*
  * The Java classes whose objects travel as values: how an object is made of a value, which text it has, what a
  * description says of it. tools/value-classes makes the table from native/op/value_classes.json at build time
- * (docs/architecture.md, "A value class"). Constant data; any thread.
+ * (docs/internals/additions.md, "A value class"). Constant data; any thread.
  */
 #include "base/text.h"
 

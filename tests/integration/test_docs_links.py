@@ -1,6 +1,7 @@
 """The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code
-cites. docs/states.md is as tools/state-diagrams draws it."""
+cites. The diagrams are as tools/state-diagrams draws them, and docs/house.md shows the folders and structs that exist."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from support.peer import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
@@ -18,7 +19,7 @@ BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "t
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 FILE = re.compile(r"[\w.-]+\.(?:c|h|py|md|json|yaml|txt|mjs|svg)")
 PLACEHOLDER = re.compile(r"(?:^|/)[A-Z_]+(?:[./]|$)|_FILE|_fuzz\.c$|^(?:build|sys|arpa|netinet)/")
-CITATION = re.compile(r'(docs/)?([\w.-]+\.md)((?:,? "[^"\n]+")*)')
+CITATION = re.compile(r'(docs/)?((?:internals/)?[\w.-]+\.md)((?:,? "[^"\n]+")*)')
 
 
 def without_code(text):
@@ -109,6 +110,46 @@ class DocsLinks(unittest.TestCase):
         self.assertGreater(found, 3)
 
 
+def code_blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+
+
+def declarations(struct):
+    """The lines of a struct, without comments and spaces at their ends."""
+    return {line.strip() for line in re.sub(r"/\*.*?\*/", "", struct, flags=re.S).splitlines()} - {""}
+
+
+class House(unittest.TestCase):
+    PAGE = ROOT / "docs/house.md"
+
+    def test_the_picture_has_the_arrows_between_the_top_folders(self):
+        """Those of tools/includes.json, except those that follow from others."""
+        arrows = {}
+        for folder, entry in json.loads((ROOT / "tools/includes.json").read_text(encoding="utf-8"))["folders"].items():
+            top = re.sub(r"^native/(include/)?", "", folder).split("/")[0]
+            arrows.setdefault(top, set()).update(name.split("/")[0] for name in entry["may_include"])
+        arrows = {top: targets - {top} for top, targets in arrows.items()}
+
+        def reached(top):
+            return arrows[top].union(*(reached(target) for target in arrows[top]))
+
+        expected = {(top, target) for top, targets in arrows.items() for target in targets
+                    if not any(target in reached(other) for other in targets)}
+        picture = code_blocks(self.PAGE, "mermaid")[0]
+        drawn = set(re.findall(r"^ *(\w+)(?:\[.*?\])? --> (\w+)", picture, re.M))
+        self.assertEqual(drawn, expected)
+
+    def test_the_structs_have_the_members_that_are_shown(self):
+        structs = code_blocks(self.PAGE, "c")
+        self.assertEqual(len(structs), 6)
+        for shown in structs:
+            name, header = re.match(r"struct (\w+) \{ */\* (\S+) \*/", shown).groups()
+            source = find(header).read_text(encoding="utf-8")
+            struct = re.search(rf"^struct {name} \{{\n.*?^\}};", source, re.S | re.M).group()
+            with self.subTest(struct=name):
+                self.assertEqual(declarations(shown) - declarations(struct), set())
+
+
 DOOR = """enum door {
   DOOR_OPEN,  /* nobody is held up */
   DOOR_CLOSED /* who has a key may open it */
@@ -127,17 +168,18 @@ class StateDiagrams(unittest.TestCase):
         run = subprocess.run([ROOT / "tools/state-diagrams", "--check"], capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def draw(self, source, *options, page=MARKERS):
+    def draw(self, source, *options, page=MARKERS, name="states.md"):
         """What the script says of a project of one source, and the page afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for name in ("tools", "docs", "native"):
-                (root / name).mkdir()
+            for path in ("tools", "docs/internals", "native"):
+                (root / path).mkdir(parents=True)
             shutil.copy(ROOT / "tools/state-diagrams", root / "tools")
             (root / "native/door.h").write_text(source, encoding="utf-8")
-            (root / "docs/states.md").write_text(page, encoding="utf-8")
+            (root / "docs/states.md").write_text(MARKERS, encoding="utf-8")
+            (root / "docs" / name).write_text(page, encoding="utf-8")
             run = subprocess.run([root / "tools/state-diagrams", *options], capture_output=True, text=True, check=False)
-            return run.returncode, run.stderr, (root / "docs/states.md").read_text(encoding="utf-8")
+            return run.returncode, run.stderr, (root / "docs" / name).read_text(encoding="utf-8")
 
     def test_states_and_transitions_are_drawn(self):
         code, said, page = self.draw(DOOR)
@@ -145,6 +187,14 @@ class StateDiagrams(unittest.TestCase):
         self.assertIn("| `CLOSED` | Who has a key may open it | `OPEN` |", page)
         self.assertIn("    [*] --> OPEN\n    OPEN --> CLOSED\n    CLOSED --> OPEN\n```", page)
         self.assertEqual(self.draw(DOOR, "--check", page=page), (0, "", page))
+
+    def test_a_page_of_internals_gets_the_diagram_that_it_names(self):
+        place = "before\n<!-- tools/state-diagrams draws enum {} -->\n<!-- to here -->\nafter\n"
+        code, said, page = self.draw(DOOR, page=place.format("door"), name="internals/crew.md")
+        self.assertEqual((code, said), (0, ""))
+        self.assertRegex(page, r"(?s)^before\n<!--.*stateDiagram-v2\n.*OPEN --> CLOSED\n.*<!-- to here -->\nafter\n$")
+        code, said, _ = self.draw(DOOR, page=place.format("gate"), name="internals/crew.md")
+        self.assertEqual((code, said), (1, "state-diagrams: docs/internals/crew.md: enum gate has no table of transitions\n"))
 
     def test_a_page_that_is_old_is_a_complaint_and_is_left_alone(self):
         page = self.draw(DOOR)[2]

@@ -2,7 +2,7 @@
 #define JPEER_RPC_CALLBACKS_CALLBACKS_H
 /*
  * The callbacks of one client: which objects of the client Java has, and which of their methods are being called
- * (docs/architecture.md, "Callbacks").
+ * (docs/internals/callbacks.md).
  *
  * Made with the first argument {"ref":{"callback":ID}} that is read; a client without has none. Counted: the client
  * holds it until it is closed, each living proxy and each open call do. It holds the transport's duplex and, while the
