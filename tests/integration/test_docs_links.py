@@ -1,5 +1,5 @@
 """The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code
-cites. docs/states.md is as tools/state-diagrams draws it."""
+cites. docs/states.md is as tools/state-diagrams draws it. Each figure of docs/performance.md has the command that repeats it."""
 
 import re
 import shutil
@@ -11,7 +11,6 @@ from pathlib import Path
 from support.peer import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
 BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "bench"))]
@@ -67,8 +66,6 @@ class DocsLinks(unittest.TestCase):
 
     def test_mentioned_paths_exist(self):
         for page in PAGES:
-            if page == HISTORY:
-                continue
             for token in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
                 if is_path(token):
                     with self.subTest(page=page.name, path=token):
@@ -78,8 +75,6 @@ class DocsLinks(unittest.TestCase):
         """`folder/file.c` `name`, and `name` in `folder/file.c`."""
         found = 0
         for page in PAGES:
-            if page == HISTORY:
-                continue
             text = page.read_text(encoding="utf-8")
             pairs = [(path, name) for path, names in re.findall(r"`([\w./-]+\.[ch])`((?:,? `\w+`)+)", text)
                      for name in re.findall(r"`(\w+)`", names)]
@@ -107,6 +102,24 @@ class DocsLinks(unittest.TestCase):
                     for heading in re.findall(r'"([^"]+)"', cited):
                         self.assertIn(heading, headings(ROOT / "docs" / page))
         self.assertGreater(found, 3)
+
+
+class Performance(unittest.TestCase):
+    MEASURED = re.compile(r"<!-- bench: \w+ -->\n(.*?)<!-- end -->", re.S)
+    FIGURE = re.compile(r"\d[\d,.]*[kM]? ?(?:ns|us|ms|s|[KMG]i?B|a second|%)(?![\w.])")
+    COMMAND = re.compile(r"`(?:tools/bench )?--only ([\w,]+)[^`]*`, (?:commit )?[0-9a-f]{7,}")
+
+    def test_each_figure_has_the_command_that_repeats_it(self):
+        page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+        blocks = self.MEASURED.findall(page)
+        self.assertEqual(self.FIGURE.findall(self.MEASURED.sub("", page)), [])
+        parts = {path.stem for path in (ROOT / "bench").glob("*.py")} | {"load"}
+        lines = [line for line in blocks[-1].splitlines()[3:] if line]
+        self.assertGreater(len(lines), 20)
+        for text in [*blocks[:-1], *lines]:
+            with self.subTest(text=text):
+                self.assertLessEqual(set(self.COMMAND.search(text)[1].split(",")), parts)
+        self.assertEqual(len(lines), sum(self.FIGURE.search(line) is not None for line in lines))
 
 
 DOOR = """enum door {
