@@ -1,6 +1,8 @@
-"""Every example of docs/python.md, in its order, with what it prints; and the demo."""
+"""The examples of docs/python.md and README, in their order, with what they print; and the demo."""
 
+import contextlib
 import doctest
+import io
 import re
 import subprocess
 import sys
@@ -20,6 +22,14 @@ class Documentation(unittest.TestCase):
         failed, tried = runner.run(examples, out=said.append)
         self.assertGreater(tried, 50)
         self.assertEqual(failed, 0, "".join(said))
+
+    def test_the_example_of_the_readme_prints_what_its_comments_say(self):
+        program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
+        expected = re.findall(r"print\(.*\)  # (.*)", program)
+        self.assertEqual(len(expected), 2)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(program, {})
+        self.assertEqual(printed.getvalue().splitlines(), expected)
 
 
 class Demo(unittest.TestCase):
