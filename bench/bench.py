@@ -32,8 +32,8 @@ LEGEND = """\
 - Each figure is the median of the runs. A latency lasts from the read that made room for a call to the read that brought
   its answer, and includes the client's own work. Every answer is compared with the expected one.
 - Server us is the server's processor time for a call: the figure that other work on the machine changes least.
-- Floor (a), `jpeer-bench-floor`, is the peer's transport with answers of the same size and nothing behind it: no reader,
-  no policy, no JVM. Floor (c), `jpeer-bench-zmq-echo`, is libzmq alone.
+- Floor (a), `jpeer-bench-floor`, is the peer's transport alone, which answers with as many bytes: no reader, no
+  policy, no JVM. Floor (c), `jpeer-bench-zmq-echo`, is libzmq alone.
 - With calls in flight at all times, the mean latency is C x I over the rate. A p50 far below it belongs to a server that
   serves some connections and lets others wait.
 """
