@@ -58,12 +58,12 @@ def measured():
             "system": platform.freedesktop_os_release()["PRETTY_NAME"], "java": output_of(BINARY, "run", "--version")}
 
 
-def tell(title, module, rows, told):
-    """Prints the rows as they come, and adds them to what was told."""
+def show(title, module, rows, kept):
+    """Prints each row when it was measured, and keeps it."""
     print(f"\n## {title}\n")
     print_head(module.COLUMNS)
     for row in rows:
-        told.append(row)
+        kept.append(row)
         print_line(module.cells(row))
 
 
@@ -99,8 +99,8 @@ def bench(options):
     try:
         for name in options.only:
             rows = facts["parts"].setdefault(name, [])
-            tell(PARTS[name].WHAT, PARTS[name], PARTS[name].measure(options), rows)
-        tell(targets.WHAT, targets, targets.judge(facts["parts"]), facts["targets"])
+            show(PARTS[name].WHAT, PARTS[name], PARTS[name].measure(options), rows)
+        show(targets.WHAT, targets, targets.judge(facts["parts"]), facts["targets"])
     finally:
         facts["took_seconds"] = round(time.monotonic() - began)
         write(facts, options.out)

@@ -50,7 +50,7 @@ class Scale:
 
 
 def say_count(value):
-    """Three digits, and k or M behind them."""
+    """Three digits, with k or M."""
     for size, suffix in ((1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g}{suffix}"

@@ -30,11 +30,11 @@ WIDTH = 120
 class Cost:
     what: str
     part: str
-    find: Callable  # takes the part's rows: the figure as words, "" where they do not have it
+    find: Callable  # of the part's rows: the figure as words, "" where they do not have it
 
 
 def by_placement(figure_in, wording):
-    """The figure with a core each, then on one core; figure_in takes a row: None where it is another one's."""
+    """The figure with a core each, then on one core; figure_in gives that of a row, None where the row is of something else."""
     def find(rows):
         found = {}
         for row in rows:

@@ -73,7 +73,7 @@ class Relay:
 
 
 def run_relayed(source):
-    """Runs the program with jpeer.launch put behind a relay, and without its output. The messages."""
+    """Runs the program without its output, its connections through a relay. The messages."""
     launch, messages = jpeer.launch, []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as peers:
 
