@@ -31,6 +31,7 @@ class Cost:
     what: str
     part: str
     find: Callable  # of the part's rows: the figure as words, "" where they do not have it
+    options: str = ""  # of the run, if it needs some
 
 
 def by_placement(figure_in, wording):
@@ -120,7 +121,8 @@ COSTS = (
     Cost("memory of a peer that has started", "process", keyed("ready-rss-mib", words="{}; a JVM alone {}")),
     Cost("memory for each idle WebSocket", "process", keyed("idle-kib", of="WebSockets")),
     Cost("memory for each idle connection over shared memory", "shm", keyed("idle-kib", of="shm")),
-    Cost("memory after 10,000,000 calls", "process", keyed("rss-growth-mib", words="{}; after the first tenth {}", of=" add")),
+    Cost("memory after 10,000,000 calls", "process", keyed("rss-growth-mib", words="{}; after the first tenth {}", of=" add"),
+         " --soak-divide 1"),
     Cost("a list of all classes of the JDK (`fetch_classes_info`)", "process",
          keyed("metadata-first-ms", "metadata-again-ms", words="{}; again {}")),
 )
@@ -145,7 +147,7 @@ def costs_table(facts, written):
     for cost in COSTS:
         found = cost.find(facts["parts"].get(cost.part, ()))
         if found:
-            lines[cost.what] = table_line([cost.what, found, f"`--only {cost.part}`, {facts['commit']}"])
+            lines[cost.what] = table_line([cost.what, found, f"`--only {cost.part}{cost.options}`, {facts['commit']}"])
     return table(COLUMNS, ()) + "".join(lines[cost.what] for cost in COSTS if cost.what in lines)
 
 
