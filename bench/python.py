@@ -37,7 +37,7 @@ DOUBLES = 1000000
 ADD, AS_BYTES = "add", "doubles-as-bytes"
 # What is measured, the unit of its figures, and what the table says.
 WORKLOADS = {
-    ADD: ("us", "add, p50"),
+    ADD: ("us", "one call, add: p50"),
     "doubles": ("ms", "1,000,000 doubles there and back; by Py4J, where each is a call, 1,000 of them times 1,000"),
     AS_BYTES: ("ms", "the same; by Py4J's bytes and two java.nio.ByteBuffer"),
     "exception": ("us", "a call that throws, caught by its class, p50"),

@@ -5,6 +5,11 @@ the generator's core. Where the generator speaks the rival's protocol it is the 
 which stays from run to run so that its code is compiled. Nothing is measured before a server, and its client, have
 stopped becoming quicker. A rival that cannot be fetched is left out, with a word.
 
+The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. For Java RMI a call in
+flight is a thread and a connection; for gRPC-java a connection is a channel with asynchronous calls, and a message is a
+bare int. gRPC's server runs calls on its pool or, "direct", on the threads that read. Jolokia is compared with jpeer over
+HTTP, the others over WebSocket.
+
 A row: placement, rival, transport (jpeer's), workload, connections, in_flight, and `figures` of "jpeer" and the rival.
 """
 

@@ -2,7 +2,9 @@
 
 Three rows a workload, by their `key`: NAME-ns and NAME-allocations are the whole call's, with those of each stage
 beside them; NAME-ratio is its time over its floor, the JNI calls that it cannot do without (of `ints` with a bare parse
-of its numbers before them).
+of its numbers before them). The same calls are cut off after each stage: the difference of two cuts is a stage. "general" is
+the sum of all stages, "whole" is serving with the fast path. Times are the thread's processor time. Every allocation of the
+C heap on the thread is counted, also those of the JVM.
 """
 
 import json

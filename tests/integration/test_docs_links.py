@@ -1,5 +1,6 @@
 """The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code
-cites. The diagrams are as tools/state-diagrams draws them, and docs/house.md shows the folders and structs that exist."""
+cites. The diagrams are as tools/state-diagrams draws them, and docs/house.md shows the folders and structs that exist. Each
+figure of docs/performance.md has the command that repeats it."""
 
 import json
 import re
@@ -12,7 +13,6 @@ from pathlib import Path
 from support.peer import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
 BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "bench"))]
@@ -68,8 +68,6 @@ class DocsLinks(unittest.TestCase):
 
     def test_mentioned_paths_exist(self):
         for page in PAGES:
-            if page == HISTORY:
-                continue
             for token in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
                 if is_path(token):
                     with self.subTest(page=page.name, path=token):
@@ -79,8 +77,6 @@ class DocsLinks(unittest.TestCase):
         """`folder/file.c` `name`, and `name` in `folder/file.c`."""
         found = 0
         for page in PAGES:
-            if page == HISTORY:
-                continue
             text = page.read_text(encoding="utf-8")
             pairs = [(path, name) for path, names in re.findall(r"`([\w./-]+\.[ch])`((?:,? `\w+`)+)", text)
                      for name in re.findall(r"`(\w+)`", names)]
@@ -148,6 +144,24 @@ class House(unittest.TestCase):
             struct = re.search(rf"^struct {name} \{{\n.*?^\}};", source, re.S | re.M).group()
             with self.subTest(struct=name):
                 self.assertEqual(declarations(shown) - declarations(struct), set())
+
+
+class Performance(unittest.TestCase):
+    MEASURED = re.compile(r"<!-- bench: \w+ -->\n(.*?)<!-- end -->", re.S)
+    FIGURE = re.compile(r"\d[\d,.]*[kM]? ?(?:ns|us|ms|s|[KMG]i?B|a second|%)(?![\w.])")
+    COMMAND = re.compile(r"`(?:tools/bench )?--only ([\w,]+)[^`]*`, (?:commit )?[0-9a-f]{7,}")
+
+    def test_each_figure_has_the_command_that_repeats_it(self):
+        page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+        blocks = self.MEASURED.findall(page)
+        self.assertEqual(self.FIGURE.findall(self.MEASURED.sub("", page)), [])
+        parts = {path.stem for path in (ROOT / "bench").glob("*.py")} | {"load"}
+        lines = [line for line in blocks[-1].splitlines()[3:] if line]
+        self.assertGreater(len(lines), 20)
+        for text in [*blocks[:-1], *lines]:
+            with self.subTest(text=text):
+                self.assertLessEqual(set(self.COMMAND.search(text)[1].split(",")), parts)
+        self.assertEqual(len(lines), sum(self.FIGURE.search(line) is not None for line in lines))
 
 
 DOOR = """enum door {
