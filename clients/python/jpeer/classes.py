@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, Typed
 from .answers import ProtocolError, described, taken_apart
-from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, make_throwable
+from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, handle_of, make_throwable
 from .names import runtime_name, source_name
 from .objects import JavaObject
 from .pieces import MANY
@@ -49,6 +49,9 @@ MIXINS: dict[str, type[JavaObject]] = {
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 
+SUPERTYPES_SHOWN = 4
+ASKED_MAX = 10_000  # names that descriptions do not have
+UNFIT = Typed("int", "")  # an argument that no method takes, so that a request with it runs nothing
 SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
 _under_way = threading.local()
 
@@ -80,7 +83,7 @@ class JavaClass(type):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
         nested = cls._java._classes.nested(cls, name)
         if nested is None:
-            raise objects.missing_attribute(cls, name, cls)
+            return cls._java._classes.undescribed(cls, name, None, cls)
         type.__setattr__(cls, name, nested)
         return nested
 
@@ -129,8 +132,7 @@ class JavaClass(type):
     @property
     def _operations(cls) -> Any:
         """What jpeer.call and its kin ask."""
-        connection = cls._bridge._connection
-        return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
+        return _static_operations(cls)
 
     # Enums are collections of their constants.
 
@@ -173,8 +175,49 @@ class ThrowableMixin(JavaException):
         made.java_class = handle._java_type
         return made
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise objects.missing_attribute(type(self), name, self)
+    def __getattr__(self, name: str) -> Any:
+        java = getattr(type(self), "_java", None)
+        handle = None if java is None or name.startswith("_") else handle_of(self)
+        if java is None or handle is None:
+            raise objects.missing_attribute(type(self), name, self)
+        return java._classes.undescribed(type(self), name, handle, self)
+
+
+class DeniedMethod:
+    """A public method that the policy denies, or a name of which it does not say whether there is such a method. A call asks
+    the peer, as any call does."""
+
+    def __init__(self, cls: Any, name: str, instance: Object | None) -> None:
+        self._class, self._name, self._instance = cls, name, instance
+        self._type = _callable_name(cls)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(f"Java has no keyword arguments: {list(keywords)}")
+        operations = _static_operations(self._class) if self._instance is None else self._instance._connection
+        try:
+            return operations.call(self._type, self._name, self._instance, args)
+        except Denied as why:
+            raise self.refusal(why) from None
+
+    def refusal(self, why: Denied) -> Denied:
+        """The denial, with the rule that lifts it."""
+        text = f"{why}. {self._rule()}" if str(why).startswith(f"RPC access denied: {self._type}.{self._name} ") else str(why)
+        made = Denied(text)
+        made.code, made.data = why.code, why.data
+        return made
+
+    def _rule(self) -> str:
+        above = self._class._supertypes - {self._class._java_name, OBJECT} if self._instance is not None else ()
+        names = [self._type, *sorted(above, key=lambda each: (not is_foreign(each), each))]
+        if self._type != self._class._java_name and len(names) > 1:
+            del names[0]  # it stands for a hidden class
+        rule = f'A rule that allows it: {{class: "{names[0]}", method: "{self._name}", action: ALLOW}}'
+        shown = [*names[1 : SUPERTYPES_SHOWN + 1], *(["..."] if len(names) > SUPERTYPES_SHOWN + 1 else [])]
+        return f"{rule}, or one for a supertype that declares it ({', '.join(shown)})" if shown else rule
+
+    def __repr__(self) -> str:
+        return f"<Java method {self._type}.{self._name}, which the policy denies>"
 
 
 class LoadedOperations:
@@ -194,6 +237,12 @@ class LoadedOperations:
 
     def put(self, type: str, field: str, instance: Any, value: Any) -> None:
         return self._connection.put(type, field, instance, value, self._loader)
+
+
+def _static_operations(cls: JavaClass) -> "Connection | LoadedOperations":
+    """Those that answer at once, whatever the kind of the connection."""
+    connection = cls._bridge._connection
+    return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
 
 
 class LoadedMethod(Method):
@@ -272,6 +321,8 @@ class ClassTable:
         self._classes: dict[str, type] = {}  # by the names that find them without a loader
         self._loaded: dict[tuple[str, int], type] = {}  # those of other loaders, by the loader's number
         self._assignable: dict[tuple[type, type], bool] = {}
+        self._asked: dict[tuple[type, str, bool], bool] = {}  # names that no description has: whether the policy denies them
+        self._by_object: set[type] = set()  # classes that were described by an object
         self._known_loaders: frozenset[int] | None = None  # whose classes have names; None: not asked for yet
         self._kept_loaders: list[Object | None] = []  # or the numbers could be other objects'
         self._asks_loaders = True  # the policy has not denied it
@@ -420,11 +471,71 @@ class ClassTable:
                 return self.of_name(inner)
         return None
 
+    # ---- names that the description does not have ----
+
+    def undescribed(self, cls: Any, name: str, instance: Object | None, owner: object) -> Any:
+        """An attribute that the description of its class does not have: a method that a supertype of the object allows, a
+        DeniedMethod, or an AttributeError. instance: the object, or None for a static member of the class; owner: what the
+        error names. The peer is asked the first time, and no method is called for that."""
+        if name.startswith("_"):
+            raise objects.missing_attribute(cls, name, owner)
+        key = cls, name, instance is None
+        denied = self._asked.get(key)
+        if denied is None:
+            try:
+                denied = self._is_denied(cls, java_name(name), instance)
+            except (OSError, RuntimeError):
+                if self._connection.is_closed:
+                    raise objects.missing_attribute(cls, name, owner) from None
+                raise
+            found = cls.__dict__.get(name)  # since the question
+            if found is not None:
+                return found.__get__(owner, cls)
+            if len(self._asked) >= ASKED_MAX:
+                self._asked.clear()
+            self._asked[key] = denied
+        if not denied or (name == "keys" and _iterates(cls)):  # dict(x) would take x for a map
+            raise objects.missing_attribute(cls, name, owner)
+        return DeniedMethod(cls, java_name(name), instance)
+
+    def _is_denied(self, cls: Any, name: str, instance: Object | None) -> bool:
+        """False: there is no such public method. Describes the object where its class is described by its name alone: such a
+        description has no methods that the policy allows by a supertype."""
+        operations = _static_operations(cls) if instance is None else self._connection
+        try:
+            operations.call(_callable_name(cls), name, instance, (UNFIT,))
+            denied = False
+        except Denied:
+            denied = True
+        except NotFound:
+            return False
+        except (PeerError, JavaException):  # there is one; a description leaves out those that are not public
+            denied = False
+        if instance is not None:
+            self.complete(cls, instance)
+        return denied
+
+    def complete(self, cls: Any, instance: Object) -> None:
+        """Adds what a description by the object has to that of its class by name."""
+        if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays are not described
+            return
+        info = described(self._connection.describe(instance, members_only=True), cls._java_name)
+        with taken_apart(f"the class {cls._java_name[:200]}"):
+            members = self._members(cls._java_name, info, cls._owners, cls._loader)
+        for name, member in _without_mixed_in(members, cls.__bases__).items():
+            if name not in cls.__dict__:
+                type.__setattr__(cls, name, member)
+        self._by_object.add(cls)
+
+    # ----
+
     def _make(self, name: str, handle: Object | None) -> type:
         with self._making(name):
             info = None if name.startswith("[") else self._describe(name, handle)
             with taken_apart(f"the class {name[:200]}"):
                 made = self._make_array(name) if info is None else self._make_class(name, info)
+        if handle is not None:
+            self._by_object.add(made)
         return self._classes.setdefault(name, self._classes.setdefault(runtime_name(made._java_name), made))
 
     @contextlib.contextmanager
@@ -461,15 +572,11 @@ class ClassTable:
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
         owners = self._owners(info) if "/" in name else {}
-        namespace.update(self._members(name, info, owners, loader), _owners=owners, _loader=loader)
         bases = self._bases(name, info, supertypes, loader)
+        namespace.update(_without_mixed_in(self._members(name, info, owners, loader), bases), _owners=owners, _loader=loader)
         if THROWABLE not in namespace["_supertypes"]:
             namespace["__slots__"] = ()
             namespace["_identity"] = _is_identity(info)
-            if any(issubclass(base, collections.MapMixin) for base in bases):
-                namespace.pop("get", None)
-            if any(issubclass(base, sequences.ListMixin) for base in bases):
-                namespace.pop("sort", None)
         namespace["_constructor"] = staticmethod(self._constructor(name, info, loader))
         kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
         return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
@@ -585,6 +692,22 @@ class ClassTable:
         })  # fmt: skip
 
 
+def _callable_name(cls: Any) -> str:
+    """The class that a request names for a method of its objects; none can name a hidden class."""
+    name: str = cls._java_name
+    return OBJECT if "/" in name else name
+
+
+def _iterates(cls: type) -> bool:
+    return any("__iter__" in each.__dict__ for each in cls.__mro__)
+
+
+def _without_mixed_in(members: dict[str, Any], bases: Sequence[type]) -> dict[str, Any]:
+    """Without those that a mixin of the class has with additions of Python's."""
+    mixed_in = {name for name, mixin in OVERRIDES.items() if any(issubclass(base, mixin) for base in bases)}
+    return {name: members[name] for name in members if name not in mixed_in}
+
+
 def find_class_object(name: str) -> tuple[Any, ...]:
     """The call of Java.class_object."""
     return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
@@ -594,8 +717,10 @@ def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
     """Of `new` of the array's class, by a length or by the elements."""
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
         return (Typed("int", operator.index(content)),)
-    if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
-        content = content if isinstance(content, objects.Wrapper) else list(content)
+    if isinstance(content, Object) or not (
+        isinstance(content, (list, tuple, bytes, bytearray, memoryview, objects.Wrapper)) or hasattr(content, "dtype")
+    ):
+        content = list(content)
     return (Typed(name, content),)
 
 
@@ -610,6 +735,11 @@ def python_name(name: str) -> str:
     if keyword.iskeyword(name) or (name.startswith("_") and hasattr(JavaObject, name)) or name in RESERVED:
         return name + "_"
     return name
+
+
+def java_name(name: str) -> str:
+    """What python_name has made of a member's name."""
+    return name[:-1] if name.endswith("_") and python_name(name[:-1]) == name else name
 
 
 def parameter_name(name: str) -> str:

@@ -53,8 +53,11 @@ class JavaObject(Object):
 
     if not TYPE_CHECKING:  # a type checker shall report names that a stub has not
 
-        def __getattr__(self, name: str) -> NoReturn:
-            raise missing_attribute(type(self), name, self)
+        def __getattr__(self, name: str) -> Any:
+            java = getattr(type(self), "_java", None)
+            if java is None:
+                raise missing_attribute(type(self), name, self)
+            return java._classes.undescribed(type(self), name, self, self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
@@ -195,10 +198,16 @@ NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBE
 
 def call(instance: Object, name: str, *args: Any) -> Any:
     """Calls a method by its name, whatever the Python class makes of that name."""
+    return instance._connection.call(callable_name(instance, name), name, instance, args)
+
+
+def callable_name(instance: Object, method: str) -> str:
+    """The class that a request names for a method of the object: its own, by which the policy finds a supertype that it
+    allows, or of a hidden class the supertype that declares the method."""
     java_type = instance._java_type
     if "/" in java_type:
-        java_type = type(instance)._owners.get(name, "java.lang.Object")  # type: ignore[attr-defined]
-    return instance._connection.call(java_type, name, instance, args)
+        java_type = type(instance)._owners.get(method, "java.lang.Object")  # type: ignore[attr-defined]
+    return java_type
 
 
 def _compare(left: JavaObject, right: object, holds: Any) -> Any:

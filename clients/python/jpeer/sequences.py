@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ._native import Array, Buffered, Object, Typed
 from .answers import count_of
 from .collections import CollectionMixin, EntryMixin, MapMixin, as_argument, widened
-from .exceptions import JavaException, PeerError
+from .exceptions import Denied, JavaException, PeerError
 from .names import source_name
-from .objects import JavaObject, NumberMixin, NumberValueMixin, call
+from .objects import JavaObject, NumberMixin, NumberValueMixin, call, callable_name
 from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
-LIST = "java.util.List"
 BATCH_STEPS = 500
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
@@ -129,17 +128,19 @@ class ListMixin(SequenceMixin, CollectionMixin):
         return list(elements_of(call(self, "subList", start, stop)))
 
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
-        return "call", LIST, "set", self, (place, value)
+        return "call", callable_name(self, "set"), "set", self, (place, value)
 
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
         """Whatever fails, be it that a value has no form in Java, fails before an element goes."""
-        added = self._connection.new("java.util.ArrayList")
-        added.extend(values)
-        if len(values) == stop - start:  # lists of a fixed length take that, too
-            self._connection.call("java.util.Collections", "copy", None, (call(self, "subList", start, stop), added))
+        if values and len(values) == stop - start:  # lists of a fixed length take that, too
+            try:
+                part = call(self, "subList", start, stop)
+                self._connection.call("java.util.Collections", "copy", None, (part, values))
+            except Denied:
+                self._put_each(zip(range(start, stop), values))
             return
         if values:
-            call(self, "addAll", stop, added)
+            call(self, "addAll", stop, values)
         if start < stop:
             call(call(self, "subList", start, stop), "clear")
 
@@ -163,9 +164,13 @@ class ListMixin(SequenceMixin, CollectionMixin):
         if times <= 0:
             call(self, "clear")
         elif times > 1:
-            once = self._connection.new("java.util.ArrayList", (self,))
-            for _ in range(times - 1):
-                call(self, "addAll", once)
+            size = len(self)
+            try:
+                once = self._connection.new("java.util.ArrayList", (self,))
+            except Denied:
+                once = None
+            for _ in range(times - 1):  # lists copy a part of their own before they change
+                call(self, "addAll", call(self, "subList", 0, size) if once is None else once)
         return self
 
     def append(self, value: Any) -> None:
