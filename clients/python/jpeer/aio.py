@@ -28,7 +28,7 @@ from .classes import (
 )  # fmt: skip
 from .collections import MapMixin
 from .exceptions import Denied, JavaException
-from .objects import JavaObject, Wrapper, missing_attribute
+from .objects import JavaObject, OptionalMixin, Wrapper, missing_attribute
 from .packages import Package
 from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
@@ -429,6 +429,11 @@ class AsyncObject(AsyncWrapper):
 
     def __hash__(self) -> int:
         return hash(self._target._number)
+
+    def __bool__(self) -> bool:
+        if isinstance(self._target, OptionalMixin):
+            raise TypeError(f"whether a {self._target._java_type} has a value is awaited: await x.isPresent()")
+        return True
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._elements()

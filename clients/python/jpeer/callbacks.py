@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._native import BoundMethod, Callback
 from .answers import described
 from .exceptions import JavaException, PeerError, handle_of
+from .objects import OPTIONALS
 from .thrown import Frame, ThrownExceptions
-from .values import OPTIONALS, Cast, is_comparable
+from .values import Cast, is_comparable
 
 if TYPE_CHECKING:
     from .connection import Java

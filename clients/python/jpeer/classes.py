@@ -25,6 +25,7 @@ OBJECT, THROWABLE, ENUM = "java.lang.Object", "java.lang.Throwable", "java.lang.
 # What a Java interface or class adds to the Python classes below it.
 MIXINS: dict[str, type[JavaObject]] = {
     **dict.fromkeys(objects.NUMBERS, objects.NumberValueMixin),
+    **dict.fromkeys(objects.OPTIONALS, objects.OptionalMixin),
     "java.lang.Comparable": objects.ComparableMixin,
     "java.lang.AutoCloseable": objects.AutoCloseableMixin,
     "java.lang.Number": objects.NumberMixin,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from . import _value_classes
-from ._native import Object
+from ._native import Object, ProtocolError
 from .exceptions import BadArgument, JavaException, PeerError
 
 REPR_MAX = 200  # characters of an object's text
@@ -114,6 +114,31 @@ class NumberMixin(JavaObject):
 
     def __float__(self) -> float:
         return float(call(self, "doubleValue"))
+
+
+class OptionalMixin(JavaObject):
+    """java.util.Optional and its kin: true where there is a value."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        present = call(self, "isPresent")
+        if type(present) is not bool:
+            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
+        return present
+
+    def _value(self) -> Any:
+        """What it has, or None."""
+        return call(self, OPTIONALS[self._java_type]) if self else None
+
+
+OPTIONALS = {
+    "java.util.Optional": "get",
+    "java.util.OptionalDouble": "getAsDouble",
+    "java.util.OptionalInt": "getAsInt",
+    "java.util.OptionalLong": "getAsLong",
+}
+"""The method that gives what each of them has."""
 
 
 class NumberValueMixin(ComparableMixin):

@@ -10,7 +10,7 @@ from .answers import count_of
 from .collections import CollectionMixin, EntryMixin, MapMixin, as_argument, widened
 from .exceptions import Denied, JavaException, PeerError
 from .names import source_name
-from .objects import JavaObject, NumberMixin, NumberValueMixin, call, callable_name
+from .objects import JavaObject, NumberMixin, NumberValueMixin, OptionalMixin, call, callable_name
 from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
@@ -369,7 +369,6 @@ collections.abc.Sequence.register(ArrayMixin)
 # ---- deep conversion ----
 
 ENUM = "java.lang.Enum"
-OPTIONAL = "java.util.Optional"
 
 
 def to_python(value: Any) -> Any:
@@ -407,8 +406,8 @@ def _convert(value: Any, outer: list[Any]) -> Any:
     supertypes = getattr(type(value), "_supertypes", frozenset())
     if ENUM in supertypes:
         return call(value, "name")
-    if OPTIONAL in supertypes:
-        return _to_python(call(value, "orElse", None), outer)
+    if isinstance(value, OptionalMixin):
+        return _to_python(value._value(), outer)
     if isinstance(value, NumberValueMixin):
         return value._value()
     if isinstance(value, NumberMixin):

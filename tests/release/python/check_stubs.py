@@ -34,7 +34,7 @@ xs.sizee()
 xs.get("a")
 print(LocalDate.of(2024, 1, 1).getYear())
 try:
-    print(LocalDate.of(2024, 1, 1).isoformat(), Optional.of("x").upper())
+    print(LocalDate.of(2024, 1, 1).isoformat(), Optional.of("x").get().upper())
 except NumberFormatException as error:
     raise Throwable(error.getMessage()) from error
 """
