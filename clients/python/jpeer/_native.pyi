@@ -101,6 +101,7 @@ class Method:
 
     def __init__(self, connection: "Connection", type: str, name: str, is_static: bool, has_instance: bool) -> None: ...
     # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
+    _type: str  # read-only
     _is_static: bool  # read-only
     _has_instance: bool  # read-only
     def __call__(self, *args: Any) -> Any: ...

@@ -83,7 +83,7 @@ class AsyncJava:
 
     async def class_object(self, name: str) -> Any:
         """The java.lang.Class of that name."""
-        return await self._ask("call", *connection.find_class_object(name))
+        return await self._ask("call", *find_class_object(name))
 
     async def stats(self) -> dict[str, Any]:
         """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""

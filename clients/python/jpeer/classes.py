@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
-from ._native import Array, Connection, Constructor, Field, Method, Object, Typed
-from .answers import ProtocolError, described, taken_apart
+from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
+from .answers import described, taken_apart
 from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, handle_of, make_throwable
 from .names import runtime_name, source_name
 from .objects import JavaObject
@@ -373,10 +373,10 @@ class ClassTable:
             info = described(self._connection.describe(None, name, False, loader), name)
             with taken_apart(f"the class {name[:200]}"):
                 made = self._make_class(name, info, loader)
-        made = self._loaded.setdefault(key, made)
+        kept = self._loaded.setdefault(key, made)
         if self._has_several(name):
-            self._java._hooks.classes[name] = ByLoader(self, name)
-        return made
+            self._java._hooks.classes[name] = ByLoader(self, name)  # type: ignore[assignment]
+        return kept
 
     def _has_several(self, name: str) -> bool:
         plain = self._classes.get(name)
@@ -453,7 +453,7 @@ class ClassTable:
         namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
         local = namespace.pop("__name__")
         with taken_apart(f"the class {name[:200]}"):
-            made = self.throwable_type(local, _with_python_base(name, base), namespace)
+            made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
         known = self._classes.setdefault(name, made)  # else a class of that name that is no throwable
         return known if issubclass(known, JavaException) else made
 
@@ -709,20 +709,21 @@ def _without_mixed_in(members: dict[str, Any], bases: Sequence[type]) -> dict[st
     return {name: members[name] for name in members if name not in mixed_in}
 
 
-def find_class_object(name: str) -> tuple[Any, ...]:
+def find_class_object(name: str) -> tuple[str, str, None, tuple[Typed, ...]]:
     """The call of Java.class_object."""
     return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
     """Of `new` of the array's class, by a length or by the elements."""
+    elements: Any = content
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
         return (Typed("int", operator.index(content)),)
     if isinstance(content, Object) or not (
         isinstance(content, (list, tuple, bytes, bytearray, memoryview, objects.Wrapper)) or hasattr(content, "dtype")
     ):
-        content = list(content)
-    return (Typed(name, content),)
+        elements = list(elements)
+    return (Typed(name, elements),)
 
 
 def is_special(name: str) -> bool:

@@ -175,7 +175,8 @@ class MapMixin(JavaObject):
         return iter(list(self)[::-1])
 
     def _check_order(self) -> None:
-        if not getattr(type(self), "_supertypes", frozenset()) & ORDERED_MAPS:
+        supertypes: frozenset[str] = getattr(type(self), "_supertypes", frozenset())
+        if not supertypes & ORDERED_MAPS:
             raise TypeError(f"{self._java_type} is not reversible: its keys have no order")
 
     def keys(self) -> Any:

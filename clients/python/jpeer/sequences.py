@@ -403,7 +403,7 @@ def _convert(value: Any, outer: list[Any]) -> Any:
         return [_to_python(each, outer) for each in value]
     if not isinstance(value, JavaObject):
         return value
-    supertypes = getattr(type(value), "_supertypes", frozenset())
+    supertypes: frozenset[str] = getattr(type(value), "_supertypes", frozenset())
     if ENUM in supertypes:
         return call(value, "name")
     if isinstance(value, OptionalMixin):
@@ -413,7 +413,8 @@ def _convert(value: Any, outer: list[Any]) -> Any:
     if isinstance(value, NumberMixin):
         return _number_of(value)
     if SCALA_MAP in supertypes:
-        return dict(_to_python(each, outer) for each in [*value])  # type: ignore[call-overload]
+        pairs: Any = value
+        return dict(_to_python(each, outer) for each in [*pairs])
     if isinstance(value, collections.abc.Iterable):
         return [_to_python(each, outer) for each in [*value]]
     return value

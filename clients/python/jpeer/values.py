@@ -17,8 +17,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
-from ._native import Connection, Forms, Object, Result, Typed
-from .answers import ProtocolError
+from ._native import Connection, Forms, Object, ProtocolError, Result, Typed
 from .classes import JavaClass
 from .collections import ItemsView, widened
 from .names import source_name
@@ -114,7 +113,8 @@ def _zoned_date_time(text: str) -> Any:
 def _date_time(found: tuple[re.Match[str], str, int], zone: datetime.tzinfo | None, fold: int = 0) -> DateTime:
     plain = datetime.datetime.fromisoformat(found[1])
     day = (plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond)
-    return _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    made: DateTime = _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    return made
 
 
 def _with_nanoseconds(made: Any, nanoseconds: int) -> Any:
