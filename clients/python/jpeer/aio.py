@@ -28,10 +28,10 @@ from .classes import (
 )  # fmt: skip
 from .collections import MapMixin
 from .exceptions import Denied, JavaException
-from .objects import JavaObject, OptionalMixin, Wrapper, missing_attribute
+from .objects import JavaObject, OptionalMixin, Wrapper, allowed_owner, missing_attribute
 from .packages import Package
 from .packages import member as package_member
-from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
+from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, is_walked_by_name
 
 
 class _Calling:
@@ -444,8 +444,16 @@ class AsyncObject(AsyncWrapper):
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target
         size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
+        if is_walked_by_name(rest):
+            rest = (await self.iterator())._target
         while rest is not None:
-            elements, done, following = await self._owner._send("fetch", rest, size, start)
+            try:
+                elements, done, following = await self._owner._send("fetch", rest, size, start)
+            except Denied:
+                if rest is not self._target or not await asyncio.to_thread(allowed_owner, rest, "iterator"):
+                    raise
+                rest = (await self.iterator())._target
+                continue
             start += len(elements) if is_array else 0
             for each in elements:
                 yield _wrap(self._owner, each)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .connection import Java
 
 JDK_PACKAGES = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
-OBJECT, THROWABLE, ENUM = "java.lang.Object", "java.lang.Throwable", "java.lang.Enum"
+OBJECT, THROWABLE, ENUM = objects.OBJECT, "java.lang.Throwable", "java.lang.Enum"
 
 # What a Java interface or class adds to the Python classes below it.
 MIXINS: dict[str, type[JavaObject]] = {
@@ -51,6 +51,7 @@ OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 
 SUPERTYPES_SHOWN = 4
+OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # public, of every object
 ASKED_MAX = 10_000  # names that descriptions do not have
 UNFIT = Typed("int", "")  # an argument that no method takes, so that a request with it runs nothing
 SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
@@ -209,8 +210,8 @@ class DeniedMethod:
         return made
 
     def _rule(self) -> str:
-        above = self._class._supertypes - {self._class._java_name, OBJECT} if self._instance is not None else ()
-        names = [self._type, *sorted(above, key=lambda each: (not is_foreign(each), each))]
+        above = getattr(self._class, "_above", ()) if self._instance is not None else ()
+        names = [self._type, *sorted(above, key=lambda each: not is_foreign(each))]
         if self._type != self._class._java_name and len(names) > 1:
             del names[0]  # it stands for a hidden class
         rule = f'A rule that allows it: {{class: "{names[0]}", method: "{self._name}", action: ALLOW}}'
@@ -324,6 +325,8 @@ class ClassTable:
         self._assignable: dict[tuple[type, type], bool] = {}
         self._asked: dict[tuple[type, str, bool], bool] = {}  # names that no description has: whether the policy denies them
         self._by_object: set[type] = set()  # classes that were described by an object
+        self._open_supertypes: dict[type, list[Any]] = {}  # of classes, those that the policy allows by their names
+        self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype's name
         self._known_loaders: frozenset[int] | None = None  # whose classes have names; None: not asked for yet
         self._kept_loaders: list[Object | None] = []  # or the numbers could be other objects'
         self._asks_loaders = True  # the policy has not denied it
@@ -489,6 +492,8 @@ class ClassTable:
                 if self._connection.is_closed:
                     raise objects.missing_attribute(cls, name, owner) from None
                 raise
+            if denied and instance is not None:
+                self._add_inherited(cls, name, instance)
             found = cls.__dict__.get(name)  # since the question
             if found is not None:
                 return found.__get__(owner, cls)
@@ -527,6 +532,52 @@ class ClassTable:
             if name not in cls.__dict__:
                 type.__setattr__(cls, name, member)
         self._by_object.add(cls)
+
+    def _add_inherited(self, cls: Any, name: str, instance: Object) -> None:
+        """A method that a supertype inherits which the policy allows: it is allowed by that name alone."""
+        owner = self.owner_of(cls, java_name(name), instance) if name not in cls.__dict__ else None
+        if owner is not None:
+            made = Method(self._connection, owner, java_name(name), False, True)
+            known = next((each.__dict__[name] for each in self._open_supertypes[cls] if _has_method(each, name)), None)
+            made.__doc__, made.__text_signature__ = getattr(known, "__doc__", None), getattr(known, "__text_signature__", None)
+            type.__setattr__(cls, name, made)
+
+    def owner_of(self, cls: Any, method: str, instance: Object) -> str | None:
+        """A supertype by whose name the policy allows the method for objects of the class."""
+        if "_owners" not in cls.__dict__ or (cls, method) in self._without_owner:
+            return None
+        for each in self._supertypes_of(cls):
+            if method in OBJECT_METHODS:  # interfaces have these, and no description of one says so
+                found = self._allows(each._java_name, method, instance)
+            else:
+                found = _has_method(each, python_name(method))
+            if found:
+                cls._owners[method] = each._java_name
+                return str(each._java_name)
+        self._without_owner.add((cls, method))
+        return None
+
+    def _supertypes_of(self, cls: Any) -> list[Any]:
+        """Those that the policy allows, each before its own supertypes."""
+        known = self._open_supertypes.get(cls)
+        if known is None:
+            known = []
+            for name in cls._supertypes - {cls._java_name}:
+                with contextlib.suppress(PeerError, JavaException):
+                    known.append(self.of_name(name))
+            known.sort(key=lambda each: (-len(each._supertypes), each._java_name))
+            self._open_supertypes[cls] = known
+        return known
+
+    def _allows(self, java_type: str, method: str, instance: Object) -> bool:
+        """Whether the policy allows a method that there is, which is not called."""
+        try:
+            self._connection.call(java_type, method, instance, (UNFIT,))
+        except Denied:
+            return False
+        except (PeerError, JavaException):
+            pass
+        return True
 
     # ----
 
@@ -572,6 +623,7 @@ class ClassTable:
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
+        namespace["_above"] = tuple(each for each in (*info["interfaces"], *info["superclasses"]) if each != OBJECT)
         owners = self._owners(info) if "/" in name else {}
         bases = self._bases(name, info, supertypes, loader)
         namespace.update(_without_mixed_in(self._members(name, info, owners, loader), bases), _owners=owners, _loader=loader)
@@ -699,6 +751,12 @@ def _callable_name(cls: Any) -> str:
     return OBJECT if "/" in name else name
 
 
+def _has_method(cls: type, name: str) -> bool:
+    """Whether objects have it by the class's own description."""
+    found = cls.__dict__.get(name)
+    return isinstance(found, Method) and found._has_instance
+
+
 def _iterates(cls: type) -> bool:
     return any("__iter__" in each.__dict__ for each in cls.__mro__)
 
@@ -751,7 +809,7 @@ def parameter_name(name: str) -> str:
 
 RESERVED = frozenset(
     "_java _java_name _supertypes _nested _constructor _identity _owner _owners _from_object _bridge _constants "
-    "_operations _loader "
+    "_operations _loader _above "
     "java_class java_frames args with_traceback add_note".split()
 )
 

@@ -23,7 +23,8 @@ MAKERS = """
   - {class: java.lang.reflect.InvocationHandler, action: ALLOW}
   - {class: fixtures.heritage.Heritage, action: ALLOW}
   - {class: fixtures.heritage.Open, action: ALLOW}
-  - {class: fixtures.Throwables, action: ALLOW}
+  - {class: java.util.stream.Stream, action: ALLOW}
+  - {class: "java.util.function.*", action: ALLOW}
 """
 ALLOWED = "".join(f'\n  - {{class: "java.util.{each}", action: ALLOW}}' for each in INTERFACES)
 
@@ -162,6 +163,16 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(PermissionError, "supertype that declares it .*fixtures.heritage.Ancestor"):
             hidden.secret()
 
+    def test_methods_that_an_allowed_interface_inherits(self):
+        for make in (lambda: listed(1, 2), lambda: util.List.of(1, 2), lambda: util.LinkedList([1, 2])):
+            held, seen = make(), []
+            held.forEach(seen.append)
+            self.assertEqual((seen, str(held), f"{held}", hash(held) == held.hashCode(), held == make()), ([1, 2], "[1, 2]", "[1, 2]", True, True))
+            self.assertEqual((list(held.stream()), next(held.stream()), list(held.stream().sorted())), ([1, 2], 1, [1, 2]))
+            self.assertEqual(len({held, make()}), 1)
+        hidden = java.fixtures.heritage.Heritage.hidden()
+        self.assertEqual((hidden == hidden, hidden == listed(), hidden in [listed(), hidden], len({hidden})), (True, False, True, 1))
+
     def test_dict_takes_pairs_of_a_list(self):
         self.assertEqual(dict(listed(util.Map.entry("a", 1), util.Map.entry("b", 2))), {"a": 1, "b": 2})
 
@@ -215,12 +226,13 @@ class Names(unittest.TestCase):
 
     def test_what_it_costs(self):
         held = util.ArrayDeque(["a"])
-        self.assertEqual(self.calls(lambda: hasattr(held, "trim")), 2)
-        for name in ("trim", "trim2"):
-            hasattr(held, name)
-            self.assertEqual(self.calls(lambda name=name: hasattr(held, name)), 0)
+        hasattr(held, "trim")  # the class and its supertypes are looked at
+        for name, count in (("trim", 0), ("trim2", 1), ("trim2", 0)):
+            self.assertEqual(self.calls(lambda name=name: hasattr(held, name)), count)
         self.assertEqual(self.calls(lambda: hasattr(held, "_trim")), 0)
-        for idiom, count in ((held.size, 1), (lambda: held.contains("a"), 1), (lambda: len(held), 1), (held.iterator, 1)):
+        for idiom, count in ((held.size, 1), (lambda: held.contains("a"), 1), (lambda: len(held), 1), (held.iterator, 1),
+                             (lambda: str(held), 1), (lambda: hash(held), 1), (lambda: held.forEach(str), 1),
+                             (lambda: list(held.parallelStream()), 4)):
             idiom()
             self.assertEqual(self.calls(idiom), count)
 
@@ -239,6 +251,7 @@ class Loop(unittest.IsolatedAsyncioTestCase):
             held = await there.java.util.ArrayList(["a"])
             self.assertEqual((await held.size(), [each async for each in held]), (1, ["a"]))
             self.assertFalse(hasattr(held, "keys"))
+            self.assertEqual([each async for each in await held.stream()], ["a"])
             with self.assertRaisesRegex(PermissionError, "A rule that allows it"):
                 await held.trimToSize()
             with self.assertRaisesRegex(PermissionError, "A rule that allows it"):
