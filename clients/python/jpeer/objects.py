@@ -1,5 +1,6 @@
 """What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
 
+import contextlib
 import decimal
 import operator
 import re
@@ -60,6 +61,13 @@ class JavaObject(Object):
             if java is None:
                 raise missing_attribute(type(self), name, self)
             return java._classes.undescribed(type(self), name, self, self)
+
+    def __dir__(self) -> list[str]:
+        java = getattr(type(self), "_java", None)
+        if java is not None:
+            with contextlib.suppress(PeerError, JavaException, OSError, RuntimeError):
+                java._classes.complete(type(self), self)
+        return sorted(super().__dir__())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(

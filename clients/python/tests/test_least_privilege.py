@@ -180,6 +180,23 @@ class Operators(unittest.TestCase):
 class Names(unittest.TestCase):
     """Names that no description has."""
 
+    def test_one_method_of_an_interface(self):
+        rules = """
+  - {class: fixtures.heritage.Heritage, method: hidden, action: ALLOW}
+  - {class: fixtures.heritage.Open, method: read, action: ALLOW}"""
+        with launch_with(rules) as other:
+            for _ in range(2):
+                bean = other.fixtures.heritage.Heritage.hidden()
+                self.assertEqual(bean.read(), "Hidden")
+            for use in (bean.give, bean.secret, bean.local, lambda: str(bean), lambda: hash(bean), lambda: bean == 5,
+                        other.fixtures.heritage.Heritage.below):
+                self.assertRaises(PermissionError, use)
+            self.assertEqual(repr(bean), "<fixtures.heritage.Heritage$Hidden>")
+
+    def test_dir_shows_what_is_allowed(self):
+        names = dir(util.PriorityQueue())
+        self.assertEqual([each in names for each in ("size", "iterator", "comparator")], [True, True, False])
+
     def test_a_denied_method(self):
         held = listed("a")
         with self.assertRaises(jpeer.Denied) as caught:
