@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
 from .answers import described, taken_apart
-from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, handle_of, make_throwable
+from .exceptions import (
+    PYTHON_BASES, BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, handle_of, make_throwable,
+)  # fmt: skip
 from .names import runtime_name, source_name
 from .objects import JavaObject
 from .pieces import MANY
@@ -179,10 +181,12 @@ class ThrowableMixin(JavaException):
 
     def __getattr__(self, name: str) -> Any:
         java = getattr(type(self), "_java", None)
-        handle = None if java is None or name.startswith("_") else handle_of(self)
-        if java is None or handle is None:
-            raise objects.missing_attribute(type(self), name, self)
-        return java._classes.undescribed(type(self), name, handle, self)
+        if java is not None and not name.startswith("_"):
+            with contextlib.suppress(OSError, RuntimeError):  # who reports an exception may do so when the peer has ended
+                handle = handle_of(self)
+                if handle is not None:
+                    return java._classes.undescribed(type(self), name, handle, self)
+        raise objects.missing_attribute(type(self), name, self)
 
 
 class DeniedMethod:
@@ -515,10 +519,11 @@ class ClassTable:
             denied = True
         except NotFound:
             return False
-        except (PeerError, JavaException):  # there is one; a description leaves out those that are not public
+        except (BadArgument, OutOfRange, JavaException):  # there is one; the description leaves out what is not public
             denied = False
         if instance is not None:
-            self.complete(cls, instance)
+            with contextlib.suppress(Denied):
+                self.complete(cls, instance)
         return denied
 
     def complete(self, cls: Any, instance: Object) -> None:
@@ -563,7 +568,7 @@ class ClassTable:
         if known is None:
             known = []
             for name in cls._supertypes - {cls._java_name}:
-                with contextlib.suppress(PeerError, JavaException):
+                with contextlib.suppress(Denied, NotFound, JavaException):
                     known.append(self.of_name(name))
             known.sort(key=lambda each: (-len(each._supertypes), each._java_name))
             self._open_supertypes[cls] = known
@@ -575,7 +580,7 @@ class ClassTable:
             self._connection.call(java_type, method, instance, (UNFIT,))
         except Denied:
             return False
-        except (PeerError, JavaException):
+        except (BadArgument, OutOfRange):
             pass
         return True
 

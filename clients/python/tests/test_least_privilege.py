@@ -218,6 +218,9 @@ class Names(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             java.java.lang.reflect.Proxy.newProxyInstance(None, [util.Iterator, util.Iterator], lambda *_: True)
         self.assertRaises(PermissionError, caught.exception.getMessage)
+        with launch() as other, self.assertRaises(ValueError) as caught:
+            other.java.lang.Integer.parseInt("x")
+        self.assertIsNone(getattr(caught.exception, "exceptions", None))  # as those ask that report exceptions
 
     def test_everything_is_allowed(self):
         with launch() as other:
