@@ -190,8 +190,8 @@ class ThrowableMixin(JavaException):
 
 
 class DeniedMethod:
-    """A public method that the policy denies, or a name of which it does not say whether there is such a method. A call asks
-    the peer, as any call does."""
+    """What the policy denies, or a name of which it does not say whether there is such a method. A call asks the peer, as any
+    call does; as a value it is a PermissionError."""
 
     def __init__(self, cls: Any, name: str, instance: Object | None) -> None:
         self._class, self._name, self._instance = cls, name, instance
@@ -208,10 +208,22 @@ class DeniedMethod:
 
     def refusal(self, why: Denied) -> Denied:
         """The denial, with the rule that lifts it."""
-        text = f"{why}. {self._rule()}" if str(why).startswith(f"RPC access denied: {self._type}.{self._name} ") else str(why)
-        made = Denied(text)
+        made = Denied(f"{why}. {self._rule()}" if objects.is_denial_of(why, self._type, self._name) else str(why))
         made.code, made.data = why.code, why.data
         return made
+
+    def refuse(self) -> NoReturn:
+        """For a use as a value: it may be a field."""
+        raise Denied(f"RPC access denied: {self._type}.{self._name}. {self._rule()}")
+
+    def __bool__(self) -> bool:
+        self.refuse()
+
+    def __eq__(self, other: object) -> bool:
+        self.refuse()
+
+    def __hash__(self) -> int:
+        self.refuse()
 
     def _rule(self) -> str:
         above = getattr(self._class, "_above", ()) if self._instance is not None else ()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
 from ._native import Connection, Forms, Object, ProtocolError, Result, Typed
-from .classes import JavaClass
+from .classes import DeniedMethod, JavaClass
 from .collections import ItemsView, widened
 from .names import source_name
 from .exceptions import JavaException, handle_of
@@ -415,6 +415,8 @@ class OtherValues:
 
     def __call__(self, value: Any) -> Any:
         kind = type(value)
+        if isinstance(value, DeniedMethod):
+            value.refuse()
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
         if is_given(value):

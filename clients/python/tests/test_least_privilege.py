@@ -204,6 +204,10 @@ class Names(unittest.TestCase):
         self.assertIn('A rule that allows it: {class: "java.util.ArrayList", method: "trimToSize", action: ALLOW}', str(caught.exception))
         self.assertRegex(repr(held.trimToSize), "ArrayList.trimToSize, which the policy denies")
         self.assertRaises(TypeError, held.trimToSize, key=5)
+        for use in (lambda: bool(held.modCount), lambda: held.modCount == 0, lambda: held.add(held.modCount), lambda: {held.modCount},
+                    lambda: held.removeIf(held.test)):
+            self.assertRaisesRegex(PermissionError, "A rule that allows it", use)
+        self.assertEqual(held, ["a"])
         with self.assertRaisesRegex(PermissionError, 'class: "java.util.Collections", method: "shuffle"'):
             util.Collections.shuffle(held)
 
