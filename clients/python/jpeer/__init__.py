@@ -27,10 +27,10 @@ from .exceptions import (
     StaleObject,
     handle_of,
 )
-from .objects import JavaObject, Wrapper
+from .objects import OPTIONALS, JavaObject, Wrapper
 from .pages import to_list
 from .sequences import to_python
-from .values import OPTIONALS, Cast, text_as
+from .values import Cast, text_as
 
 __version__ = version()
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._native import BoundMethod, Callback
 from .answers import described
 from .exceptions import JavaException, PeerError, handle_of
+from .objects import OPTIONALS
 from .thrown import Frame, ThrownExceptions
-from .values import OPTIONALS, Cast, is_comparable
+from .values import Cast, is_comparable
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -287,7 +288,7 @@ class CallbackTable:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
         one of another connection's."""
         can_ask = self._java._connection.can_ask()
-        if not self._is_own(error):
+        if not isinstance(error, JavaException) or not self._is_own(error):
             return self._tell(error, 0)
         handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
         return (handle, None, [], None) if handle is not None else self._tell(error, 0)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ._native import Array, Buffered, Object, Typed
 from .answers import count_of
 from .collections import CollectionMixin, EntryMixin, MapMixin, as_argument, widened
-from .exceptions import JavaException, PeerError
+from .exceptions import Denied, JavaException, PeerError
 from .names import source_name
-from .objects import JavaObject, NumberMixin, NumberValueMixin, call
+from .objects import JavaObject, NumberMixin, NumberValueMixin, OptionalMixin, call, callable_name
 from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
-LIST = "java.util.List"
 BATCH_STEPS = 500
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
@@ -129,17 +128,19 @@ class ListMixin(SequenceMixin, CollectionMixin):
         return list(elements_of(call(self, "subList", start, stop)))
 
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
-        return "call", LIST, "set", self, (place, value)
+        return "call", callable_name(self, "set"), "set", self, (place, value)
 
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
         """Whatever fails, be it that a value has no form in Java, fails before an element goes."""
-        added = self._connection.new("java.util.ArrayList")
-        added.extend(values)
-        if len(values) == stop - start:  # lists of a fixed length take that, too
-            self._connection.call("java.util.Collections", "copy", None, (call(self, "subList", start, stop), added))
+        if values and len(values) == stop - start:  # lists of a fixed length take that, too
+            try:
+                part = call(self, "subList", start, stop)
+                self._connection.call("java.util.Collections", "copy", None, (part, values))
+            except Denied:
+                self._put_each(zip(range(start, stop), values))
             return
         if values:
-            call(self, "addAll", stop, added)
+            call(self, "addAll", stop, values)
         if start < stop:
             call(call(self, "subList", start, stop), "clear")
 
@@ -163,9 +164,13 @@ class ListMixin(SequenceMixin, CollectionMixin):
         if times <= 0:
             call(self, "clear")
         elif times > 1:
-            once = self._connection.new("java.util.ArrayList", (self,))
-            for _ in range(times - 1):
-                call(self, "addAll", once)
+            size = len(self)
+            try:
+                once = self._connection.new("java.util.ArrayList", (self,))
+            except Denied:
+                once = None
+            for _ in range(times - 1):  # lists copy a part of their own before they change
+                call(self, "addAll", call(self, "subList", 0, size) if once is None else once)
         return self
 
     def append(self, value: Any) -> None:
@@ -364,7 +369,6 @@ collections.abc.Sequence.register(ArrayMixin)
 # ---- deep conversion ----
 
 ENUM = "java.lang.Enum"
-OPTIONAL = "java.util.Optional"
 
 
 def to_python(value: Any) -> Any:
@@ -399,17 +403,18 @@ def _convert(value: Any, outer: list[Any]) -> Any:
         return [_to_python(each, outer) for each in value]
     if not isinstance(value, JavaObject):
         return value
-    supertypes = getattr(type(value), "_supertypes", frozenset())
+    supertypes: frozenset[str] = getattr(type(value), "_supertypes", frozenset())
     if ENUM in supertypes:
         return call(value, "name")
-    if OPTIONAL in supertypes:
-        return _to_python(call(value, "orElse", None), outer)
+    if isinstance(value, OptionalMixin):
+        return _to_python(value._value(), outer)
     if isinstance(value, NumberValueMixin):
         return value._value()
     if isinstance(value, NumberMixin):
         return _number_of(value)
     if SCALA_MAP in supertypes:
-        return dict(_to_python(each, outer) for each in [*value])  # type: ignore[call-overload]
+        pairs: Any = value
+        return dict(_to_python(each, outer) for each in [*pairs])
     if isinstance(value, collections.abc.Iterable):
         return [_to_python(each, outer) for each in [*value]]
     return value

@@ -1,4 +1,4 @@
-"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal, Optional.
+"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal.
 
 From Java a value is converted only where nothing of it is lost: a date of the year 12000 stays a Java object.
 """
@@ -10,7 +10,6 @@ import numbers
 import operator
 import pathlib
 import re
-import threading
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
@@ -18,13 +17,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
-from ._native import Connection, Forms, Object, Result, Typed
-from .answers import ProtocolError
-from .classes import JavaClass
+from ._native import Connection, Forms, Object, ProtocolError, Result, Typed
+from .classes import DeniedMethod, JavaClass
 from .collections import ItemsView, widened
 from .names import source_name
 from .exceptions import JavaException, handle_of
-from .objects import read_decimal, read_integer
+from .objects import OPTIONALS, read_decimal, read_integer
 from .times import BigDecimal, Date, DateTime, Duration, JavaValue, Time, UUID
 
 if TYPE_CHECKING:
@@ -115,7 +113,8 @@ def _zoned_date_time(text: str) -> Any:
 def _date_time(found: tuple[re.Match[str], str, int], zone: datetime.tzinfo | None, fold: int = 0) -> DateTime:
     plain = datetime.datetime.fromisoformat(found[1])
     day = (plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond)
-    return _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    made: DateTime = _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    return made
 
 
 def _with_nanoseconds(made: Any, nanoseconds: int) -> Any:
@@ -183,44 +182,6 @@ def _of_java(java: Any, read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_text
 
 
-OPTIONALS_MAX = 100  # inside one another
-_keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
-_unwrapping = threading.local()  # its `depth` counts Optionals inside one another
-
-
-class OptionalReader:
-    """java.util.Optional becomes the value that is in it, or None."""
-
-    @staticmethod
-    def _from_object(handle: Object) -> Any:
-        if getattr(_keeping, "optional", False):
-            return handle
-        depth = getattr(_unwrapping, "depth", 0)
-        if depth >= OPTIONALS_MAX:
-            raise ProtocolError("the peer's answer is malformed: Optionals inside one another have no end")
-        _unwrapping.depth = depth + 1
-        try:
-            return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
-        finally:
-            _unwrapping.depth = depth
-
-
-class PrimitiveOptionalReader:
-    """OptionalInt, OptionalLong, OptionalDouble."""
-
-    @staticmethod
-    def _from_object(handle: Object) -> Any:
-        if getattr(_keeping, "optional", False):
-            return handle
-        name = handle._java_type
-        present, value = handle._connection.batch(
-            [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
-        )
-        if type(present) is not bool:
-            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
-        return value if present else None
-
-
 class StringReader:
     """A String that was too long for its answer comes as a reference, and is read in pieces."""
 
@@ -238,14 +199,7 @@ class StringReader:
         return "".join(pieces)
 
 
-OBJECT_READERS: dict[str, Any] = {
-    "optional": OptionalReader,
-    "primitive-optional": PrimitiveOptionalReader,
-    "string": StringReader,
-}
-OPTIONALS = frozenset(
-    name for name, reader in _value_classes.OBJECT_READERS.items() if reader in ("optional", "primitive-optional")
-)
+OBJECT_READERS: dict[str, Any] = {"string": StringReader}
 
 
 def readers(java: "Java") -> dict[str, Any]:
@@ -394,13 +348,9 @@ class Cast:
 
 
 def _optional(connection: Connection, name: str, value: Any) -> Any:
-    is_empty = value is None
-    before = getattr(_keeping, "optional", False)
-    _keeping.optional = True
-    try:
-        return connection.call(name, "empty" if is_empty else "of", None, () if is_empty else (value,))
-    finally:
-        _keeping.optional = before
+    if isinstance(value, Object) and value._java_type == name:
+        return value
+    return connection.call(name, "empty") if value is None else connection.call(name, "of", None, (value,))
 
 
 def writers() -> dict[type, Callable[[Any], Any]]:
@@ -465,6 +415,8 @@ class OtherValues:
 
     def __call__(self, value: Any) -> Any:
         kind = type(value)
+        if isinstance(value, DeniedMethod):
+            value.refuse()
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
         if is_given(value):

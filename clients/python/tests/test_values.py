@@ -109,9 +109,9 @@ class Scalars(unittest.TestCase):
         self.assertEqual(java.array("float", [inf, 1, -inf]), [inf, 1.0, -inf])
         self.assertEqual(lang.String.format("%s %s", nan, inf), "NaN Infinity")
         self.assertEqual(str(java.java.util.ArrayList([nan, [inf], {"a": -inf}])), "[NaN, [Infinity], {a=-Infinity}]")
-        self.assertEqual(java.java.util.Optional.of(inf), inf)
+        self.assertEqual(java.java.util.Optional.of(inf).get(), inf)
         self.assertEqual(lang.Float.valueOf(inf).__class__, float)
-        average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average()
+        average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average().getAsDouble()
         self.assertTrue(average != average)
         self.assertEqual(java.java.util.ArrayList([1, inf]).stream().map(lambda x: -x * inf).toList(), [-inf, -inf])
         expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # its method gives a float
@@ -210,16 +210,22 @@ class Scalars(unittest.TestCase):
             self.assertFalse(hasattr(value, "nothing"))
 
     def test_optional(self):
-        Optional = java.java.util.Optional
-        self.assertEqual(Optional.of(5), 5)
-        self.assertEqual(Optional.of("5"), "5")
-        self.assertIsNone(Optional.empty())
-        self.assertEqual(list(Optional.of(java.java.util.ArrayList([1]))), [1])
-        stream = java.java.util.stream.IntStream
-        self.assertEqual(stream.of(3, 7).max(), 7)
-        self.assertIsNone(stream.empty().max())
-        self.assertEqual(java.java.util.OptionalDouble.of(1.5), 1.5)
-        self.assertIsNone(java.java.util.OptionalLong.empty())
+        Optional, ints, util = java.java.util.Optional, java.java.util.stream.IntStream, java.java.util
+        some, none = Optional.of("x"), Optional.empty()
+        self.assertEqual((bool(some), bool(none), some.isPresent(), none.isEmpty()), (True, False, True, True))
+        self.assertEqual((some.get(), none.orElse(5), some.map(str.upper).get(), bool(none.map(str.upper))), ("x", 5, "X", False))
+        self.assertEqual((some == Optional.of("x"), hash(some) == hash(Optional.of("x")), none == Optional.empty()), (True,) * 3)
+        self.assertEqual((str(some), list(some.stream()), some.flatMap(Optional.of) == some), ("Optional[x]", ["x"], True))
+        self.assertRaises(LookupError, none.get)
+        self.assertEqual((ints.of(3, 7).max().getAsInt(), bool(ints.empty().max()), ints.of(1, 2).average().orElse(0)), (7, False, 1.5))
+        self.assertEqual(bool(util.OptionalLong.of(0)), True)
+        held = util.ArrayList([some, none, Optional.of(util.ArrayList([1])), Optional.of(Optional.of(5)), ints.of(3).max()])
+        for each in (held[0], *held[:1], next(iter(held)), util.HashMap({"k": some})["k"], java.array(Optional, [some])[0]):
+            self.assertIsInstance(each, Optional)
+        self.assertEqual((some in held, jpeer.to_python(held)), (True, ["x", None, [1], 5, 3]))
+        given = []
+        held.forEach(given.append)
+        self.assertEqual(list(map(bool, given)), [True, False, True, True, True])
 
     def test_numbers_that_stay_objects(self):
         counter = java.java.util.concurrent.atomic.AtomicInteger(5)
