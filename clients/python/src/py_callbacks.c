@@ -466,7 +466,7 @@ struct given *callback_take(struct argument_builder *builder, PyObject *object)
 
 PyObject *callback_target(const struct jp_callback *callback)
 {
-  const struct given *given = jp_callback_context(callback); /* which ends with the GIL */
+  const struct given *given = jp_callback_context(callback);
   return Py_XNewRef(given->callback->target);
 }
 
