@@ -9,7 +9,8 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import BuiltinMethodType, FunctionType, MethodType
+from collections import deque
+from types import BuiltinMethodType, FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import BoundMethod, Callback
@@ -41,6 +42,7 @@ JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
     (OSError, "java.io.IOException"),
     (TypeError, "java.lang.ClassCastException"),
     (IndexError, "java.lang.IndexOutOfBoundsException"),
+    (PermissionError, "java.lang.SecurityException"),
     (LookupError, "java.util.NoSuchElementException"),
     (StopIteration, "java.util.NoSuchElementException"),
     (ArithmeticError, "java.lang.ArithmeticException"),
@@ -458,18 +460,23 @@ def arity_of(function: Callable[..., Any]) -> int:
 
 
 def frames_of(error: BaseException) -> list[Frame]:
-    """Those of its traceback that are not this package's, the innermost first."""
-    frames: list[Frame] = []
+    """Those of its traceback that are not this package's, the innermost first, at most FRAMES_MAX."""
+    entries: deque[tuple[str, TracebackType]] = deque(maxlen=FRAMES_MAX)
     entry = error.__traceback__
     while entry is not None:
-        code, module = entry.tb_frame.f_code, entry.tb_frame.f_globals.get("__name__") or ""
-        if not str(module).startswith("jpeer.") and module != "jpeer":
-            name = getattr(code, "co_qualname", code.co_name)
-            file = code.co_filename.replace("\\", "/").rpartition("/")[2]
-            line = entry.tb_lineno if entry.tb_lineno is not None else -1
-            frames.append((_plain(str(module)), _plain(name), _plain(file), line))
+        name = dict.get(entry.tb_frame.f_globals, "__name__")
+        module = name if type(name) is str else ""  # what else it may be is code of the program's
+        if not module.startswith("jpeer.") and module != "jpeer":
+            entries.appendleft((module, entry))
         entry = entry.tb_next
-    return frames[: -FRAMES_MAX - 1 : -1]
+    return [_frame_of(*each) for each in entries]
+
+
+def _frame_of(module: str, entry: TracebackType) -> Frame:
+    code = entry.tb_frame.f_code
+    file = code.co_filename.replace("\\", "/").rpartition("/")[2]
+    line = entry.tb_lineno if entry.tb_lineno is not None else -1
+    return _plain(module), _plain(getattr(code, "co_qualname", code.co_name)), _plain(file), line
 
 
 def _message_of(error: BaseException) -> str:
