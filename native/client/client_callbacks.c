@@ -1207,6 +1207,11 @@ struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer, s
   return is_told ? hold_own(answer, id, (uint64_t)number) : NULL;
 }
 
+int64_t jp_callback_number(const struct jp_callback *callback)
+{
+  return callback->id;
+}
+
 void *jp_callback_context(const struct jp_callback *callback)
 {
   return callback->context;

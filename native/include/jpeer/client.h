@@ -475,6 +475,8 @@ JP_API void jp_callback_release(struct jp_callback *callback);
  */
 JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
+/* The ID that the peer knows it by, and that the peer's errors name. */
+JP_API int64_t jp_callback_number(const struct jp_callback *callback);
 /* That of its jp_callback_config. */
 JP_API void *jp_callback_context(const struct jp_callback *callback);
 
