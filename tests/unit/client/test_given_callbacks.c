@@ -453,8 +453,10 @@ UNIT_TEST(test_the_longest_name_of_a_process_is_cut)
   struct introductions seen = {0};
   struct fake_peer *peer = fake_peer_start(serve_process, &seen);
   char name[PROCESS_MAX + 1] = "x"; /* and characters of two bytes */
-  for (size_t at = 1; at + 2 < sizeof name; at += 2)
-    memcpy(name + at, "\xC3\xA4", 2);
+  for (size_t at = 1; at + 2 < sizeof name; at += 2) {
+    name[at] = '\xC3';
+    name[at + 1] = '\xA4';
+  }
   const struct jp_client_config config = {.size = sizeof config, .process = name};
   struct jp_client *client = fixture_open(peer, &config);
   fixture_assert_call(client);
