@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import BuiltinMethodType, FunctionType, MethodType, TracebackType
+from types import BuiltinMethodType, FunctionType, MethodType, NoneType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import BoundMethod, Callback
@@ -186,7 +186,7 @@ class ObjectMethod:
     def is_in_python(self, cls: type) -> bool:
         """Whether it is defined by a class that is written in Python: what Python can call has texts of its own."""
         return callable(_method_of(cls, self._name)) or any(
-            isinstance(getattr(cls, each), FunctionType) for each in self._specials
+            isinstance(getattr(cls, each), (FunctionType, NoneType)) for each in self._specials  # None: unhashable
         )
 
 

@@ -311,8 +311,14 @@ class Implementations(unittest.TestCase):
             def __eq__(self, other):
                 return True
 
+        class Callable(Unhashable):
+            def __call__(self):
+                pass
+
         with self.assertRaisesRegex(TypeError, "unhashable type: 'Unhashable'"):
             java.java.util.HashSet().add(Unhashable())
+        with self.assertRaisesRegex(TypeError, "unhashable type: 'Callable'"):
+            java.java.util.HashSet().add(jpeer.cast("java.lang.Runnable", Callable()))
         self.assertTrue(java.java.util.ArrayList([Unhashable()]).contains(Unhashable()))
 
     def test_no_such_interface(self):
