@@ -31,7 +31,7 @@ struct callback_listener {
 
 struct client_callbacks {
   struct callback_group *group; /* constant */
-  bool is_refused; /* the peer has not let this connection into its process: it gives none. In any state */
+  bool is_refused; /* the peer has not let this connection into its process: it gives none. Until it ends */
   struct callback_giver giver;
   struct jp_callback *ended; /* their `released` is to be called */
 

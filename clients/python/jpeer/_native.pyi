@@ -45,7 +45,8 @@ class Hooks:
     make_error: Callable[["Connection", int, str, tuple[Any, ...] | None, dict[str, Any] | None], Any]
     """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (type or None,
     message or None, [frames], cause as another such tuple or None, and of the first one the handle or None); data is the
-    parsed JSON of the error's data. NotImplemented: the arguments are converted anew and the request is sent again, once."""
+    parsed JSON of the error's data. NotImplemented: the arguments are converted anew and the request is sent again, 256
+    times at most."""
 
 class Typed:
     """A value with the Java type that it goes as: Typed("int", 5), Typed("java.util.Collection", obj),
@@ -148,6 +149,8 @@ class Callback:
         overrides: Sequence[str] = (),
         target: Any = ...,
     ) -> None: ...
+    interfaces: tuple[str, ...]
+    number: int  # by which the peer's errors name it; 0: Java does not have it
 
 class ProtocolError(ConnectionError):
     """The peer has sent what no peer sends: it is another program, or a hostile one."""

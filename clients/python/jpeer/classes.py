@@ -730,7 +730,7 @@ class ClassTable:
                     f"{name} is an interface: it takes one function, or one object, that implements it, "
                     f"not {len(targets)} arguments"
                 )
-            return implementation_of(name, targets[0])
+            return implementation_of(name, targets[0], self._java)
 
         return implement
 

@@ -102,18 +102,17 @@ class ErrorMaker:
         self,
         class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
         passing: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
-        forget_callbacks: Callable[[], None],
+        give_otherwise: Callable[[int, str], bool],
     ) -> None:
         self._class_of = class_of
         self._passing = passing  # finds the exception that a callback has thrown as this throwable, and its frames
-        self._forget_callbacks = forget_callbacks
+        self._give_otherwise = give_otherwise  # whether a callback would be given in another way now, after that error
 
     def __call__(
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
-        """The exception; NotImplemented where the request is to be made and sent once more."""
-        if code == INVALID_PARAMS and _OTHER_INTERFACE.search(message):
-            self._forget_callbacks()
+        """The exception; NotImplemented where the request is to be made and sent anew."""
+        if code in (INVALID_PARAMS, DENIED) and self._give_otherwise(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
@@ -148,9 +147,6 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
     made.__dict__["_handle"] = handle
     return made
 
-
-_OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which is no ")
-"""One function for two interfaces: Java knows it by the first one, so it has to become another object."""
 
 _TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
 _BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates

@@ -404,7 +404,16 @@ def is_given(value: Any) -> bool:
     """Whether Java has it as an object that it calls."""
     if isinstance(value, Object):
         return False
-    return hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, Mapping))
+    return (callable(value) and not isinstance(value, Mapping)) or bool(marked_interfaces(value))
+
+
+def marked_interfaces(value: Any) -> tuple[str, ...]:
+    """What @implements has noted of an object, its class, or what it stands for; any program may have such an attribute."""
+    return names_of(getattr(value, "__java_interfaces__", ()))
+
+
+def names_of(mark: Any) -> tuple[str, ...]:
+    return mark if isinstance(mark, tuple) and all(isinstance(each, str) for each in mark) else ()
 
 
 class OtherValues:
@@ -420,7 +429,7 @@ class OtherValues:
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
         if is_given(value):
-            return self._java._callbacks.of(value)
+            return self._given(value)
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, Cast):
@@ -438,6 +447,14 @@ class OtherValues:
         if is_comparable(value):
             return self._java._callbacks.of(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+
+    def _given(self, value: Any) -> Any:
+        """Where Java wants none of the interfaces that a callable implements, one with an order is a Comparable."""
+        callbacks = self._java._callbacks
+        made = callbacks.of(value)
+        if made.interfaces or not is_comparable(value):
+            return made
+        return Forms(made, lambda: callbacks.of(value, as_comparable=True))
 
     def _path(self, text: str) -> Forms:
         connection = self._java._connection

@@ -466,7 +466,7 @@ struct given *callback_take(struct argument_builder *builder, PyObject *object)
 
 PyObject *callback_target(const struct jp_callback *callback)
 {
-  const struct given *given = jp_callback_context(callback); /* which ends with the GIL */
+  const struct given *given = jp_callback_context(callback);
   return Py_XNewRef(given->callback->target);
 }
 
@@ -574,6 +574,17 @@ static void callback_dealloc(PyObject *self)
   Py_DECREF(type);
 }
 
+/* Of the peer's errors; 0: Java does not have it. */
+static PyObject *callback_number(PyObject *self, void *closure)
+{
+  (void)closure;
+  const struct given *given = ((struct callback *)self)->current;
+  return PyLong_FromLongLong(given == NULL ? 0 : jp_callback_number(given->handle));
+}
+
+static PyGetSetDef callback_attributes[] = {{"number", callback_number, NULL, NULL, NULL},
+                                            {NULL, NULL, NULL, NULL, NULL}};
+
 static PyMemberDef callback_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct callback, weak_references), READONLY, NULL},
     {"interfaces", T_OBJECT, offsetof(struct callback, interfaces), READONLY, NULL},
@@ -585,6 +596,7 @@ static PyType_Slot callback_slots[] = {{Py_tp_doc, "A Python object that Java ca
                                        {Py_tp_traverse, callback_traverse},
                                        {Py_tp_clear, callback_clear},
                                        {Py_tp_members, callback_members},
+                                       {Py_tp_getset, callback_attributes},
                                        {0, NULL}};
 
 PyType_Spec callback_spec = {"jpeer._native.Callback", sizeof(struct callback), 0,
