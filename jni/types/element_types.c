@@ -161,7 +161,7 @@ static struct text substitute(struct text type, const struct bindings *bindings,
 
 /* ---- what a class binds ---- */
 
-enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP };
+enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP, TARGET_OPTIONAL };
 
 struct target {
   enum target_kind kind;
@@ -177,6 +177,8 @@ static bool is_target(const struct target *target, const struct jvm_class *class
     return text_equal(class->name, TEXT("java.lang.Iterable"));
   case TARGET_MAP:
     return text_equal(class->name, TEXT("java.util.Map"));
+  case TARGET_OPTIONAL:
+    return text_equal(class->name, TEXT("java.util.Optional"));
   }
   return false;
 }
@@ -303,13 +305,14 @@ static const struct element_types *read_container_of(const struct finding *findi
                                                      const struct text *arguments, size_t count,
                                                      unsigned depth)
 {
+  static const struct target targets[] = {
+      {.kind = TARGET_COLLECTION}, {.kind = TARGET_MAP}, {.kind = TARGET_OPTIONAL}};
   struct bindings bound;
+  bool is_found = false;
   bool is_map = false;
-  bool is_found =
-      find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_COLLECTION}, 0, &bound);
-  if (!is_found) {
-    is_map = find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_MAP}, 0, &bound);
-    is_found = is_map;
+  for (size_t i = 0; !is_found && i < sizeof targets / sizeof targets[0]; i++) {
+    is_found = find_binding(finding, class, arguments, count, &targets[i], 0, &bound);
+    is_map = targets[i].kind == TARGET_MAP;
   }
   size_t wanted = is_map ? 2 : 1;
   if (!is_found || bound.count != wanted)

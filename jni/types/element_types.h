@@ -20,7 +20,8 @@ struct declared_function {
 struct element_types {
   struct jvm_type self; /* of the value: what a type variable stands for; kind 0: the erased type tells it */
   struct jvm_type key;  /* of a map's keys; kind 0: nothing is known */
-  struct jvm_type element; /* of a collection's elements or a map's values; kind 0: nothing is known */
+  struct jvm_type
+      element; /* of the elements of a collection or an Optional, or a map's values; kind 0: nothing is known */
   const struct element_types *inside; /* of the elements themselves; NULL: nothing is known */
   struct declared_function function;  /* of a callback in this place */
 };

@@ -385,6 +385,8 @@ class Cast:
         return f"<{self.value!r} as {self.java_type}>"
 
     def make(self, connection: Connection) -> Any:
+        if self.java_type == "java.util.Optional":
+            return Typed(self.java_type, [] if self.value is None else [self.value])
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))

@@ -66,6 +66,8 @@ class Functions(unittest.TestCase):
                          ["3[Long:1, Long:2]", "[Short:1=Double:2.0]", "[Long:1, Long:2]"])
         self.assertEqual([Declared.each([one, One()]), Declared.all(one, One()), Declared.curried(lambda a: one)],
                          ["[Long:2, Long:2]", "[Long:2, Long:2]", "Long:1"])
+        self.assertEqual([Declared.optional(lambda: jpeer.cast("java.util.Optional", each)) for each in (1, None)],
+                         ["Long:2", "nothing"])
         with self.assertRaisesRegex(jpeer.JavaException, "value: 70000: out of range for short"):
             Declared.shorts(lambda text: 70000)
         with self.assertRaisesRegex(jpeer.JavaException, r"value\[1\]: 2.5: not an integer for long"):

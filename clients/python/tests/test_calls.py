@@ -125,6 +125,10 @@ class Objects(unittest.TestCase):
                 call()
         with self.assertRaisesRegex(OverflowError, "value: 70000: out of range for short"):
             base.number = 70000
+        optional = java.fixtures.Declared.optionalLong
+        self.assertEqual([optional(jpeer.cast("java.util.Optional", each)) for each in (1, None)], ["Long:2", "nothing"])
+        with self.assertRaisesRegex(jpeer.BadArgument, r"argument 0\[0\]: 2.5: not an integer for long"):
+            optional(jpeer.cast("java.util.Optional", 2.5))
         self.assertEqual(java.fixtures.Typed.doubles({1, 2**40}), "[Double:1.0, Double:1.099511627776E12]")
         self.assertEqual(java.fixtures.Declared.ListBase().set([1, 2]), "[Long:1, Long:2]")
         self.assertEqual(java.fixtures.Declared.proxied().find(1), "Long:1")
