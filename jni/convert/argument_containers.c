@@ -271,6 +271,20 @@ static struct jvm_class *find_component(struct conversion *conversion)
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
 }
 
+/* The class that the caller says that keys are, where nothing declares another one. *found NULL: none; they are Strings. */
+static bool find_told_key_class(struct conversion *conversion, const struct op_value *value,
+                                struct jvm_class **found)
+{
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  *found = NULL;
+  if (value->map.keys == 0)
+    return true;
+  jclass class =
+      value->map.keys == 'L' ? known->class_big_integer : jvm_known_wrapper(known, value->map.keys);
+  *found = jvm_class_of(conversion->thread, class);
+  return *found != NULL || argument_fail_memory(conversion);
+}
+
 /* Finds the class that keys are made of; NULL where they stay Strings, because a String is what is declared, or may be.
  * False: no key can be made, as the outcome says. */
 static bool find_key_class(struct conversion *conversion, const struct op_value *value,
@@ -278,15 +292,18 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  *found = NULL;
+  if (!find_told_key_class(conversion, value, found))
+    return false;
   if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
     return true;
   struct jvm_class *class = jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key);
   if (class == NULL)
     return argument_fail(conversion, value, "the class %.*s of its keys cannot be loaded",
                          TEXT_ARGS(elements->key.name));
-  if (!(*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref))
-    *found = class;
+  if (*found != NULL && jvm_class_is_assignable(conversion->thread, *found, class))
+    return true;
+  bool may_be_text = (*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref);
+  *found = may_be_text ? NULL : class;
   return true;
 }
 
