@@ -209,6 +209,17 @@ class Collected(EndCase):
         self.assertEqual(client.released, {7: 4})
         self.assert_stops()
 
+    def test_classes_that_type_arguments_name_can_be_unloaded(self):
+        client = self.serve()
+        for _ in range(2):
+            twin = ref(client.call("fixtures.members.Loaders", "twin"))
+            given = client.give(lambda call, own=twin: own, 7)
+            self.assertEqual(client.call("fixtures.members.Twin", "isGiven", given, on=twin["ref"]), "true")
+            client.control("delete_object", twin)
+        self.assertEqual(client.call("fixtures.members.Loaders", "alive"), "0")
+        client.await_released(7)
+        self.assert_stops()
+
     def test_the_same_id_again_and_again(self):
         """While its release travels: each argument is accounted for once, and each is a callback that works."""
         client = self.serve()
