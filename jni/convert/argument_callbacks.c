@@ -5,8 +5,8 @@
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PROXY_REFERENCES = 16 }; /* besides one of each interface */
 
@@ -78,6 +78,7 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
   giving->interfaces = arena_calloc(giving->conversion->request->arena, count, sizeof(struct jvm_class *));
   if (giving->interfaces == NULL)
     return argument_fail_memory(giving->conversion);
+  assert(class != NULL || callback->interface_count > 0);
   if (callback->interface_count == 0)
     return take_class(giving, class);
   for (size_t i = 0; i < count; i++)

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, ACC_STATIC = 0x0008 };
+enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, VISITED_MAX = 256, ACC_STATIC = 0x0008 };
 
 /* A class type's signature, or a variable's binding: type arguments by the names of the variables. */
 struct bindings {
@@ -218,12 +218,37 @@ static size_t count_known(const struct bindings *bindings)
   return known;
 }
 
-/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
- * supertypes. *found has the target's variables. Where a class has the target as a supertype more than once, that counts
- * which tells most: others may be raw. */
-static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
-                         size_t count, const struct target *target, unsigned depth, struct bindings *found)
+/* A search of supertypes. It comes to a class once for each number of its arguments that are known, and so does not walk all
+ * ways that lead to it. */
+struct search {
+  const struct finding *finding;
+  const struct target *target;
+  struct {
+    const struct jvm_class *class;
+    size_t known;
+  } visited[VISITED_MAX];
+  size_t count;
+};
+
+/* False: it tells no more than an earlier visit, or there are too many. */
+static bool visit_class(struct search *search, const struct jvm_class *class, size_t known)
 {
+  size_t at = 0;
+  while (at < search->count && search->visited[at].class != class)
+    at++;
+  if (at == VISITED_MAX || (at < search->count && search->visited[at].known >= known))
+    return false;
+  search->visited[at].class = class;
+  search->visited[at].known = known;
+  search->count += at == search->count;
+  return true;
+}
+
+/* As find_binding, of a supertype. */
+static bool search_binding(struct search *search, struct jvm_class *class, const struct text *arguments,
+                           size_t count, unsigned depth, struct bindings *found)
+{
+  const struct finding *finding = search->finding;
   struct text signature = read_class_signature(finding, class);
   struct bindings own;
   if (depth > DEPTH_MAX || signature.data == NULL || !take_formals(&signature, &own))
@@ -232,7 +257,9 @@ static bool find_binding(const struct finding *finding, struct jvm_class *class,
     bool is_known = arguments[i].len > 0 && arguments[i].data[0] != '*';
     own.types[i] = is_known ? arguments[i] : TEXT_ABSENT;
   }
-  if (is_target(target, class)) {
+  if (!visit_class(search, class, count_known(&own)))
+    return false;
+  if (is_target(search->target, class)) {
     *found = own;
     return true;
   }
@@ -252,13 +279,23 @@ static bool find_binding(const struct finding *finding, struct jvm_class *class,
       type.count = 0;
     for (size_t at = 0; at < type.count; at++)
       type.arguments[at] = substitute(type.arguments[at], &own, finding->arena);
-    if (find_binding(finding, above, type.arguments, type.count, target, depth + 1, &other) &&
+    if (search_binding(search, above, type.arguments, type.count, depth + 1, &other) &&
         (!is_found || count_known(&other) > count_known(found))) {
       *found = other;
       is_found = true;
     }
   }
   return is_found;
+}
+
+/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
+ * supertypes. *found has the target's variables. Where a class has the target as a supertype more than once, that counts
+ * which tells most: others may be raw. */
+static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
+                         size_t count, const struct target *target, struct bindings *found)
+{
+  struct search search = {.finding = finding, .target = target, .count = 0};
+  return search_binding(&search, class, arguments, count, 0, found);
 }
 
 /* ---- the types of elements ---- */
@@ -311,7 +348,7 @@ static const struct element_types *read_container_of(const struct finding *findi
   bool is_found = false;
   bool is_map = false;
   for (size_t i = 0; !is_found && i < sizeof targets / sizeof targets[0]; i++) {
-    is_found = find_binding(finding, class, arguments, count, &targets[i], 0, &bound);
+    is_found = find_binding(finding, class, arguments, count, &targets[i], &bound);
     is_map = targets[i].kind == TARGET_MAP;
   }
   size_t wanted = is_map ? 2 : 1;
@@ -329,15 +366,17 @@ static const struct element_types *read_container_of(const struct finding *findi
 }
 
 /* Appends the type with the ids of the classes in place of their names; the name of one that cannot be loaded stays. */
-static void identify_type(const struct finding *finding, struct text type, struct buffer *out)
+static void identify_type(const struct finding *finding, struct text type, unsigned depth, struct buffer *out)
 {
   struct class_type class;
   while (type.len > 0 && type.data[0] != 'L') {
     buffer_append_char(out, type.data[0]);
     type = text_slice(type, 1, type.len);
   }
-  if (type.len == 0 || !read_class_type(type, finding->arena, &class))
+  if (type.len == 0 || depth > DEPTH_MAX || !read_class_type(type, finding->arena, &class)) {
+    buffer_append_text(out, type);
     return;
+  }
   struct jvm_type named = {.kind = 'L', .name = class.name, .context = finding->context};
   const struct jvm_class *found = jvm_type_class(finding->thread, &named);
   if (found == NULL)
@@ -346,7 +385,7 @@ static void identify_type(const struct finding *finding, struct text type, struc
     buffer_append_text(out, arena_printf(finding->arena, "%" PRIu32, found->id));
   for (size_t i = 0; i < class.count; i++) {
     buffer_append_char(out, i == 0 ? '<' : ',');
-    identify_type(finding, class.arguments[i], out);
+    identify_type(finding, class.arguments[i], depth + 1, out);
   }
   buffer_append_text(out, class.count == 0 ? TEXT(";") : TEXT(">;"));
 }
@@ -374,7 +413,7 @@ static void set_function(const struct finding *finding, struct jvm_class *interf
   }
   buffer_append_text(&signature, TEXT(">;"));
   if (known > 0 && !signature.failed)
-    identify_type(finding, buffer_text(&signature), &identity);
+    identify_type(finding, buffer_text(&signature), 0, &identity);
   if (known > 0 && !signature.failed && !identity.failed)
     *function = (struct declared_function){.interface = interface,
                                            .context = finding->context,
@@ -447,7 +486,7 @@ static void bind_receiver(const struct finding *finding, struct jvm_class *owner
                           const struct bindings *formals, struct bindings *bound)
 {
   const struct target target = {.kind = TARGET_CLASS, .class = owner};
-  if (receiver == NULL || !find_binding(finding, receiver, NULL, 0, &target, 0, bound))
+  if (receiver == NULL || !find_binding(finding, receiver, NULL, 0, &target, bound))
     bound->count = 0;
   for (size_t i = 0; i < bound->count; i++) {
     for (size_t at = 0; at < formals->count; at++) {
@@ -559,7 +598,7 @@ static bool bind_by_place(const struct finding *finding, const struct declared_f
   struct class_type type;
   bool has_told = false;
   if (function->interface == NULL || !read_class_type(function->signature, finding->arena, &type) ||
-      !find_binding(finding, function->interface, type.arguments, type.count, &target, 0, &told))
+      !find_binding(finding, function->interface, type.arguments, type.count, &target, &told))
     return false;
   for (size_t i = 0; i < told.count; i++) {
     bool is_hidden = false;
@@ -604,8 +643,7 @@ bool element_types_settle(struct jvm_thread *thread, struct jvm_class *interface
   const struct target target = {.kind = TARGET_CLASS, .class = function->interface};
   struct bindings bound;
   return interface != function->interface &&
-         (!find_binding(&finding, interface, NULL, 0, &target, 0, &bound) ||
-          count_known(&bound) == bound.count);
+         (!find_binding(&finding, interface, NULL, 0, &target, &bound) || count_known(&bound) == bound.count);
 }
 
 const struct element_types *element_types_of_class(struct jvm_thread *thread, struct jvm_class *class,

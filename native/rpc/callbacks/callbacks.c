@@ -792,7 +792,7 @@ uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id, uint6
   pthread_mutex_lock(&callbacks->process->lock);
   const struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   uint64_t number = record == NULL ? 0 : record->proxy;
-  if (number >= below) {
+  if (record != NULL && number >= below) {
     size_t count = record->older_count;
     while (count > 0 && record->older[count - 1] >= below)
       count--;
