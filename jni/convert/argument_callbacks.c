@@ -26,6 +26,7 @@ struct giving {
   struct jvm_class **interfaces; /* held by the frame of references that is open */
   size_t count;
   struct declared_function function; /* of the place, where it tells more than the interfaces */
+  bool has_function;                 /* the proxy that was found was given for a place that told more */
 };
 
 /* ---- its interfaces ---- */
@@ -158,6 +159,7 @@ static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
     return true;
   bool is_same = has_form(giving, proxy->kind);
   bool is_right = !is_same || (check_options(giving, proxy) && allow_proxy(giving, proxy));
+  giving->has_function = proxy->kind->form.function.interface != NULL;
   if (is_same && is_right)
     *out = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
   (*giving->env)->DeleteLocalRef(giving->env, handler);
@@ -222,6 +224,7 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
 static bool make_first(struct giving *giving, uint64_t newest, jobject *out)
 {
   const struct callback_form form = make_form(giving);
+  giving->has_function = form.function.interface != NULL;
   struct callback_kind *kind = NULL;
   jobject kind_object = NULL;
   struct jp_error error;
@@ -261,23 +264,29 @@ static bool give_proxy(struct giving *giving, struct jvm_class *class, jobject *
   return find_proxy(giving, &newest, out) && (*out != NULL || make_first(giving, newest, out));
 }
 
-static bool make_callback(struct conversion *conversion, struct jvm_class *class,
-                          const struct op_value *value, enum giving_purpose purpose, jobject *out)
+static struct giving begin_giving(struct conversion *conversion, const struct op_value *value,
+                                  enum giving_purpose purpose)
 {
-  struct giving giving = {.conversion = conversion,
-                          .env = conversion->thread->env,
-                          .hooks = conversion->thread->jvm->callback_hooks,
-                          .callbacks = conversion->request->callbacks,
-                          .value = value,
-                          .purpose = purpose};
-  JNIEnv *env = giving.env;
-  if (giving.callbacks == NULL || giving.hooks == NULL)
+  return (struct giving){.conversion = conversion,
+                         .env = conversion->thread->env,
+                         .hooks = conversion->thread->jvm->callback_hooks,
+                         .callbacks = conversion->request->callbacks,
+                         .value = value,
+                         .purpose = purpose};
+}
+
+static bool make_callback(struct giving *giving, struct jvm_class *class, jobject *out)
+{
+  struct conversion *conversion = giving->conversion;
+  const struct op_value *value = giving->value;
+  JNIEnv *env = giving->env;
+  if (giving->callbacks == NULL || giving->hooks == NULL)
     return argument_fail(conversion, value, "Java cannot call this client: callbacks need a WebSocket");
   *out = NULL;
   jint references = PROXY_REFERENCES + (jint)value->callback->interface_count;
   if ((*env)->PushLocalFrame(env, references) != 0)
     return !argument_take(conversion) && argument_fail_memory(conversion);
-  bool is_given = give_proxy(&giving, class, out);
+  bool is_given = give_proxy(giving, class, out);
   *out = (*env)->PopLocalFrame(env, is_given ? *out : NULL);
   return is_given;
 }
@@ -285,10 +294,15 @@ static bool make_callback(struct conversion *conversion, struct jvm_class *class
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out)
 {
-  return make_callback(conversion, class, value, GIVES_OBJECT, out);
+  struct giving giving = begin_giving(conversion, value, GIVES_OBJECT);
+  return make_callback(&giving, class, out);
 }
 
-bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out)
+bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
+                            bool *has_function)
 {
-  return make_callback(conversion, NULL, value, GIVES_CLASS, out);
+  struct giving giving = begin_giving(conversion, value, GIVES_CLASS);
+  bool is_given = make_callback(&giving, NULL, out);
+  *has_function = giving.has_function;
+  return is_given;
 }

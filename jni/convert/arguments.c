@@ -607,13 +607,20 @@ static struct jvm_class *find_bound_class(struct conversion *conversion, const s
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);
 }
 
+/* The object by which the overload was chosen is what the place takes. */
+static bool is_plain_callback(const struct conversion *conversion, const struct argument_plan *plan)
+{
+  return plan->is_plain_callback &&
+         (conversion->elements == NULL || conversion->elements->function.interface == NULL);
+}
+
 static bool convert_to_object(struct conversion *conversion, const struct argument_plan *plan,
                               const struct op_value *value, jobject object, jvalue *out)
 {
   struct jvm_class *to = jvm_type_class(conversion->thread, plan->to);
   struct jvm_class *bound;
   out->l = NULL;
-  if (value->kind == OP_CALLBACK && object != NULL) {
+  if (value->kind == OP_CALLBACK && object != NULL && !is_plain_callback(conversion, plan)) {
     if (!argument_make_callback(conversion, to, value, &out->l))
       return false;
   } else if (value->kind == OP_REF || object != NULL) {

@@ -82,8 +82,10 @@ struct argument_plan {
   struct jvm_class *from_class; /* if from is 'L' */
   struct jvm_type *to;          /* the parameter, or the element of a variable arity; borrowed */
   bool is_whole_number;         /* from is 'I' or 'J', and so is the parameter */
-  bool
-      may_declare; /* the parameter's type may say more than its erasure: none of a primitive, wrapper or String does */
+  /* The parameter's type may say more than its erasure: that of a primitive, a wrapper or a String does not. */
+  bool may_declare;
+  /* The object that overloads were chosen by was made for a place that declares nothing. */
+  bool is_plain_callback;
 };
 
 /* A whole number that was written as what the member takes, as most are; false: it is another value. */
@@ -135,8 +137,10 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
  * sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out);
-/* Gives a proxy of an OP_CALLBACK that names its interfaces, whatever the place declares: for its class. */
-bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out);
+/* Gives a proxy of an OP_CALLBACK that names its interfaces, whatever the place declares: for its class. *has_function: it was
+ * made for a place that declares more than these. */
+bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
+                            bool *has_function);
 
 /*
  * Opens a frame of local references for one level of a nested value, so that no frame holds the references of

@@ -127,8 +127,11 @@ static bool type_callback(struct resolution *resolution, const struct op_value *
         (struct overload_type){.kind = OVERLOAD_FUNCTION, .handle = (void *)value};
     return true;
   }
-  if (!argument_type_callback(&resolution->conversion, value, &resolution->conversion.frame->objects[at]))
+  bool has_function;
+  if (!argument_type_callback(&resolution->conversion, value, &resolution->conversion.frame->objects[at],
+                              &has_function))
     return false;
+  resolution->plans[at].is_plain_callback = !has_function;
   resolution->is_passing = true;
   return type_reference(resolution, jvm_class_of_object(thread, resolution->conversion.frame->objects[at]),
                         at);

@@ -429,7 +429,12 @@ static const struct element_types *read_class(const struct finding *finding, str
 {
   struct class_type generic;
   struct declared_function function = {.interface = NULL};
+  size_t known = 0;
   if (!read_class_type(type, finding->arena, &generic))
+    return NULL;
+  for (size_t i = 0; i < generic.count; i++)
+    known += take_bound_type(generic.arguments[i]).data != NULL;
+  if (generic.count > 0 && known == 0) /* the class is found in vain; what it binds itself is asked where it is made */
     return NULL;
   struct jvm_type found = {.kind = 'L', .name = generic.name, .context = finding->context};
   struct jvm_class *class = jvm_type_class(finding->thread, &found);
