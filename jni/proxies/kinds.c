@@ -184,7 +184,7 @@ static bool make_object(struct making *making)
   if (overrides == NULL)
     return false;
   const struct declared_function *function = &making->kind->form.function;
-  jclass context = function->interface == NULL ? NULL : function->context->ref;
+  jclass context = function->needs_context ? function->context->ref : NULL;
   jobject object =
       (*env)->CallStaticObjectMethod(env, ids->kind_class, ids->make_kind, interfaces, overrides, context);
   if ((*env)->ExceptionCheck(env))
@@ -277,6 +277,7 @@ static void declare_result(struct making *making, struct callback_method *row)
       element_types_of_result(thread, row->method, row->given, function, &reading);
   row->declared = declared == NULL ? NULL : element_types_copy(declared, &making->kind->memory);
   arena_fini(&reading);
+  element_types_load(thread, row->declared);
   if (row->declared == NULL || row->declared->self.kind == 0)
     return;
   struct jvm_class *erased = jvm_type_class(thread, &row->result);
@@ -399,7 +400,7 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
   bool is_made = make_object(&making) && fill_methods(&making);
   if (is_made) {
     const struct callback_form *form = &kind->form;
-    kind->is_weak = form->function.interface != NULL && !form->function.context->permanent;
+    kind->is_weak = form->function.needs_context && !form->function.context->permanent;
     for (size_t i = 0; i < form->interface_count; i++)
       kind->is_weak = kind->is_weak || !form->interfaces[i]->permanent;
     kind->object = kind->is_weak ? (*env)->NewWeakGlobalRef(env, making.object)

@@ -34,7 +34,7 @@ struct callback_method {
 };
 
 /* Constant. Its methods belong to the interfaces: they are used only while a proxy or its caller keeps these loaded. The Java
- * object keeps the context of the function loaded. */
+ * object keeps the context of the function loaded, where that is needed. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;

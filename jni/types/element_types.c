@@ -365,8 +365,10 @@ static const struct element_types *read_container_of(const struct finding *findi
   return is_known ? made : NULL;
 }
 
-/* Appends the type with the ids of the classes in place of their names; the name of one that cannot be loaded stays. */
-static void identify_type(const struct finding *finding, struct text type, unsigned depth, struct buffer *out)
+/* Appends the type with the ids of the classes in place of their names; the name of one that cannot be loaded stays.
+ * *is_permanent becomes false where one of them can be unloaded. */
+static void identify_type(const struct finding *finding, struct text type, unsigned depth, struct buffer *out,
+                          bool *is_permanent)
 {
   struct class_type class;
   while (type.len > 0 && type.data[0] != 'L') {
@@ -383,9 +385,10 @@ static void identify_type(const struct finding *finding, struct text type, unsig
     buffer_append_text(out, class.name);
   else
     buffer_append_text(out, arena_printf(finding->arena, "%" PRIu32, found->id));
+  *is_permanent = *is_permanent && (found == NULL || found->permanent);
   for (size_t i = 0; i < class.count; i++) {
     buffer_append_char(out, i == 0 ? '<' : ',');
-    identify_type(finding, class.arguments[i], depth + 1, out);
+    identify_type(finding, class.arguments[i], depth + 1, out, is_permanent);
   }
   buffer_append_text(out, class.count == 0 ? TEXT(";") : TEXT(">;"));
 }
@@ -398,6 +401,8 @@ static void set_function(const struct finding *finding, struct jvm_class *interf
   struct buffer signature;
   struct buffer identity;
   size_t known = 0;
+  bool is_nested = false;
+  bool is_permanent = true;
   if (type->count == 0)
     return;
   buffer_init(&signature);
@@ -408,17 +413,19 @@ static void set_function(const struct finding *finding, struct jvm_class *interf
   for (size_t i = 0; i < type->count; i++) {
     struct text bound = take_bound_type(type->arguments[i]);
     known += bound.data != NULL;
+    is_nested = is_nested || (bound.data != NULL && memchr(bound.data, '<', bound.len) != NULL);
     buffer_append_text(&signature, i == 0 ? TEXT("<") : TEXT(""));
     buffer_append_text(&signature, bound.data == NULL ? TEXT("*") : bound);
   }
   buffer_append_text(&signature, TEXT(">;"));
   if (known > 0 && !signature.failed)
-    identify_type(finding, buffer_text(&signature), 0, &identity);
+    identify_type(finding, buffer_text(&signature), 0, &identity, &is_permanent);
   if (known > 0 && !signature.failed && !identity.failed)
     *function = (struct declared_function){.interface = interface,
                                            .context = finding->context,
                                            .signature = arena_text(finding->arena, buffer_text(&signature)),
-                                           .identity = arena_text(finding->arena, buffer_text(&identity))};
+                                           .identity = arena_text(finding->arena, buffer_text(&identity)),
+                                           .needs_context = is_nested || !is_permanent};
   if (function->signature.data == NULL || function->identity.data == NULL)
     function->interface = NULL; /* memory is short */
   buffer_fini(&signature);
@@ -434,7 +441,8 @@ static const struct element_types *read_class(const struct finding *finding, str
     return NULL;
   for (size_t i = 0; i < generic.count; i++)
     known += take_bound_type(generic.arguments[i]).data != NULL;
-  if (generic.count > 0 && known == 0) /* the class is found in vain; what it binds itself is asked where it is made */
+  if (generic.count > 0 &&
+      known == 0) /* the class is found in vain; what it binds itself is asked where it is made */
     return NULL;
   struct jvm_type found = {.kind = 'L', .name = generic.name, .context = finding->context};
   struct jvm_class *class = jvm_type_class(finding->thread, &found);
@@ -694,6 +702,21 @@ bool declared_function_copy(const struct declared_function *function, struct are
   copy->signature = arena_text(arena, function->signature);
   copy->identity = arena_text(arena, function->identity);
   return copy->signature.data != NULL && copy->identity.data != NULL;
+}
+
+static void load_type(struct jvm_thread *thread, const struct jvm_type *type)
+{
+  if (type->kind != 0)
+    (void)jvm_type_class(thread, (struct jvm_type *)type);
+}
+
+void element_types_load(struct jvm_thread *thread, const struct element_types *types)
+{
+  for (; types != NULL; types = types->inside) {
+    load_type(thread, &types->self);
+    load_type(thread, &types->key);
+    load_type(thread, &types->element);
+  }
 }
 
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena)

@@ -15,6 +15,7 @@ struct declared_function {
   struct jvm_class *context;   /* whose loader finds the classes that the signature names */
   struct text signature;       /* "Ljava/util/function/Function<*Ljava/lang/Long;>;" */
   struct text identity;        /* the same for the same interface and arguments, by the classes' ids */
+  bool needs_context;          /* what it tells is known only while the context is loaded */
 };
 
 struct element_types {
@@ -50,6 +51,8 @@ const struct element_types *element_types_of_class(struct jvm_thread *thread, st
 /* False: memory is short. */
 bool declared_function_copy(const struct declared_function *function, struct arena *arena,
                             struct declared_function *copy);
+/* Loads the classes that are named, but for those of functions: then the contexts are not needed any more. */
+void element_types_load(struct jvm_thread *thread, const struct element_types *types);
 /* A copy in another arena. NULL: memory is short. */
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena);
 
