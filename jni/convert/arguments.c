@@ -602,7 +602,8 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
 static struct jvm_class *find_bound_class(struct conversion *conversion, const struct op_value *value)
 {
   const struct element_types *elements = conversion->elements;
-  return elements == NULL || elements->self.kind == 0 || value->type.data != NULL
+  bool keeps_its_type = value->type.data != NULL && !value->is_told;
+  return elements == NULL || elements->self.kind == 0 || keeps_its_type
              ? NULL
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);
 }
