@@ -115,6 +115,9 @@ struct op_value {
     struct {
       struct op_entry *entries;
       size_t count;
+      char
+          keys; /* what the keys are where nothing is declared of them: a primitive's letter, whose wrapper they become,
+                     or 'L' for a BigInteger; 0: Strings */
     } map;
     struct {
       /* count elements in the machine's order, of the sizes that base/primitives.h lists */

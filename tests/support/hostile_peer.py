@@ -45,9 +45,10 @@ def usual(request):
         return result(request, value_of("java.lang.Object", None))
     if request.get("method") != "control":
         return None
-    session = value_of("java.lang.String", "5c0b7b34-5a3c-4b9c-8f0e-0f1d2c3b4a59")
-    what = (request.get("params") or {}).get("method")
-    return result(request, session if what == "share_session" else {"void": True})
+    texts = {"share_session": "5c0b7b34-5a3c-4b9c-8f0e-0f1d2c3b4a59",
+             "session": '{"epoch":"42fdda62c61b08da","client":1,"capabilities":["callbacks"]}'}
+    text = texts.get((request.get("params") or {}).get("method"))
+    return result(request, {"void": True} if text is None else value_of("java.lang.String", text))
 
 
 def description(name, **changes):

@@ -216,7 +216,8 @@ def _compare(target: Any, other: Any) -> int:
 
 
 class CallbackTable:
-    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it."""
+    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it, of
+    each interface that Java takes it as."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java

@@ -339,6 +339,10 @@ class Cast:
         return f"<{self.value!r} as {self.java_type}>"
 
     def make(self, connection: Connection) -> Any:
+        if isinstance(self.value, Object) and self.value._java_type == self.java_type and self.java_type in OPTIONALS:
+            return self.value
+        if self.java_type == "java.util.Optional":
+            return Typed(self.java_type, [] if self.value is None else [self.value])
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
@@ -348,8 +352,6 @@ class Cast:
 
 
 def _optional(connection: Connection, name: str, value: Any) -> Any:
-    if isinstance(value, Object) and value._java_type == name:
-        return value
     return connection.call(name, "empty") if value is None else connection.call(name, "of", None, (value,))
 
 

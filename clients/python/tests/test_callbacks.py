@@ -43,6 +43,38 @@ class Functions(unittest.TestCase):
         java.java.util.ArrayList([1, 2]).forEach(found.append)
         self.assertEqual(found, [1, 2])
 
+    def test_the_parameter_decides_what_a_result_becomes(self):
+        Declared = java.fixtures.Declared
+
+        @jpeer.implements("java.util.function.Function")
+        class One:
+            def apply(self, text):
+                return 1
+
+        def one(text):
+            return 1
+
+        for given in (one, One(), java.fixtures.Declared.LongMaker(one)):
+            with self.subTest(given):
+                self.assertEqual((Declared.apply(given), Declared.apply(given), Declared.same(given, given)), (2, 2, True))
+        self.assertEqual([Declared.any(one), Declared.raw(One()), Declared.shorts(One()), Declared.texts(one)],
+                         ["Integer:1", "Integer:1", "Short:1", "String:1"])
+        for given in (one, One()):
+            self.assertEqual((Declared.both(given, given), Declared.sameOfTwo(given, given)), ("Long:1 Integer:1", False))
+        self.assertEqual(Declared.unary(java.java.util.function.UnaryOperator(one)), 2)
+        self.assertEqual([Declared.lists(lambda: [1, 2]), Declared.maps(lambda: {"1": 2}), Declared.arrays(lambda: (1, 2))],
+                         ["3[Long:1, Long:2]", "[Short:1=Double:2.0]", "[Long:1, Long:2]"])
+        self.assertEqual([Declared.each([one, One()]), Declared.all(one, One()), Declared.curried(lambda a: one)],
+                         ["[Long:2, Long:2]", "[Long:2, Long:2]", "Long:1"])
+        self.assertEqual([Declared.optional(lambda: jpeer.cast("java.util.Optional", each)) for each in (1, None)],
+                         ["Long:2", "nothing"])
+        with self.assertRaisesRegex(jpeer.JavaException, "value: 70000: out of range for short"):
+            Declared.shorts(lambda text: 70000)
+        with self.assertRaisesRegex(jpeer.JavaException, r"value\[1\]: 2.5: not an integer for long"):
+            Declared.lists(lambda: [1, 2.5])
+        comparing = java.java.util.Comparator.comparing(lambda text: 1 if text == "a" else 2)
+        self.assertEqual(list(java.java.util.stream.Stream.of("b", "a").sorted(comparing)), ["a", "b"])
+
     def test_arity_chooses_among_overloads(self):
         executor = java.java.util.concurrent.Executors
         self.assertEqual(java.java.util.stream.Stream.of(1, 2, 3).reduce(0, lambda a, b: a + b), 6)

@@ -500,6 +500,13 @@ class LongValues(unittest.TestCase):
             self.java.java.io.ByteArrayInputStream(b"abc").read(bytearray(2_000_000))
         self.assertEqual(list(held), [1])
 
+    def test_whole_numbers_are_of_one_class_in_all_pieces(self):
+        numbers = [*range(100_000), 2**40]
+        self.assertEqual(self.java.java.util.Collections.max(numbers), 2**40)
+        found = self.java.java.util.TreeSet(self.java.java.util.HashMap({str(each): each for each in numbers}).values())
+        self.assertEqual(found.last(), 2**40)
+        self.assertEqual(self.java.java.util.TreeMap({each: each for each in numbers}).lastKey(), 2**40)
+
     def test_pieces_are_let_go(self):
         before = self.java.stats()["objects"]
         for _ in range(3):
@@ -521,6 +528,21 @@ class Keys(unittest.TestCase):
             self.assertEqual(keyed.any({5: "x"}), "[Integer:5=String:x]")
             self.assertEqual(keyed.any({"5": "x"}), "[String:5=String:x]")
             self.assertRaisesRegex((TypeError, ValueError), 'the key "1.5"', keyed.integers, {"1.5": "x"})
+            self.assertRaisesRegex(TypeError, 'the key "1.5": not an integer', keyed.integers, {1.5: "x"})
+            self.assertRaisesRegex(OverflowError, 'the key "70000": out of range', keyed.shorts, {70000: "x"})
+            for given, wanted in (
+                (keyed.longs({5: "x"}), "[Long:5=String:x]"), (keyed.doubles({1: "x"}), "[Double:1.0=String:x]"),
+                (keyed.floats({1.5: "x"}), "[Float:1.5=String:x]"), (keyed.booleans({True: "x"}), "[Boolean:true=String:x]"),
+                (keyed.nested({1: {2: 3}, 4: {}}), "[Integer:1=[Long:2=Float:3.0], Integer:4=[]]"),
+                (keyed.source(lambda: {1: {2: 3}}), "[Integer:1=[Long:2=Float:3.0]]"),
+                (keyed.objects({5: 1}), "[Integer:5=Integer:1]"), (keyed.texts({5: 1}), "[String:5=Integer:1]"),
+                (keyed.any({1.5: [1]}), "[Double:1.5=[Integer:1]]"), (keyed.any({float("inf"): 1}), "[Double:Infinity=Integer:1]"),
+                (keyed.any({True: 1}), "[Boolean:true=Integer:1]"), (keyed.any({1: 2, "x": 3}), "[Integer:1=Integer:2, String:x=Integer:3]"),
+                (keyed.any({jpeer.jlong(1): 2}), "[Long:1=Integer:2]"),
+            ):
+                self.assertEqual(given, wanted)
+            for number in (5, 2**40, 2**70):
+                self.assertEqual(dict(other.java.util.TreeMap({1: number, number: 1})), {1: number, number: 1})
             self.assertRaisesRegex((TypeError, ValueError), 'the key "-0"', keyed.integers, {"0": "x", "-0": "y"})
 
 

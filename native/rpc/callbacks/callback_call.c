@@ -111,7 +111,7 @@ static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
     return CALLBACK_STOPPED;
   if (callbacks->state != RPC_CALLBACKS_OPEN)
     return CALLBACK_CLIENT_GONE;
-  return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
+  return callbacks_has_proxy(record, number) ? CALLBACK_GOES_ON : CALLBACK_SESSION_DELETED;
 }
 
 static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
