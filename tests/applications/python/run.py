@@ -1,0 +1,80 @@
+"""Runs the programs of this folder with a build's Python package: real libraries, each with what it depends on.
+
+usage: run.py [NAME...]
+
+Prints a line for each program, its own last one. One is skipped, with the reason, where Maven cannot fetch its libraries.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from support import maven  # noqa: E402
+from support.peer import BUILD  # noqa: E402
+
+SECONDS = 300
+# Libraries, which Maven completes by what they depend on; Java's part of a program has its name, in the folder java.
+LIBRARIES = {
+    "clojure": ["org.clojure:clojure:1.12.0"],
+    "hibernate": ["org.hibernate.orm:hibernate-core:7.4.15.Final", "com.h2database:h2:2.3.232"],
+    "kafka": ["org.apache.kafka:kafka_2.13:4.4.0"],
+    "spark": ["org.apache.spark:spark-sql_2.13:4.2.0"],
+}
+
+
+def compile_java(name, jars, folder):
+    """The class path with Java's part of a program, where it has one."""
+    sources = sorted((HERE / "java" / name).rglob("*.java"))
+    if not sources:
+        return jars
+    subprocess.run(["javac", "--release", "17", "-proc:none", "-cp", jars, "-d", folder, *sources], check=True)
+    return f"{jars}:{folder}" if jars else str(folder)
+
+
+def run_program(file, jars, packages=()):
+    """The lines that it prints."""
+    path = ":".join([str(BUILD / "python"), *packages])
+    with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars}, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+            raise AssertionError(f"no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
+    if process.returncode != 0:
+        raise AssertionError(f"status {process.returncode}\n{output}{errors[-4000:]}")
+    return output.strip().splitlines()
+
+
+def check(name):
+    with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as folder:
+        jars = compile_java(name, maven.class_path(name, LIBRARIES[name]), folder)
+        return run_program(HERE / f"{name}.py", jars)[-1]
+
+
+def main(names):
+    unknown = set(names) - set(LIBRARIES)
+    if unknown:
+        raise SystemExit(f"run.py: no program {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES)}")
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for name in names or LIBRARIES:
+        try:
+            end, told = "passed", check(name)
+        except maven.Unavailable as reason:
+            end, told = "skipped", reason
+        except AssertionError as fault:
+            end, told = "failed", fault
+        counts[end] += 1
+        print(f"{end}: {name}: {told}", flush=True)
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
