@@ -36,10 +36,9 @@ static bool check_arity(struct giving *giving, struct jvm_class *interface)
 static bool take_class(struct giving *giving, struct jvm_class *class)
 {
   if (!class->is_interface)
-    return argument_fail(
-        giving->conversion, giving->value,
-        "a callback is seen as an interface, and %.*s is none: give_proxy it a type or interfaces",
-        TEXT_ARGS(class->name));
+    return argument_fail(giving->conversion, giving->value,
+                         "a callback is seen as an interface, and %.*s is none: give it a type or interfaces",
+                         TEXT_ARGS(class->name));
   giving->interfaces[giving->count++] = class;
   return check_arity(giving, class);
 }

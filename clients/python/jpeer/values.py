@@ -485,7 +485,7 @@ class OtherValues:
             return list(value)
         if is_comparable(value):
             return self._java._callbacks.of(value)
-        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java; jpeer.implements gives a class Java's interfaces")
 
     def _path(self, text: str) -> Forms:
         connection = self._java._connection
