@@ -2,9 +2,12 @@
 
 usage: run.py [NAME...]
 
-Prints a line for each program, its own last one. One is skipped, with the reason, where Maven cannot fetch its libraries.
+Those of the folder migrations come in pairs: as a program of JPype or Py4J, and as what becomes of it. Both check their results
+by other means, and have to print the same; the first one runs where PyPI has its package. Prints a line for each program, its
+own last one. One is skipped, with the reason, where its libraries cannot be fetched.
 """
 
+import difflib
 import os
 import subprocess
 import sys
@@ -15,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from support import maven  # noqa: E402
-from support.peer import BUILD  # noqa: E402
+from support.peer import BUILD, ROOT  # noqa: E402
 
 SECONDS = 300
 # Libraries, which Maven completes by what they depend on; Java's part of a program has its name, in the folder java.
@@ -24,7 +27,15 @@ LIBRARIES = {
     "hibernate": ["org.hibernate.orm:hibernate-core:7.4.15.Final", "com.h2database:h2:2.3.232"],
     "kafka": ["org.apache.kafka:kafka_2.13:4.4.0"],
     "spark": ["org.apache.spark:spark-sql_2.13:4.2.0"],
+    "curves": ["org.apache.commons:commons-math3:3.6.1"],
+    "documents": ["org.apache.tika:tika-core:3.3.1", "org.apache.tika:tika-parsers-standard-package:3.3.1"],
+    "gateway": [],
+    "pictures": ["net.imagej:ij:1.54f"],
 }
+WITHOUT = ["com.github.junrar:junrar"]  # of Tika's; its licence is not open-source
+MIGRATIONS = {"curves": "jpype", "documents": "jpype", "gateway": "py4j", "pictures": "jpype"}
+PACKAGES = {"jpype": "JPype1==1.7.1", "py4j": "py4j==0.10.9.9", "numpy": "numpy==1.26.4"}
+WITH_NUMPY = ("curves", "pictures")
 
 
 def compile_java(name, jars, folder):
@@ -32,7 +43,8 @@ def compile_java(name, jars, folder):
     sources = sorted((HERE / "java" / name).rglob("*.java"))
     if not sources:
         return jars
-    subprocess.run(["javac", "--release", "17", "-proc:none", "-cp", jars, "-d", folder, *sources], check=True)
+    path = ["-cp", jars] if jars else []
+    subprocess.run(["javac", "--release", "17", "-proc:none", *path, "-d", folder, *sources], check=True)
     return f"{jars}:{folder}" if jars else str(folder)
 
 
@@ -52,10 +64,33 @@ def run_program(file, jars, packages=()):
     return output.strip().splitlines()
 
 
+def fetch_package(name):
+    """The folder of a Python package."""
+    done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise maven.Unavailable(f"PyPI has not given {PACKAGES[name]}: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout.strip()
+
+
+def check_migration(name, jars):
+    before = MIGRATIONS[name]
+    numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
+    printed = run_program(HERE / f"migrations/{name}_with_jpeer.py", jars, numpy)
+    try:
+        packages = [fetch_package(before)]
+    except maven.Unavailable as reason:
+        return f"{printed[-1]}; not compared with {before}: {reason}"
+    wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
+    if printed != wanted:
+        changes = "\n".join(difflib.unified_diff(wanted, printed, before, "jpeer", lineterm=""))
+        raise AssertionError(f"other results than with {before}\n{changes}")
+    return f"{printed[-1]}; the same {len(printed)} lines as with {PACKAGES[before]}"
+
+
 def check(name):
     with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as folder:
-        jars = compile_java(name, maven.class_path(name, LIBRARIES[name]), folder)
-        return run_program(HERE / f"{name}.py", jars)[-1]
+        jars = compile_java(name, maven.class_path(name, LIBRARIES[name], WITHOUT) if LIBRARIES[name] else "", folder)
+        return check_migration(name, jars) if name in MIGRATIONS else run_program(HERE / f"{name}.py", jars)[-1]
 
 
 def main(names):
