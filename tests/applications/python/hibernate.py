@@ -1,9 +1,11 @@
 """Hibernate from Python: `getCurrentSession`, which belongs to a thread, in one thread and in four at once."""
 
+import asyncio
 import os
 import threading
 
 import jpeer
+from jpeer import aio
 
 ROUNDS = 50
 SETTINGS = {
@@ -64,6 +66,26 @@ def refuse(bank):
         raise AssertionError("there is such an account")
 
 
+async def use_tasks(url, numbers):
+    """Tasks of asyncio have a Java thread each, in which their transactions are."""
+    async with aio.connect(url) as there:
+        properties = await there.java.lang.System.getProperties()
+        factory = await properties.get("factory")
+        Account = there.bank.Account
+
+        async def deposit(number):
+            async with there.thread(f"task {number}"):
+                for _ in range(ROUNDS):
+                    session = await factory.getCurrentSession()
+                    transaction = await session.beginTransaction()
+                    account = await session.find(Account, number)
+                    await account.deposit(1000)
+                    assert await factory.getCurrentSession() == session
+                    await transaction.commit()
+
+        await asyncio.wait_for(asyncio.gather(*map(deposit, numbers)), 60)
+
+
 with jpeer.launch(classpath=os.environ["JARS"], jvm_options=["-Xmx256m"]) as java:
     java.java.util.logging.Logger.getLogger("org.hibernate").setLevel(java.java.util.logging.Level.SEVERE)
     bank = Bank(java)
@@ -90,6 +112,10 @@ with jpeer.launch(classpath=os.environ["JARS"], jvm_options=["-Xmx256m"]) as jav
         each.join()
     assert not failures, failures
     assert bank.balances() == {1: 2 * ROUNDS, **{number: number * ROUNDS for number in range(2, 6)}}
+
+    java.java.lang.System.getProperties().put("factory", bank.factory)
+    asyncio.run(use_tasks(java.url, range(2, 6)))
+    assert bank.balances() == {1: 2 * ROUNDS, **{number: (number + 1000) * ROUNDS for number in range(2, 6)}}
     bank.factory.close()
     print(f"Hibernate {java.org.hibernate.Version.getVersionString()}: {ROUNDS} transactions in one thread, "
-          f"{4 * ROUNDS} in four")
+          f"{4 * ROUNDS} in four, {4 * ROUNDS} in four tasks of asyncio")
