@@ -142,11 +142,13 @@ def is_refused_elsewhere(java, broker, codec):
     woken = []
 
     def poll():
-        try:
-            while True:
+        while not woken:
+            try:
                 consumer.poll(java.java.time.Duration.ofSeconds(DEADLINE))
-        except java.org.apache.kafka.common.errors.WakeupException as error:
-            woken.append(error)
+            except java.java.util.ConcurrentModificationException:
+                pass  # the other thread was in it
+            except java.org.apache.kafka.common.errors.WakeupException as error:
+                woken.append(error)
 
     thread = threading.Thread(target=poll)
     thread.start()

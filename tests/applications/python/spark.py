@@ -2,12 +2,14 @@
 
 import os
 import threading
+import time
 
 import jpeer
 
 OPENED = ("java.io", "java.lang", "java.lang.invoke", "java.net", "java.nio", "java.util", "java.util.concurrent",
           "sun.nio.ch", "sun.util.calendar")
 THREADS, ROUNDS = 4, 25
+DEADLINE = 60
 
 
 def column(rows, name):
@@ -65,10 +67,20 @@ def use_udf(java, spark):
     assert len(calls) == 40 and threading.get_ident() not in calls
 
 
+def has_job(context, group):
+    """Spark learns of its jobs by events, after they have begun."""
+    until = time.monotonic() + DEADLINE
+    while not context.statusTracker().getJobIdsForGroup(group):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def use_threads(java, spark):
     """Local properties belong to a thread, and a job has those of the thread that runs it."""
     context = spark.sparkContext()
-    wrong, together = [], threading.Barrier(THREADS)
+    wrong, finished, together = [], [], threading.Barrier(THREADS)
 
     def run(name):
         together.wait(60)
@@ -78,8 +90,9 @@ def use_threads(java, spark):
             assert spark.range(10).count() == 10
             if context.getLocalProperty("owner") != f"{name}-{number}":
                 wrong.append((name, number, context.getLocalProperty("owner")))
-            if not context.statusTracker().getJobIdsForGroup(f"group-{name}-{number}"):
+            if not has_job(context, f"group-{name}-{number}"):
                 wrong.append((name, number, "its group has no job"))
+        finished.append(name)
 
     threads = [threading.Thread(target=run, args=(name,), name=name) for name in "abcd"]
     for each in threads:
@@ -87,6 +100,7 @@ def use_threads(java, spark):
     for each in threads:
         each.join()
     assert not wrong, wrong
+    assert len(finished) == THREADS, f"only {finished} have finished"
     assert context.getLocalProperty("owner") is None
 
 
