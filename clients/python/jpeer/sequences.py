@@ -330,13 +330,25 @@ class MatrixMixin(ObjectArrayMixin):
         if copy is False:
             raise ValueError("the elements of a Java array are copied")
         rows = list(self)
-        if any(row is None for row in rows):
-            raise ValueError(f"{source_name(self._java_type)}: row {rows.index(None)} is null")
-        if not rows or not self._java_type.startswith("[[["):
-            made = self._gather(rows)
-        else:
-            made = numpy.stack([row.__array__() for row in rows])
+        try:
+            made = self._matrix_of(rows)
+        except ValueError:
+            if dtype is None or numpy.dtype(dtype) != object:
+                raise
+            made = numpy.empty(len(rows), object)
+            for place, row in enumerate(rows):
+                made[place] = row
         return made if dtype is None else made.astype(dtype, copy=False)
+
+    def _matrix_of(self, rows: list[Any]) -> Any:
+        import numpy
+
+        for place, row in enumerate(rows):
+            if row is None:
+                raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
+        if rows and self._java_type.startswith("[[["):
+            return numpy.stack([row.__array__() for row in rows])
+        return self._gather(rows)
 
     def _gather(self, rows: list[Any]) -> Any:
         """Rows of primitives. Short ones are read together, from an array of Java's, where the policy lets Java copy them."""

@@ -445,6 +445,8 @@ class Buffers(unittest.TestCase):
             numpy.asarray(java.type("int[][]")([[1], [2, 3]]))
         with self.assertRaisesRegex(ValueError, r"double\[\]\[\]: row 1 is null"):
             numpy.asarray(java.type("double[][]")([[1.0], None]))
+        ragged = numpy.array(java.type("int[][]")([[1], [2, 3], None]), dtype=object)
+        self.assertEqual([each and list(each) for each in ragged], [[1], [2, 3], None])
         self.assertEqual(numpy.asarray(java.type("java.lang.String[][]")([["a", "b"]])).tolist(), [["a", "b"]])
 
     @unittest.skipIf(numpy is None, "no numpy")
