@@ -9,6 +9,7 @@ own last one. One is skipped, with the reason, where its libraries cannot be fet
 
 import difflib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,11 +53,12 @@ def run_program(file, jars, packages=()):
     """The lines that it prints."""
     path = ":".join([str(BUILD / "python"), *packages])
     with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # a JVM that it has started has the pipes, too
             output, errors = process.communicate()
             raise AssertionError(f"no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
     if process.returncode != 0:
