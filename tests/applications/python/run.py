@@ -60,9 +60,9 @@ def run_program(file, jars, packages=()):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # a JVM that it has started has the pipes, too
             output, errors = process.communicate()
-            raise AssertionError(f"no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
+            raise AssertionError(f"{file.name}: no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
     if process.returncode != 0:
-        raise AssertionError(f"status {process.returncode}\n{output}{errors[-4000:]}")
+        raise AssertionError(f"{file.name}: status {process.returncode}\n{output}{errors[-4000:]}")
     return output.strip().splitlines()
 
 

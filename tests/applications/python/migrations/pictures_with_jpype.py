@@ -1,12 +1,12 @@
 """numpy and ImageJ by JPype: filters, thresholds, particles, stacks and files. pictures_with_jpeer.py is the same by jpeer."""
 
 import os
+import sys
 import tempfile
 import threading
 from pathlib import Path
 
 import jpype
-import jpype.config
 import jpype.imports
 import numpy as np
 from jpype.types import JArray, JByte, JClass, JDouble, JFloat, JInt, JShort
@@ -208,4 +208,5 @@ def draw():
 for step in (measure, filter_picture, find_particles, use_stacks, save_and_watch, draw):
     step()
 print("numpy and ImageJ: 6 parts")
-jpype.config.destroy_jvm = False  # the JVM would wait for the thread of AWT
+sys.stdout.flush()
+os._exit(0)  # the JVM would wait for the thread of AWT, which calls Python
