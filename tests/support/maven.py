@@ -1,4 +1,4 @@
-"""Builds a Maven project outside the tree; says so where Maven cannot fetch what the project needs."""
+"""Builds a Maven project outside the tree, and fetches libraries; says so where Maven cannot fetch what is needed."""
 
 import re
 import shutil
@@ -7,6 +7,7 @@ import subprocess
 from support.peer import ROOT
 
 SECONDS = 600
+DEPENDENCY_PLUGIN = "3.6.1"
 UNREACHABLE = re.compile("could not be resolved|Could not resolve|Could not transfer|Non-resolvable parent")
 
 
@@ -25,21 +26,46 @@ def run_maven(folder, *arguments):
     return None if done.returncode == 0 else said
 
 
-def build(sources, name, *arguments, project="."):
-    """Copies the sources to build/NAME, and builds the project in that folder of them; gives the project's folder.
+def run_offline_first(folder, purpose, *arguments):
+    """Once Maven has fetched all that it needs, it is not let to its registry again."""
+    complaint = run_maven(folder, "--offline", *arguments)
+    if complaint is not None:
+        complaint = run_maven(folder, *arguments)
+    if complaint is not None:
+        # Maven names the cause behind the heading.
+        cause = re.search("Could not transfer.*", complaint) or UNREACHABLE.search(complaint)
+        raise Unavailable(f"Maven cannot {purpose}: {cause[0][:200]}")
 
-    Once Maven has fetched all that it needs, it is not let to its registry again.
-    """
+
+def build(sources, name, *arguments, project="."):
+    """Copies the sources to build/NAME, and builds the project in that folder of them; gives the project's folder."""
     if shutil.which("mvn") is None:
         raise Unavailable("Maven is not installed")
     folder = ROOT / "build" / name
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sources, folder)
-    complaint = run_maven(folder / project, "--offline", *arguments)
-    if complaint is not None:
-        complaint = run_maven(folder / project, *arguments)
-    if complaint is not None:
-        # Maven names the cause behind the heading.
-        cause = re.search("Could not transfer.*", complaint) or UNREACHABLE.search(complaint)
-        raise Unavailable(f"Maven cannot build {name}: {cause[0][:200]}")
+    run_offline_first(folder / project, f"build {name}", *arguments)
     return folder / project
+
+
+def class_path(name, libraries, without=()):
+    """The jars of libraries (GROUP:ARTIFACT:VERSION) and of what they depend on, except WITHOUT (GROUP:ARTIFACT)."""
+    if shutil.which("mvn") is None:
+        raise Unavailable("Maven is not installed")
+    folder = ROOT / "build/applications" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    left_out = "".join(f"<exclusion>{tags(each, 'groupId', 'artifactId')}</exclusion>" for each in without)
+    wanted = "".join(f"<dependency>{tags(each, 'groupId', 'artifactId', 'version')}<exclusions>{left_out}</exclusions></dependency>"
+                     for each in libraries)
+    (folder / "pom.xml").write_text(
+        f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        f"{tags(f'jpeer.applications:{name}:1', 'groupId', 'artifactId', 'version')}<dependencies>{wanted}</dependencies></project>",
+        encoding="utf-8")
+    goal = [f"org.apache.maven.plugins:maven-dependency-plugin:{DEPENDENCY_PLUGIN}:build-classpath",
+            f"-Dmdep.outputFile={folder}/class-path"]
+    run_offline_first(folder, f"fetch {', '.join(libraries)}", *goal)
+    return (folder / "class-path").read_text(encoding="utf-8").strip()
+
+
+def tags(coordinates, *names):
+    return "".join(f"<{name}>{part}</{name}>" for name, part in zip(names, coordinates.split(":"), strict=True))

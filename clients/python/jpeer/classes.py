@@ -744,7 +744,8 @@ class ClassTable:
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
         primitive = len(name) == 2
-        base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)
+        of_objects = sequences.ObjectArrayMixin if name.lstrip("[")[:1] == "L" else sequences.MatrixMixin
+        base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (of_objects,)
         connection, pieces = self._connection, self._java._pieces
 
         def construct(*contents: Any) -> Any:

@@ -151,6 +151,7 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
 _TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
 _BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates
 _AMBIGUOUS = re.compile(": ambiguous for ")
+_FUNCTION = re.compile(r"^[^;]*[(, ]callback[,)]|: a callback is seen as an interface, and ")  # as above
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
@@ -173,17 +174,24 @@ def cause_of_handle(handle: Any, depth: int) -> Any:
     return handle
 
 
+def _hint_of(message: str) -> str:
+    if _AMBIGUOUS.search(message):
+        return "; jpeer.cast(TYPE, VALUE) as an argument chooses one"
+    if _FUNCTION.search(message):
+        return "; jpeer.cast(INTERFACE, FUNCTION) as an argument says what the function is to Java"
+    return ""
+
+
 def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
     if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
-        hint = "; jpeer.cast(TYPE, VALUE) as an argument chooses one" if _AMBIGUOUS.search(message) else ""
-        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + hint)
+        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + _hint_of(message))
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))
         error.suggestions = tuple(suggestions)
     elif code == INVALID_PARAMS:
-        error = OutOfRange(message) if _TOO_LARGE.search(message) else BadArgument(message)
+        error = OutOfRange(message) if _TOO_LARGE.search(message) else BadArgument(message + _hint_of(message))
     elif code == DENIED:
         error = Denied(message)
     elif _is_stale(message, data):

@@ -2,6 +2,7 @@
 
 import contextlib
 import decimal
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -114,13 +115,27 @@ class AutoCloseableMixin(JavaObject):
         call(self, "close")
 
 
+LONG_RANGE = 2.0**63
+LONGS = {f"java.util.concurrent.atomic.{name}" for name in ("AtomicInteger", "AtomicLong", "LongAdder")}
+
+
 class NumberMixin(JavaObject):
     """java.lang.Number: AtomicInteger and others that do not become Python numbers by themselves."""
 
     __slots__ = ()
 
     def __int__(self) -> int:
-        return int(call(self, "longValue"))
+        if self._java_type in LONGS:
+            return int(call(self, "longValue"))
+        near = float(self)
+        if -LONG_RANGE < near < LONG_RANGE:
+            return int(call(self, "longValue"))
+        text = str(self)
+        if _INTEGER.fullmatch(text):
+            return read_integer(text)
+        if _FLOAT.fullmatch(text) and float(text) == near or not math.isfinite(near):
+            return int(near)
+        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} is more than a long, and its text is no integer")
 
     def __float__(self) -> float:
         return float(call(self, "doubleValue"))
@@ -191,6 +206,7 @@ def _order(holds: Callable[[Any, Any], Any], left: NumberValueMixin, right: obje
 
 DIGITS_MAX = 1_000_000
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_FLOAT = re.compile(r"-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?", re.ASCII)  # Double.toString
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?", re.ASCII)  # BigDecimal.toString
 
 

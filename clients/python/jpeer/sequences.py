@@ -15,6 +15,8 @@ from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_o
 
 SHOWN_MAX = 10  # elements of an array in its repr
 BATCH_STEPS = 500
+NUMPY_TYPES = {"B": "i1", "S": "i2", "I": "i4", "J": "i8", "F": "f4", "D": "f8", "Z": "?", "C": "u2"}
+GATHERED_MAX = 1 << 20  # elements of short rows that Java copies to one array before they are read
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
 
@@ -67,9 +69,13 @@ class SequenceMixin(IterableMixin):
 
     def _put_each(self, pairs: Iterable[tuple[int, Any]]) -> None:
         """Puts elements at their indexes. All of one message are converted before it is sent."""
-        steps = [self._step(place, each) for place, each in pairs]
+        self._batched([self._step(place, each) for place, each in pairs])
+
+    def _batched(self, steps: list[tuple[Any, ...]]) -> list[Any]:
+        results: list[Any] = []
         for begin in range(0, len(steps), BATCH_STEPS):
-            self._connection.batch(steps[begin : begin + BATCH_STEPS])
+            results += self._connection.batch(steps[begin : begin + BATCH_STEPS])
+        return results
 
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -316,6 +322,67 @@ class ObjectArrayMixin(ArrayMixin):
                 if len(found) >= stop - start:
                     break
         return found[: stop - start]
+
+
+class MatrixMixin(ObjectArrayMixin):
+    """Arrays of arrays of primitives, in any depth: numpy.asarray(a) is a copy of all elements, of their type."""
+
+    __slots__ = ()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy  # type: ignore[import-not-found,unused-ignore]
+
+        if copy is False:
+            raise ValueError("the elements of a Java array are copied")
+        rows = list(self)
+        try:
+            made = self._matrix_of(rows)
+        except ValueError:
+            if dtype is None or numpy.dtype(dtype) != object:
+                raise
+            made = numpy.empty(len(rows), object)
+            for place, row in enumerate(rows):
+                made[place] = row
+        return made if dtype is None else made.astype(dtype, copy=False)
+
+    def _matrix_of(self, rows: list[Any]) -> Any:
+        import numpy
+
+        for place, row in enumerate(rows):
+            if row is None:
+                raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
+        if rows and self._java_type.startswith("[[["):
+            return numpy.stack([row.__array__() for row in rows])
+        return self._gather(rows)
+
+    def _gather(self, rows: list[Any]) -> Any:
+        """Rows of primitives. Short ones are read together, from an array of Java's, where the policy lets Java copy them."""
+        import numpy
+
+        lengths: list[Any] = self._batched([("get", row._java_type, "length", row) for row in rows])
+        width = lengths[0] if rows else 0
+        if any(each != width for each in lengths):
+            raise ValueError(f"the rows of {source_name(self._java_type)} have {min(lengths)} to {max(lengths)} elements")
+        shape = (len(rows), width) if rows else (0,) * self._java_type.count("[")
+        made = numpy.empty(shape, NUMPY_TYPES[self._java_type[-1]])
+        together = max(1, GATHERED_MAX // max(1, width))
+        for begin in range(0, len(rows), together):
+            block = rows[begin : begin + together]
+            made[begin : begin + len(block)] = self._joined(block, width).reshape(len(block), width)
+        return made
+
+    def _joined(self, rows: list[Any], width: int) -> Any:
+        import numpy
+
+        if len(rows) > 1:
+            try:
+                whole = self._connection.new(source_name(rows[0]._java_type), (len(rows) * width,))
+                self._batched([("call", "java.lang.System", "arraycopy", None, (row, 0, whole, place * width, width))
+                               for place, row in enumerate(rows)])
+                return numpy.asarray(whole)
+            except PermissionError:
+                pass
+        return numpy.concatenate([numpy.asarray(row) for row in rows])
 
 
 class PrimitiveArrayMixin(ArrayMixin):

@@ -448,7 +448,7 @@ class OtherValues:
             return list(value)
         if is_comparable(value):
             return self._java._callbacks.of(value)
-        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java; jpeer.implements gives a class Java's interfaces")
 
     def _given(self, value: Any) -> Any:
         """Where Java wants none of the interfaces that a callable implements, one with an order is a Comparable."""

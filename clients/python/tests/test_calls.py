@@ -296,8 +296,14 @@ class Mistakes(unittest.TestCase):
             java.java.awt.Point(1, 2, 3, 4)
         with self.assertRaisesRegex(TypeError, r"ambiguous for \(null\).*jpeer.cast\(TYPE, VALUE\)"):
             java.fixtures.Overloads.specific(None)
-        with self.assertRaisesRegex(TypeError, "object has no form in Java"):
+        with self.assertRaisesRegex(TypeError, "object has no form in Java; jpeer.implements gives"):
             java.java.util.ArrayList().add(object())
+        with self.assertRaisesRegex(TypeError, r"candidates: .*; jpeer.cast\(INTERFACE, FUNCTION\)"):
+            java.java.util.ArrayList().add(0, lambda: 1)
+        with self.assertRaisesRegex(TypeError, r"Object is none: give it a type.*; jpeer.cast\(INTERFACE, FUNCTION\)"):
+            java.java.util.HashMap({"key": lambda: 1})
+        with self.assertRaisesRegex(TypeError, r"candidates: [^;]*(; java[^;]*)*$"):
+            java.java.util.ArrayList().add(0, 1, 2, 3)
         with self.assertRaises(OverflowError):
             java.java.lang.Integer.toString(jpeer.jint(2**40))
         with self.assertRaises(TypeError):

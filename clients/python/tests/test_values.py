@@ -434,6 +434,36 @@ class Buffers(unittest.TestCase):
             self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
 
     @unittest.skipIf(numpy is None, "no numpy")
+    def test_matrices_to_numpy(self):
+        there_and_back = lambda name, value: numpy.asarray(java.type(name)(value))  # noqa: E731
+        for name, kind in [("byte", "i1"), ("short", "i2"), ("int", "i4"), ("long", "i8"), ("float", "f4"), ("double", "f8"),
+                           ("boolean", "?"), ("char", "u2")]:
+            for shape in ((2, 3), (1200, 2), (3, 0), (2, 2, 3)):
+                with self.subTest(f"{name} {shape}"):
+                    wanted = (numpy.arange(numpy.prod(shape)).reshape(shape) % 100).astype(kind)
+                    found = there_and_back(name + "[]" * len(shape), wanted)
+                    self.assertEqual((found.dtype, found.shape), (numpy.dtype(kind), shape))
+                    self.assertTrue((found == wanted).all())
+        empty = numpy.asarray(java.array("int", 0, 3))
+        self.assertEqual((empty.shape, empty.dtype), ((0, 0), numpy.dtype("int32")))
+        self.assertEqual(numpy.array(java.array("int", 1, 2), dtype="f8").dtype, numpy.dtype("f8"))
+        with self.assertRaisesRegex(ValueError, r"the rows of int\[\]\[\] have 1 to 2 elements"):
+            numpy.asarray(java.type("int[][]")([[1], [2, 3]]))
+        with self.assertRaisesRegex(ValueError, r"double\[\]\[\]: row 1 is null"):
+            numpy.asarray(java.type("double[][]")([[1.0], None]))
+        ragged = numpy.array(java.type("int[][]")([[1], [2, 3], None]), dtype=object)
+        self.assertEqual([each and list(each) for each in ragged], [[1], [2, 3], None])
+        self.assertEqual(numpy.asarray(java.type("java.lang.String[][]")([["a", "b"]])).tolist(), [["a", "b"]])
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_matrices_where_java_may_not_copy(self):
+        with launch(allow=["java.util.Arrays"]) as there:
+            rows = there.java.util.Arrays.copyOf(jpeer.cast("int[][]", [[1, 2], [3, 4]]), 2)
+            self.assertEqual(numpy.asarray(rows).tolist(), [[1, 2], [3, 4]])
+            with self.assertRaises(PermissionError):
+                there.java.lang.System.nanoTime()
+
+    @unittest.skipIf(numpy is None, "no numpy")
     def test_arrays_of_numpy(self):
         self.assertEqual(java.array("double", numpy.ones(3)), [1.0, 1.0, 1.0])
         self.assertEqual(java.type("double[]")(numpy.ones(3)), [1.0, 1.0, 1.0])
