@@ -1,4 +1,4 @@
-/* Shared memory (docs/protocol.md): frames of two rings, and bells on the Unix socket that they were asked for over. */
+/* Shared memory (docs/shared-memory.md): frames of two rings, and bells on the Unix socket that they were asked for over. */
 #include "ring/region.h"
 #include "stream.h"
 

@@ -1,6 +1,6 @@
 #ifndef JPEER_JNI_LOOK_H
 #define JPEER_JNI_LOOK_H
-/* What there is to see of an object of the session, of a value (docs/protocol.md, "Looking"), or of a class. */
+/* What there is to see of an object of the session, of a value (docs/metadata.md, "Looking"), or of a class. */
 #include "jni/members.h"
 #include "op/look.h"
 

@@ -34,8 +34,8 @@ bool result_read_range(const struct jvm_request *request, char letter, jobject a
 /* The text of a boolean, a number, a character or a String. data NULL: memory is short. */
 struct text result_write_scalar(const struct jvm_request *request, const struct op_value *value);
 
-/* Whether objects of the class have a text: what an argument of the class may be given as (docs/protocol.md, "Values that
- * have a text"). With --compat pal none have but a BigInteger, where the request asks for it. */
+/* Whether objects of the class have a text: what an argument of the class may be given as (docs/values.md, "Values that have
+ * a text"). With --compat pal only a BigInteger has a text, if the request asks for it. */
 bool result_has_text(const struct jvm_request *request, const struct jvm_class *class);
 
 /*

@@ -385,7 +385,7 @@ static void run_length(struct conversion *conversion)
   finish_result(conversion, &type, &value);
 }
 
-/* ---- elements and ranges of arrays (docs/protocol.md, "Elements and ranges") ---- */
+/* ---- elements and ranges of arrays (docs/pieces.md, "Elements and ranges") ---- */
 
 /* In the words of java.util.Objects.checkIndex and checkFromToIndex. */
 static bool fail_bounds(struct conversion *conversion, const struct op_piece *piece, jsize length)

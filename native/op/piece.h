@@ -1,7 +1,7 @@
 #ifndef JPEER_OP_PIECE_H
 #define JPEER_OP_PIECE_H
 /*
- * A part of an array where a field's name may stand: "[3]" is an element, "[10:20]" a range (docs/protocol.md,
+ * A part of an array where a field's name may stand: "[3]" is an element, "[10:20]" a range (docs/pieces.md,
  * "Elements and ranges"). No member of Java has a '[' in its name (JVMS 4.2.2). Pure text, any thread.
  */
 #include "base/text.h"

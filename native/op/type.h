@@ -28,8 +28,8 @@ struct op_type {
 
 /*
  * Reads the `type` of an argument. Common names of java.lang and java.util (Integer, String, Object, List,
- * Map, ArrayList, HashMap, ...) may be written without their package and are completed (docs/protocol.md,
- * "Scalars"). JP_INVALID: the error's text may begin with "Invalid characters in type" or "Type name is a
+ * Map, ArrayList, HashMap, ...) may be written without their package and are completed (docs/values.md,
+ * "Typed values"). JP_INVALID: the error's text may begin with "Invalid characters in type" or "Type name is a
  * Java reserved keyword", which clients know.
  */
 enum jp_status op_type_parse_argument(struct text written, struct op_type *type,

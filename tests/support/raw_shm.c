@@ -1,5 +1,5 @@
 /*
- * A client's side of the peer's shared memory, written from docs/protocol.md ("Shared memory") alone: it shares no code
+ * A client's side of the peer's shared memory, written from docs/shared-memory.md alone: it shares no code
  * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile client does.
  *
  * A handle belongs to one thread. Sizes and offsets are bytes; offsets count from the beginning of the region.

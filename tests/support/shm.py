@@ -1,4 +1,4 @@
-"""Shared memory of a peer, as a client sees it that is written from docs/protocol.md: the handshake here, words and
+"""Shared memory of a peer, as a client sees it that is written from docs/shared-memory.md: the handshake here, words and
 bytes in tests/support/raw_shm.c.
 """
 

@@ -1,5 +1,6 @@
 """The examples of docs/python.md and README, in their order, with what they print; and the demo."""
 
+import builtins
 import contextlib
 import doctest
 import io
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+import jpeer
 from support import ROOT, SECONDS
 
 PAGE = ROOT / "docs" / "python.md"
@@ -30,6 +32,24 @@ class Documentation(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(program, {})
         self.assertEqual(printed.getvalue().splitlines(), expected)
+
+    def test_the_table_of_exceptions(self):
+        """`jpeer.X`, a `Y`: the class exists, and is one."""
+        text = PAGE.read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (`[\w.]+`[^|]*) \|", text[text.index("| exception | when |"):].partition("\n\n")[0], re.M)
+        self.assertGreater(len(rows), 5)
+        for row in rows:
+            with self.subTest(row=row):
+                name, *base = re.findall(r"`([\w.]+)`", row)
+                for each in [name] if base and name.startswith("jpeer.") else [name, *base]:
+                    self.assertTrue(issubclass(self.find(each), BaseException))
+                if base and name.startswith("jpeer."):
+                    self.assertTrue(issubclass(self.find(name), self.find(base[0])))
+
+    @staticmethod
+    def find(name):
+        return getattr(jpeer, name.removeprefix("jpeer.")) if name.startswith("jpeer.") else getattr(builtins, name)
+
 
 
 class Demo(unittest.TestCase):

@@ -1,5 +1,5 @@
 /*
- * Shared memory (docs/protocol.md, "Shared memory"): messages as frames of two rings (ring/ring.h). The
+ * Shared memory (docs/shared-memory.md): messages as frames of two rings (ring/ring.h). The
  * socket that it was asked for over carries bells, bytes without a meaning, and shows the end of the peer.
  *
  * The peer is told to ring where nobody looks: `sleep` says so, and whoever looks or reads takes it back.

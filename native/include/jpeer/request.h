@@ -67,8 +67,7 @@ enum jp_argument_kind {
  */
 struct jp_argument {
   enum jp_argument_kind kind;
-  const char
-      *type; /* "int", "java.lang.String"; NULL: the peer infers it (docs/protocol.md, "Bare values") */
+  const char *type; /* "int", "java.lang.String"; NULL: the peer infers it (docs/values.md, "Bare values") */
   union {
     bool boolean;
     int64_t integer;
