@@ -60,7 +60,7 @@ struct jp_callback {
   struct jp_callback_call *last_event;
 };
 
-/* Of the text that names a process to the peer (docs/protocol.md, "A process with several connections"). */
+/* Of the text that names a process to the peer (docs/callbacks.md, "A process with several connections"). */
 enum { PROCESS_LENGTH_MIN = 22, PROCESS_LENGTH_MAX = 128 };
 
 struct callback_group {
