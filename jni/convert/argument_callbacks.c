@@ -10,6 +10,9 @@
 
 enum { PROXY_REFERENCES = 16 }; /* besides one of each interface */
 
+/* Of one ID. They are searched one after the other. */
+enum { PROXIES_MAX = 256 };
+
 enum giving_purpose {
   GIVES_CLASS, /* overloads are chosen by the class of the proxy */
   GIVES_OBJECT
@@ -27,6 +30,7 @@ struct giving {
   size_t count;
   struct declared_function function; /* of the place, where it tells more than the interfaces */
   bool has_function;                 /* the proxy that was found was given for a place that told more */
+  size_t searched;                   /* proxies of the ID that were of another form */
 };
 
 /* ---- its interfaces ---- */
@@ -172,10 +176,13 @@ static bool find_proxy(struct giving *giving, uint64_t *newest, jobject *out)
 {
   int64_t id = giving->value->callback->id;
   bool is_right = true;
+  giving->searched = 0;
   *newest = giving->hooks->find(giving->callbacks, id, UINT64_MAX);
   for (uint64_t number = *newest; is_right && *out == NULL && number != 0;
-       number = giving->hooks->find(giving->callbacks, id, number))
+       number = giving->hooks->find(giving->callbacks, id, number)) {
     is_right = use_proxy(giving, number, out);
+    giving->searched++;
+  }
   return is_right;
 }
 
@@ -228,6 +235,13 @@ static bool make_first(struct giving *giving, uint64_t newest, jobject *out)
   struct callback_kind *kind = NULL;
   jobject kind_object = NULL;
   struct jp_error error;
+  if (giving->searched >= PROXIES_MAX)
+    return fail_to_make(giving,
+                        jp_fail(&error, JP_LIMIT,
+                                "the limit of %d objects in Java of one callback is reached: each set of "
+                                "interfaces or type arguments is another object",
+                                (int)PROXIES_MAX),
+                        &error);
   enum jp_status status = callback_kind_find(giving->conversion->thread, &form, &kind, &kind_object, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
@@ -249,8 +263,8 @@ static void take_function(struct giving *giving)
       conversion->elements->function.interface == NULL)
     return;
   for (size_t i = 0; i < giving->count; i++) {
-    if (!element_types_settle(conversion->thread, giving->interfaces[i], &conversion->elements->function,
-                              conversion->request->arena))
+    if (!declared_function_adds_nothing(conversion->thread, giving->interfaces[i],
+                                        &conversion->elements->function, conversion->request->arena))
       giving->function = conversion->elements->function;
   }
 }

@@ -649,8 +649,8 @@ const struct element_types *element_types_of_result(struct jvm_thread *thread,
   return read_bound(&finding, is_told_by_place ? function->context : interface, &bound, type);
 }
 
-bool element_types_settle(struct jvm_thread *thread, struct jvm_class *interface,
-                          const struct declared_function *function, struct arena *arena)
+bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,
+                                    const struct declared_function *function, struct arena *arena)
 {
   const struct finding finding = {thread, arena, interface};
   const struct target target = {.kind = TARGET_CLASS, .class = function->interface};

@@ -41,9 +41,10 @@ const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     struct jvm_class *interface,
                                                     const struct declared_function *function,
                                                     struct arena *arena);
-/* Whether the function tells nothing of a callback that is this interface: that binds all itself, or is no subtype. */
-bool element_types_settle(struct jvm_thread *thread, struct jvm_class *interface,
-                          const struct declared_function *function, struct arena *arena);
+/* True where the function adds nothing to what a callback's interface says: the interface binds all variables itself, or is no
+ * subtype of the function's. */
+bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,
+                                    const struct declared_function *function, struct arena *arena);
 /* What the class itself binds, as one that extends HashMap<Integer, Long> does. */
 const struct element_types *element_types_of_class(struct jvm_thread *thread, struct jvm_class *class,
                                                    struct arena *arena);
@@ -51,7 +52,7 @@ const struct element_types *element_types_of_class(struct jvm_thread *thread, st
 /* False: memory is short. */
 bool declared_function_copy(const struct declared_function *function, struct arena *arena,
                             struct declared_function *copy);
-/* Loads the classes that are named, but for those of functions: then the contexts are not needed any more. */
+/* Loads the classes that are named, except those of functions: then the contexts are not needed any more. */
 void element_types_load(struct jvm_thread *thread, const struct element_types *types);
 /* A copy in another arena. NULL: memory is short. */
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena);

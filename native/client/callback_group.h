@@ -37,7 +37,7 @@ struct jp_callback {
   jp_callback_function *function;
   void (*released)(void *context);
   void *context;
-  bool is_borrowed; /* the peer takes the tellings of its arguments back by itself */
+  bool is_borrowed; /* the peer itself releases the references of its arguments */
   struct buffer interfaces;
   struct buffer facts;
 
@@ -45,7 +45,7 @@ struct jp_callback {
   enum callback_state state;
   size_t holds;   /* that the program has and has not released */
   size_t users;   /* calls that are not over, and places in chains */
-  uint64_t given; /* arguments that gave it on the connections of the group and that Java has not let go of */
+  uint64_t given; /* arguments that gave it on the connections of the group and that Java has not released */
 
   /* Messages that gave it and are waited for, and the thread that waits, where all of them are one's. */
   size_t giving;
@@ -54,7 +54,7 @@ struct jp_callback {
 
   struct jp_callback *next; /* in its place of the table, or in the list of those that have ended */
 
-  /* Under the client's lock. Events run one at a time, in order: one is in hand, or runs, and these come after it. */
+  /* Under the client's lock. Events run one at a time, in order: these wait for the one that runs or is about to. */
   bool has_event; /* always where first_event is not NULL */
   struct jp_callback_call *first_event;
   struct jp_callback_call *last_event;

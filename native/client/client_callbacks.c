@@ -980,7 +980,7 @@ static enum jp_client_status take_release(struct callback_reader *reader, int64_
   unlock_group(client);
   return has_it ? JP_CLIENT_OK
                 : client_fail(error, JP_CLIENT_PROTOCOL,
-                              "the peer lets go of callback %lld, which it has not", (long long)id);
+                              "the peer releases callback %lld, which it does not have", (long long)id);
 }
 
 enum jp_client_status callback_take_message(struct jp_client *client, struct json_value message,
@@ -1205,11 +1205,6 @@ struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer, s
                  jp_json_integer(jp_json_member(told, "id"), &id) &&
                  jp_json_integer(jp_json_member(told, "client"), &number);
   return is_told ? hold_own(answer, id, (uint64_t)number) : NULL;
-}
-
-int64_t jp_callback_number(const struct jp_callback *callback)
-{
-  return callback->id;
 }
 
 void *jp_callback_context(const struct jp_callback *callback)

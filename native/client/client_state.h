@@ -62,7 +62,7 @@ enum pending_kind {
   PENDING_WAITED,       /* a thread waits */
   PENDING_COMPLETED,    /* a completion is to be called */
   PENDING_INTRODUCTION, /* the client says which process it belongs to */
-  PENDING_ABANDONED     /* nobody wants the answer any more; its refs are let go of */
+  PENDING_ABANDONED     /* nobody waits for the answer any more; its refs are released */
 };
 
 struct pending_request {

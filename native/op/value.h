@@ -101,8 +101,9 @@ struct op_value {
     struct {
       uint32_t ref;
       union {
-        uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
-        bool has_length;   /* results only: of what could not travel by value */
+        uint32_t
+            tellings; /* of OP_DELETE_OBJECT alone: so many sent references are released; 0: the object is deleted */
+        bool has_length; /* results only: of what could not travel by value */
       };
       size_t length;
       const struct op_told_callback *told_callback; /* results only; NULL: it is no client's callback */

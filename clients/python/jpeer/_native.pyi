@@ -45,8 +45,7 @@ class Hooks:
     make_error: Callable[["Connection", int, str, tuple[Any, ...] | None, dict[str, Any] | None], Any]
     """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (type or None,
     message or None, [frames], cause as another such tuple or None, and of the first one the handle or None); data is the
-    parsed JSON of the error's data. NotImplemented: the arguments are converted anew and the request is sent again, 256
-    times at most."""
+    parsed JSON of the error's data. NotImplemented: the arguments are converted anew and the request is sent again, once."""
 
 class Typed:
     """A value with the Java type that it goes as: Typed("int", 5), Typed("java.util.Collection", obj),
@@ -133,9 +132,9 @@ class Field:
 class Callback:
     """A Python object that Java can call.
 
-    find(interface, method, parameter_types) gives what is called with the converted arguments, once for each method that is
-    another one than that of the call before; what that returns is converted back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
-    `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
+    find(interface, method, parameter_types) gives the function that is called with the converted arguments. It is asked when
+    a call is of another method than the call before. What the function returns is converted back. `target` is what Python
+    gets where Java returns the object. A Python exception becomes a Java one: `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
     frames (module, function, file or None, line); such a tuple for the cause, or None). Java always waits for the answer."""
 
     def __init__(
@@ -150,7 +149,6 @@ class Callback:
         target: Any = ...,
     ) -> None: ...
     interfaces: tuple[str, ...]
-    number: int  # by which the peer's errors name it; 0: Java does not have it
 
 class ProtocolError(ConnectionError):
     """The peer has sent what no peer sends: it is another program, or a hostile one."""

@@ -6,7 +6,6 @@ threads run on threads of the package's (`Listeners`).
 
 import contextlib
 import functools
-import re
 import threading
 import weakref
 from collections import deque
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._native import BoundMethod, Callback
 from .answers import described
 from .classes import python_name
-from .exceptions import DENIED, INVALID_PARAMS, JavaException, PeerError, handle_of
+from .exceptions import DENIED, JavaException, PeerError, handle_of
 from .objects import OPTIONALS
 from .thrown import Frame, ThrownExceptions
 from .values import Cast, is_comparable, marked_interfaces, names_of
@@ -33,9 +32,6 @@ Thrown = tuple[Any, str | None, list[Frame], "Thrown | None"]
 COMPARABLE, OBJECT = "java.lang.Comparable", "java.lang.Object"
 
 FRAMES_MAX, CAUSES_MAX = 64, 16
-
-_OTHER_INTERFACE = re.compile(r"callback (\d+): Java has this object as .*, which is no ")
-_DENIED_ORDER = re.compile(r"java\.lang\.Comparable")
 
 LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
@@ -67,9 +63,9 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
         def compare(self, left, right):
             return len(left) - len(right)
 
-    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments. Interfaces add up: those of
-    several decorators, and of all base classes. Where the class defines __eq__, __hash__ or __str__, Java's equals, hashCode
-    and toString are these; otherwise Java answers them, by identity.
+    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments.
+    Interfaces add up: those of several decorators, and of all base classes. Where the class defines __eq__, __hash__ or
+    __str__, Java's equals, hashCode and toString are these; otherwise Java answers them, by identity.
     """
     from .connection import class_name
 
@@ -227,7 +223,7 @@ class CallbackTable:
         self._members: dict[str, dict[str, tuple[str, bool]]] = {}
         self._may_add_comparable = True
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
-        self._lock = threading.RLock()  # what is asked of Java meanwhile may fail, and come to give_otherwise
+        self._lock = threading.RLock()  # a request made under it may fail, and call give_otherwise
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
         self.run_coroutine: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
@@ -245,25 +241,15 @@ class CallbackTable:
         return made
 
     def give_otherwise(self, code: int, message: str) -> bool:
-        """After an error of the peer: whether what the request gave is given in another way when it is made again. A function
-        that Java knows as one interface becomes another object for another one. Where an object may not be a Comparable, it
-        is what @implements says alone."""
-        other = _OTHER_INTERFACE.search(message) if code == INVALID_PARAMS else None
-        if other is not None:
-            self._forget(lambda each: each.number == int(other[1]))
-            return True
-        if code != DENIED or not self._may_add_comparable or not _DENIED_ORDER.search(message):
+        """After an error of the peer: whether the request gives its objects in another way when it is made again. If the
+        policy denies java.lang.Comparable, objects are only what @implements says."""
+        if code != DENIED or not self._may_add_comparable or COMPARABLE not in message:
             return False
-        is_forgotten = self._forget(lambda each: len(each.interfaces) > 1 and COMPARABLE in each.interfaces)
-        self._may_add_comparable = not is_forgotten
-        return is_forgotten
-
-    def _forget(self, is_one: Callable[[Callback], bool]) -> bool:
-        """What Java has of these stays, and is another object than what is given from now on. False: there is none."""
         with self._lock:
-            keys = [key for key, each in self._known.items() if is_one(each)]
+            keys = [key for key, each in self._known.items() if len(each.interfaces) > 1 and COMPARABLE in each.interfaces]
             for key in keys:
                 del self._known[key]
+        self._may_add_comparable = not keys
         return bool(keys)
 
     def member_of(self, implementation: Implementation, name: str) -> Callable[..., Any] | None:

@@ -75,9 +75,9 @@ class Refused(PeerError, RuntimeError):
     """A limit was reached, or the peer could not do it for another reason."""
 
 
-# Classes whose Python class also derives from an exception of Python that means the same.
 UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 
+# Classes whose Python class also derives from an exception of Python that means the same.
 PYTHON_BASES: dict[str, type[Exception]] = {
     "java.io.FileNotFoundException": FileNotFoundError,
     "java.io.IOException": OSError,
@@ -112,7 +112,7 @@ class ErrorMaker:
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
         """The exception; NotImplemented where the request is to be made and sent anew."""
-        if code in (INVALID_PARAMS, DENIED) and self._give_otherwise(code, message):
+        if self._give_otherwise(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None

@@ -90,8 +90,8 @@ class ThrownExceptions:
         return marked
 
     def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Passing | None:
-        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The throwable is the cause of that depth of
-        the outermost one, whose handle is given."""
+        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The
+        throwable is the cause of that depth of the outermost one, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))

@@ -325,7 +325,7 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
 
 static void run_over(const struct given *given, struct link *link, struct jp_callback_call *call)
 {
-  Py_INCREF((PyObject *)given->callback); /* its end may be told meanwhile */
+  Py_INCREF((PyObject *)given->callback); /* Java may release it during the call */
   link_hold(link);
   listen_if_called(link); /* Java may call over it again, for nobody who waits */
   struct link_frame frame;
@@ -340,7 +340,7 @@ static void run_over(const struct given *given, struct link *link, struct jp_cal
   Py_DECREF((PyObject *)given->callback);
 }
 
-/* Where the connection was closed meanwhile, the call ends unanswered. */
+/* If the connection has been closed since, the call ends unanswered. */
 static void run_call(void *context, struct jp_callback_call *call)
 {
   const struct given given = *(const struct given *)context;
@@ -574,17 +574,6 @@ static void callback_dealloc(PyObject *self)
   Py_DECREF(type);
 }
 
-/* Of the peer's errors; 0: Java does not have it. */
-static PyObject *callback_number(PyObject *self, void *closure)
-{
-  (void)closure;
-  const struct given *given = ((struct callback *)self)->current;
-  return PyLong_FromLongLong(given == NULL ? 0 : jp_callback_number(given->handle));
-}
-
-static PyGetSetDef callback_attributes[] = {{"number", callback_number, NULL, NULL, NULL},
-                                            {NULL, NULL, NULL, NULL, NULL}};
-
 static PyMemberDef callback_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct callback, weak_references), READONLY, NULL},
     {"interfaces", T_OBJECT, offsetof(struct callback, interfaces), READONLY, NULL},
@@ -596,7 +585,6 @@ static PyType_Slot callback_slots[] = {{Py_tp_doc, "A Python object that Java ca
                                        {Py_tp_traverse, callback_traverse},
                                        {Py_tp_clear, callback_clear},
                                        {Py_tp_members, callback_members},
-                                       {Py_tp_getset, callback_attributes},
                                        {0, NULL}};
 
 PyType_Spec callback_spec = {"jpeer._native.Callback", sizeof(struct callback), 0,

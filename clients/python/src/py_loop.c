@@ -18,7 +18,7 @@ struct sent {
   PyObject *within; /* a str, or None */
   int timeout_ms;
   enum jp_operation operation;
-  unsigned renewed; /* how often it was refused as request_retry says */
+  bool is_second; /* the first one was refused, as request_retry says */
   struct attempt attempt;
   PyObject *first;          /* the exception of the first form; NULL: none */
   struct builder_out *outs; /* of the arguments that are on their way */
@@ -96,10 +96,14 @@ static void finish(struct sent *sent, enum jp_client_status status, struct jp_an
   PyObject *value = value_of_sent(sent, status, answer);
   bool is_refused = value == NULL && !PyErr_Occurred();
   bool is_sent = false;
-  if (is_refused)
-    is_sent = request_may_renew(&sent->renewed) && send_step(sent, NULL, NULL);
-  else if (value == NULL)
+  if (is_refused && sent->is_second)
+    request_fail_twice();
+  else if (is_refused) {
+    sent->is_second = true;
+    is_sent = send_step(sent, NULL, NULL);
+  } else if (value == NULL) {
     is_sent = send_other_forms(sent, answer);
+  }
   jp_answer_free(answer);
   if (!is_sent)
     tell(sent, value);

@@ -419,11 +419,10 @@ void attempt_begin(const struct attempt *attempt, struct argument_builder *build
                    struct py_connection *connection);
 /* Ends the builder, too. */
 void attempt_end(struct attempt *attempt, struct argument_builder *builder);
-/* Runs `attempt`: anew where it failed without an exception, and with the values' other forms where the peer has
+/* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
  * refused their first ones. Where it takes none, the exception is that of the first. */
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
-/* After an attempt that has failed without an exception. False: there were too many; an exception. */
-bool request_may_renew(unsigned *renewed);
+PyObject *request_fail_twice(void);
 /* True: the next attempt is to be made; false: none is left, or Java has run. */
 bool attempt_next(struct attempt *attempt);
 

@@ -42,42 +42,36 @@ bool attempt_next(struct attempt *attempt)
   return false;
 }
 
-/* Each time one object more may be given in another way. */
-bool request_may_renew(unsigned *renewed)
+PyObject *request_fail_twice(void)
 {
-  enum { RENEWED_MAX = 256 };
-  if (++*renewed < RENEWED_MAX)
-    return true;
-  PyErr_Format(PyExc_RuntimeError, "make_error gave NotImplemented %d times", (int)RENEWED_MAX);
-  return false;
+  PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
+  return NULL;
 }
 
-static PyObject *try_anew(PyObject *(*attempt)(struct attempt *attempt, void *context), struct attempt *state,
-                          void *context)
+static PyObject *try_twice(PyObject *(*attempt)(struct attempt *attempt, void *context),
+                           struct attempt *state, void *context)
 {
-  unsigned renewed = 0;
-  PyObject *value;
-  do {
+  PyObject *value = attempt(state, context);
+  if (value == NULL && !PyErr_Occurred())
     value = attempt(state, context);
-  } while (value == NULL && !PyErr_Occurred() && request_may_renew(&renewed));
-  return value;
+  return value == NULL && !PyErr_Occurred() ? request_fail_twice() : value;
 }
 
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context)
 {
   struct attempt state = {.count = 0};
-  PyObject *value = try_anew(attempt, &state, context);
+  PyObject *value = try_twice(attempt, &state, context);
   if (value == NULL && state.fate == BUILDER_TOO_LONG) {
     PyErr_Clear();
     state.in_pieces = true;
-    value = try_anew(attempt, &state, context);
+    value = try_twice(attempt, &state, context);
   }
   if (value != NULL || state.fate != BUILDER_REFUSED || !attempt_next(&state))
     return value;
   PyObject *first = take_exception();
   do {
     PyErr_Clear();
-    value = try_anew(attempt, &state, context);
+    value = try_twice(attempt, &state, context);
   } while (value == NULL && attempt_next(&state));
   if (value == NULL && first != NULL && state.fate != BUILDER_SENT && PyErr_ExceptionMatches(PyExc_Exception))
     PyErr_SetObject((PyObject *)Py_TYPE(first), first);

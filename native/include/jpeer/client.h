@@ -136,7 +136,7 @@ JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
 /* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
  * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
-/* The client that was told of it, which tells the peer when it is let go of. NULL: of NULL. */
+/* The client that received it, whose connection releases it in the peer. NULL: of NULL. */
 JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
@@ -475,8 +475,6 @@ JP_API void jp_callback_release(struct jp_callback *callback);
  */
 JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
-/* The ID that the peer knows it by, and that the peer's errors name. */
-JP_API int64_t jp_callback_number(const struct jp_callback *callback);
 /* That of its jp_callback_config. */
 JP_API void *jp_callback_context(const struct jp_callback *callback);
 
