@@ -17,6 +17,7 @@ fi
 root=$(mktemp -d)
 chmod 755 "$root" # others than root live in it, too
 clean_up() {
+  mountpoint --quiet "$root/dev/pts" && umount "$root/dev/pts"
   mountpoint --quiet "$root/dev/shm" && umount "$root/dev/shm"
   mountpoint --quiet "$root/proc" && umount "$root/proc"
   rm -rf --one-file-system "$root"
@@ -34,8 +35,11 @@ if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
   cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
 fi
 mount -t proc proc "$root/proc"
-# The few devices that debootstrap made are enough; this machine's own stay out of reach.
+# The few devices that debootstrap made are enough; this machine's own stay out of reach, its terminals among them.
 mount -t tmpfs tmpfs "$root/dev/shm"
+mkdir -p "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+ln -sf pts/ptmx "$root/dev/ptmx"
 
 inside() { # runs a command in the bare root, with a newcomer's environment
   chroot "$root" env -i HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
