@@ -183,9 +183,9 @@ static enum jp_status shm_receive(struct link *link, struct link_listener *liste
   enum jp_status status = JP_OK;
   wake(link);
   ring_writer_prepare(&link->writer);
-  if (!ring_reader_look(&link->reader) || was_asleep) {
+  if (!ring_reader_poll(&link->reader) || was_asleep) {
     status = hear_bells(link, error);
-    (void)ring_reader_look(&link->reader);
+    (void)ring_reader_poll(&link->reader);
   }
   while (status == JP_OK && goes_on)
     status = take_frame(link, listener, &goes_on, error);
@@ -202,7 +202,7 @@ static bool shm_look(const struct link *link)
 static bool shm_meet(struct link *link)
 {
   int processor = sched_getcpu();
-  ring_tell_processor(link->reader.mine, processor);
+  ring_publish_processor(link->reader.mine, processor);
   return ring_processor_of(link->reader.other) == processor;
 }
 

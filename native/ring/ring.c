@@ -90,7 +90,7 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
 /* The other side may not have read less than before, nor more than it was told of. */
 static void look_at_taken(struct ring_writer *writer)
 {
-  uint64_t taken = ring_bell_look(&writer->other->taken);
+  uint64_t taken = ring_poll_position(&writer->other->taken);
   if (taken - writer->taken > writer->published - writer->taken)
     writer->is_broken = true;
   else
@@ -157,11 +157,11 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
 {
   if (writer->offset + frame_size + RING_HEAD_SIZE <= RING_HOME || frame_size > writer->offset)
     return;
-  if (writer->position - writer->home_look > UINT64_MAX / 2)
+  if (writer->position - writer->home_poll_at > UINT64_MAX / 2)
     return;
   if (!is_home_free(writer, frame_size)) {
     look_at_taken(writer);
-    writer->home_look = writer->position + HOME_LOOK_EVERY;
+    writer->home_poll_at = writer->position + HOME_LOOK_EVERY;
   }
   if (writer->is_broken || !is_home_free(writer, frame_size))
     return;
@@ -172,7 +172,7 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
   if (skipped > 0)
     advance_writer(writer, skipped);
   writer->reach = reach; /* nothing was written there */
-  writer->home_look = writer->position;
+  writer->home_poll_at = writer->position;
 }
 
 size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
@@ -205,7 +205,7 @@ static bool write_part(struct ring_writer *writer, const char *bytes, size_t cou
 }
 
 /* As write_part, but shows each piece, so that the other side reads it while the next one is written. */
-static bool write_pieces(struct ring_writer *writer, struct text payload, const struct ring_rope *rope,
+static bool write_pieces(struct ring_writer *writer, struct text payload, const struct ring_notifier *rope,
                          struct buffer *rest)
 {
   while (payload.len > RING_PIECE) {
@@ -238,7 +238,7 @@ static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text
 }
 
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
-                      const struct ring_rope *rope, struct buffer *rest)
+                      const struct ring_notifier *rope, struct buffer *rest)
 {
   static const char zeros[8] = {0};
   uint64_t head = make_head(kind, payload.len);
@@ -263,7 +263,7 @@ bool ring_writer_publish(struct ring_writer *writer)
     return false;
   writer->published = writer->position;
   bool must_ring =
-      ring_bell_move(&writer->mine->written, writer->position, &writer->other->sleeps, &writer->rung);
+      ring_move_position(&writer->mine->written, writer->position, &writer->other->sleeps, &writer->rung);
   fetch_to_write(writer);
   return must_ring;
 }
@@ -272,7 +272,7 @@ bool ring_writer_await_room(struct ring_writer *writer)
 {
   if (writer->is_broken || count_room(writer) > 0)
     return false;
-  uint64_t taken = ring_bell_sleep(&writer->other->taken, &writer->mine->wants_room, &writer->waits);
+  uint64_t taken = ring_begin_sleep(&writer->other->taken, &writer->mine->wants_room, &writer->waits);
   if (taken == writer->taken)
     return true;
   ring_writer_wake(writer);
@@ -281,10 +281,10 @@ bool ring_writer_await_room(struct ring_writer *writer)
 
 void ring_writer_wake(struct ring_writer *writer)
 {
-  ring_bell_wake(&writer->mine->wants_room);
+  ring_end_sleep(&writer->mine->wants_room);
 }
 
-bool ring_writer_give_back(struct ring_writer *writer)
+bool ring_writer_release_pages(struct ring_writer *writer)
 {
   if (!ring_writer_is_empty(writer))
     return false;
@@ -300,14 +300,14 @@ bool ring_writer_give_back(struct ring_writer *writer)
 
 /* --- reading --- */
 
-bool ring_reader_look(struct ring_reader *reader)
+bool ring_reader_poll(struct ring_reader *reader)
 {
-  return ring_reader_look_within(reader, reader->size);
+  return ring_reader_poll_within(reader, reader->size);
 }
 
-bool ring_reader_look_within(struct ring_reader *reader, size_t most)
+bool ring_reader_poll_within(struct ring_reader *reader, size_t most)
 {
-  uint64_t written = ring_bell_look(&reader->other->written);
+  uint64_t written = ring_poll_position(&reader->other->written);
   if (reader->is_broken || written == reader->written)
     return false;
   /* It has moved forward, and lies within the ring. */
@@ -348,7 +348,7 @@ static enum ring_found pass_over(struct ring_reader *reader, size_t length)
 {
   size_t size = ring_frame_size(length);
   if (size > ring_reader_available(reader))
-    (void)ring_reader_look(reader);
+    (void)ring_reader_poll(reader);
   if (size > ring_reader_available(reader)) {
     reader->is_broken = true;
     return RING_BROKEN;
@@ -402,14 +402,15 @@ bool ring_reader_publish(struct ring_reader *reader)
   if (reader->published == reader->position)
     return false;
   reader->published = reader->position;
-  return ring_bell_move(&reader->mine->taken, reader->position, &reader->other->wants_room, &reader->rung);
+  return ring_move_position(&reader->mine->taken, reader->position, &reader->other->wants_room,
+                            &reader->rung);
 }
 
 bool ring_reader_sleep(struct ring_reader *reader)
 {
   if (reader->is_broken)
     return false;
-  uint64_t written = ring_bell_sleep(&reader->other->written, &reader->mine->sleeps, &reader->sleeps);
+  uint64_t written = ring_begin_sleep(&reader->other->written, &reader->mine->sleeps, &reader->sleeps);
   if (written == reader->written)
     return true;
   ring_reader_wake(reader);
@@ -418,5 +419,5 @@ bool ring_reader_sleep(struct ring_reader *reader)
 
 void ring_reader_wake(struct ring_reader *reader)
 {
-  ring_bell_wake(&reader->mine->sleeps);
+  ring_end_sleep(&reader->mine->sleeps);
 }

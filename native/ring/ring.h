@@ -17,12 +17,12 @@
  *
  * Home: a writer that would leave the first RING_HOME bytes goes back to the ring's beginning, by a skip frame
  * over the rest, if little is in flight, so that a connection with small messages touches few pages. Pages that
- * larger messages have touched are given back by ring_writer_give_back.
+ * larger messages have touched are given back by ring_writer_release_pages.
  *
  * A writer or a reader belongs to one thread at a time.
  */
 #include "base/buffer.h"
-#include "ring/ring_bell.h"
+#include "ring/ring_notification.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -69,15 +69,15 @@ struct ring_writer {
   size_t size;
   struct ring_side *mine;
   struct ring_side *other;
-  uint64_t position;  /* written so far */
-  size_t offset;      /* of it in the ring */
-  uint64_t published; /* of it, what the other side was told */
-  uint64_t taken;     /* by the other side, as last seen */
-  uint64_t home_look; /* before this position it is not asked again what was taken */
-  size_t left;        /* bytes that are to come of a frame that was begun */
-  size_t reach;       /* the highest offset that was written since pages were given back */
-  uint32_t rung;      /* ring_bell_move */
-  uint32_t waits;     /* ring_bell_sleep */
+  uint64_t position;     /* written so far */
+  size_t offset;         /* of it in the ring */
+  uint64_t published;    /* of it, what the other side was told */
+  uint64_t taken;        /* by the other side, as last seen */
+  uint64_t home_poll_at; /* before this position it is not asked again what was taken */
+  size_t left;           /* bytes that are to come of a frame that was begun */
+  size_t reach;          /* the highest offset that was written since pages were given back */
+  uint32_t rung;         /* ring_move_position */
+  uint32_t waits;        /* ring_begin_sleep */
   bool is_broken;
 };
 
@@ -116,14 +116,14 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind);
  * bytes. bytes begin where the last call has ended. */
 size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count);
 /* How the other side is rung. */
-struct ring_rope {
+struct ring_notifier {
   void (*ring)(void *context);
   void *context;
 };
 /* Writes a frame straight into the ring, and appends the bytes that have no room to rest. Earlier frames must be in
  * the ring already. Of a payload longer than RING_PIECE each piece is shown at once, with the rope. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
-                      const struct ring_rope *rope, struct buffer *rest);
+                      const struct ring_notifier *rope, struct buffer *rest);
 /* A hint: the other side has read all that was written, so that its cache may give up the line that comes next. */
 void ring_writer_prepare(const struct ring_writer *writer);
 /* Publishes this side's position, so that the other side sees all that was written. True: ring it. */
@@ -133,13 +133,13 @@ bool ring_writer_await_room(struct ring_writer *writer);
 void ring_writer_wake(struct ring_writer *writer);
 /* True if the other side has taken all. */
 bool ring_writer_is_empty(struct ring_writer *writer);
-/* True if ring_writer_give_back may find pages. */
-static inline bool ring_writer_has_roamed(const struct ring_writer *writer)
+/* True if ring_writer_release_pages may find pages. */
+static inline bool ring_writer_has_pages_to_release(const struct ring_writer *writer)
 {
   return writer->reach > RING_HOME;
 }
 /* Gives the pages above RING_HOME back to the system if the ring is empty; false if it is not. */
-bool ring_writer_give_back(struct ring_writer *writer);
+bool ring_writer_release_pages(struct ring_writer *writer);
 
 /* --- reading --- */
 
@@ -156,13 +156,13 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
  * to come. */
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
 /* Looks at the other side's position. True if it has written more since the last look. */
-bool ring_reader_look(struct ring_reader *reader);
+bool ring_reader_poll(struct ring_reader *reader);
 /* The same, but sees no more than so many bytes that are not taken; the rest shows as more (ring_reader_has_more). */
-bool ring_reader_look_within(struct ring_reader *reader, size_t most);
+bool ring_reader_poll_within(struct ring_reader *reader, size_t most);
 /* True if there is more than at the last look. Changes nothing. */
 static inline bool ring_reader_has_more(const struct ring_reader *reader)
 {
-  return ring_bell_look(&reader->other->written) != reader->written;
+  return ring_poll_position(&reader->other->written) != reader->written;
 }
 /* Bytes that were there at the last look and are not taken. */
 static inline uint64_t ring_reader_available(const struct ring_reader *reader)
@@ -178,7 +178,7 @@ void ring_reader_wake(struct ring_reader *reader);
 /* --- hints --- */
 
 /* processor: as sched_getcpu returns it. */
-static inline void ring_tell_processor(struct ring_side *mine, int processor)
+static inline void ring_publish_processor(struct ring_side *mine, int processor)
 {
   RING_STORE(&mine->processor, processor < 0 ? 0 : (uint32_t)processor + 1, RING_RELAXED);
 }

@@ -47,7 +47,7 @@ static inline bool ring_end_wait(struct ring_end *end, bool for_room)
     ring_writer_wake(&end->out);
   else
     ring_reader_wake(&end->in);
-  ring_reader_look(&end->in);
+  ring_reader_poll(&end->in);
   ring_end_check(!end->in.is_broken && !end->out.is_broken, "a position is wrong");
   return is_open;
 }

@@ -64,7 +64,7 @@ static inline bool pair_send(struct ring_writer *writer, struct text payload)
 static inline enum ring_found pair_next(struct ring_reader *reader, uint32_t *kind, size_t *length)
 {
   enum ring_found found;
-  ring_reader_look(reader);
+  ring_reader_poll(reader);
   do
     found = ring_read_head(reader, kind, length);
   while (found == RING_SKIPPED);

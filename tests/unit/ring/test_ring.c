@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-/* struct ring_rope */
+/* struct ring_notifier */
 static void count_pull(void *context)
 {
   unsigned *pulls = context;
@@ -38,7 +38,7 @@ PAIR_TEST(positions_may_pass_their_end, RING_SIZE_MIN)
   client->written = begin;
   peer->taken = begin;
   pair->client_out.position = pair->client_out.published = pair->client_out.taken = begin;
-  pair->client_out.home_look = begin;
+  pair->client_out.home_poll_at = begin;
   pair->peer_in.position = pair->peer_in.published = pair->peer_in.written = begin;
   for (int i = 0; i < 1000; i++) {
     pair_send(&pair->client_out, TEXT("0123456789"));
@@ -58,7 +58,7 @@ PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
   struct buffer rest;
   buffer_init(&rest);
   unsigned pulls = 0;
-  const struct ring_rope rope = {count_pull, &pulls};
+  const struct ring_notifier rope = {count_pull, &pulls};
   assert_true(ring_reader_sleep(&pair->peer_in));
   ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, length}, &rope, &rest);
   assert_int_equal(pulls, 1); /* before all of it was written */
@@ -73,7 +73,7 @@ PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
   size_t sent = 0;
   size_t received = 0;
   for (size_t step = 1; pair->peer_in.left > 0; step = step % 611 + 1) {
-    ring_reader_look(&pair->peer_in);
+    ring_reader_poll(&pair->peer_in);
     received += ring_read(&pair->peer_in, got + received, step);
     ring_reader_publish(&pair->peer_in);
     sent += ring_write(&pair->client_out, rest.data + sent, rest.len - sent);
@@ -97,7 +97,7 @@ PAIR_TEST(stays_at_home_with_small_messages, 64 * RING_SIZE_STEP)
     assert_true(pair->client_out.offset <= RING_HOME);
     pair_receive(&pair->peer_in, TEXT("{\"jsonrpc\":\"2.0\"}"));
   }
-  assert_false(ring_writer_has_roamed(&pair->client_out));
+  assert_false(ring_writer_has_pages_to_release(&pair->client_out));
 }
 
 /* Twice what is in flight is enough, wherever it lies; more than that walks through the ring. */
@@ -110,8 +110,8 @@ PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
     assert_true(pair->client_out.offset < 5 * RING_HOME);
   }
-  assert_true(ring_writer_has_roamed(&pair->client_out));
-  assert_false(ring_writer_give_back(&pair->client_out));
+  assert_true(ring_writer_has_pages_to_release(&pair->client_out));
+  assert_false(ring_writer_release_pages(&pair->client_out));
   for (int i = 0; i < 600; i++)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
   for (int i = 0; i < 200; i++) {
@@ -119,7 +119,7 @@ PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
   }
   assert_true(pair->client_out.offset < RING_HOME);
-  assert_true(ring_writer_give_back(&pair->client_out));
+  assert_true(ring_writer_release_pages(&pair->client_out));
 }
 
 /* The system's count of pages, of the map of one region. */
@@ -142,11 +142,11 @@ PAIR_TEST(gives_back_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
   struct text large = {bytes, size - 64};
   pair_send(&pair->peer_out, large);
   assert_true(count_pages(&pair->peer_region) >= 128);
-  assert_false(ring_writer_give_back(&pair->peer_out));
+  assert_false(ring_writer_release_pages(&pair->peer_out));
   pair_receive(&pair->client_in, large);
-  assert_true(ring_writer_has_roamed(&pair->peer_out));
-  assert_true(ring_writer_give_back(&pair->peer_out));
-  assert_false(ring_writer_has_roamed(&pair->peer_out));
+  assert_true(ring_writer_has_pages_to_release(&pair->peer_out));
+  assert_true(ring_writer_release_pages(&pair->peer_out));
+  assert_false(ring_writer_has_pages_to_release(&pair->peer_out));
   assert_true(count_pages(&pair->peer_region) <= 3);
   for (int i = 0; i < 1000; i++) {
     pair_send(&pair->peer_out, TEXT("and on"));
@@ -164,9 +164,9 @@ PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
   size_t length;
   for (int i = 0; i < 3; i++)
     pair_send(&pair->client_out, TEXT("12345678"));
-  assert_true(ring_reader_look_within(&pair->peer_in, 20));
+  assert_true(ring_reader_poll_within(&pair->peer_in, 20));
   assert_int_equal(ring_reader_available(&pair->peer_in), 20);
-  assert_false(ring_reader_look_within(&pair->peer_in, 20));
+  assert_false(ring_reader_poll_within(&pair->peer_in, 20));
   assert_true(ring_reader_has_more(&pair->peer_in));
   assert_false(ring_reader_sleep(&pair->peer_in));
   for (int i = 0; i < 3; i++)
@@ -177,7 +177,7 @@ PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
   pair_send(&pair->client_out, (struct text){bytes, sizeof bytes});
   pair_receive(&pair->peer_in, (struct text){bytes, sizeof bytes});
   pair_send(&pair->client_out, TEXT("home")); /* after a skip frame */
-  assert_true(ring_reader_look_within(&pair->peer_in, 16));
+  assert_true(ring_reader_poll_within(&pair->peer_in, 16));
   assert_int_equal(ring_read_head(&pair->peer_in, &kind, &length), RING_SKIPPED);
   pair_receive(&pair->peer_in, TEXT("home"));
   assert_int_equal(pair->client_out.offset, 16);
@@ -188,15 +188,15 @@ PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
 PAIR_TEST(rings_a_sleeper_once, RING_SIZE_MIN)
 {
   assert_false(pair_send(&pair->client_out, TEXT("a")));
-  ring_reader_look(&pair->peer_in);
+  ring_reader_poll(&pair->peer_in);
   assert_true(ring_reader_sleep(&pair->peer_in));
   assert_true(pair_send(&pair->client_out, TEXT("b")));
   assert_false(pair_send(&pair->client_out, TEXT("c")));
   ring_reader_wake(&pair->peer_in);
   assert_false(pair_send(&pair->client_out, TEXT("d")));
   assert_false(ring_reader_sleep(&pair->peer_in)); /* three have come since it looked */
-  assert_int_equal(pair->client_out.other->sleeps, RING_AWAKE);
-  ring_reader_look(&pair->peer_in);
+  assert_int_equal(pair->client_out.other->sleeps, RING_POLLING);
+  ring_reader_poll(&pair->peer_in);
   assert_true(ring_reader_sleep(&pair->peer_in));
   assert_true(pair_send(&pair->client_out, TEXT("e")));
   assert_false(ring_writer_publish(&pair->client_out));
@@ -209,7 +209,7 @@ PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
   struct buffer rest;
   buffer_init(&rest);
   unsigned pulls = 0;
-  const struct ring_rope rope = {count_pull, &pulls};
+  const struct ring_notifier rope = {count_pull, &pulls};
   ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &rope, &rest);
   assert_int_equal(pulls, 0); /* a short one is shown by its writer */
   ring_writer_publish(&pair->client_out);
@@ -227,7 +227,7 @@ PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
   assert_int_equal(ring_read(&pair->peer_in, bytes, 1), 1);
   ring_reader_publish(&pair->peer_in);
   assert_false(ring_writer_await_room(&pair->client_out)); /* a byte has become free */
-  assert_int_equal(pair->client_out.mine->wants_room, RING_AWAKE);
+  assert_int_equal(pair->client_out.mine->wants_room, RING_POLLING);
   buffer_fini(&rest);
 }
 
@@ -274,7 +274,7 @@ static void ring_nobody(void *context)
 PAIR_TEST(writes_the_same_frames_at_once, RING_SIZE_MIN)
 {
   enum { ROUNDS = 200 };
-  const struct ring_rope rope = {ring_nobody, NULL};
+  const struct ring_notifier rope = {ring_nobody, NULL};
   char bytes[64];
   struct buffer whole;
   struct buffer rest;

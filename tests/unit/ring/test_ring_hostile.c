@@ -1,13 +1,13 @@
 /* What the other side may write anywhere in the region: each fault is found, and nothing else happens. */
 #include "tests/unit/ring/pair.h"
 
-/* struct ring_rope */
+/* struct ring_notifier */
 static void pull_nothing(void *context)
 {
   (void)context;
 }
 
-static const struct ring_rope rope = {pull_nothing, NULL};
+static const struct ring_notifier rope = {pull_nothing, NULL};
 
 /* One frame's head as it lies in the ring. */
 static void put_head(struct pair *pair, size_t offset, uint32_t kind, uint32_t length)
@@ -18,7 +18,7 @@ static void put_head(struct pair *pair, size_t offset, uint32_t kind, uint32_t l
 
 static enum ring_found next(struct pair *pair, uint32_t *kind, size_t *length)
 {
-  ring_reader_look(&pair->peer_in);
+  ring_reader_poll(&pair->peer_in);
   return ring_read_head(&pair->peer_in, kind, length);
 }
 
@@ -31,7 +31,7 @@ static void assert_reader_is_broken(struct pair *pair)
   assert_true(pair->peer_in.is_broken);
   assert_int_equal(ring_reader_available(&pair->peer_in), 0);
   assert_int_equal(ring_read(&pair->peer_in, &byte, 1), 0);
-  assert_false(ring_reader_look(&pair->peer_in));
+  assert_false(ring_reader_poll(&pair->peer_in));
   assert_false(ring_reader_sleep(&pair->peer_in));
 }
 
@@ -153,7 +153,7 @@ UNIT_TEST(finds_room_that_is_none)
     pair.client->taken = wrong[i]; /* 24 were shown, 40 are written */
     assert_false(ring_writer_is_empty(&pair.peer_out));
     assert_true(pair.peer_out.is_broken);
-    assert_false(ring_writer_give_back(&pair.peer_out));
+    assert_false(ring_writer_release_pages(&pair.peer_out));
     assert_false(ring_writer_await_room(&pair.peer_out));
     assert_int_equal(ring_write(&pair.peer_out, out.data, out.len), 0);
     buffer_fini(&out);
@@ -202,14 +202,14 @@ UNIT_TEST(survives_noise)
       size_t length;
       if (pair.peer_in.left == 0)
         next(&pair, &kind, &length);
-      ring_reader_look(&pair.peer_in);
+      ring_reader_poll(&pair.peer_in);
       ring_read(&pair.peer_in, into, sizeof into);
       ring_reader_publish(&pair.peer_in);
       ring_write_frame(&pair.peer_out, RING_JSON, (struct text){into, random % sizeof into}, &rope, &rest);
       if (rest.len > 0)
         break;
       ring_writer_publish(&pair.peer_out);
-      ring_writer_give_back(&pair.peer_out);
+      ring_writer_release_pages(&pair.peer_out);
       assert_true(pair.peer_in.offset < RING_SIZE_MIN);
     }
     buffer_fini(&rest);

@@ -49,7 +49,7 @@ static void send_rest(struct side *side)
 static void wait_for_more(struct side *side, unsigned looks)
 {
   for (unsigned i = 0; i < looks; i++) {
-    if (ring_reader_look(side->in))
+    if (ring_reader_poll(side->in))
       return;
   }
   bool sleeps = ring_reader_sleep(side->in);
@@ -65,7 +65,7 @@ static void wait_for_more(struct side *side, unsigned looks)
 static bool receive(struct side *side, char *into, size_t *length, size_t *have)
 {
   uint32_t kind;
-  ring_reader_look(side->in);
+  ring_reader_poll(side->in);
   if (*length == SIZE_MAX) {
     enum ring_found found;
     while ((found = ring_read_head(side->in, &kind, length)) == RING_SKIPPED)

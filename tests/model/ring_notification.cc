@@ -1,4 +1,4 @@
-// Model check of native/ring/ring_bell.h: the header itself, with relacy's words and accesses in place of C11's.
+// Model check of native/ring/ring_notification.h: the header itself, with relacy's words and accesses in place of C11's.
 //
 // A writer and a reader pass messages through a ring with less room than messages. Each waits for the other by the
 // protocol of the header and sleeps without a time limit, so that a wake-up that is lost is a deadlock. The slots are
@@ -7,7 +7,7 @@
 // The protocol as it is has to pass. Then each order is weakened and each of the four accesses is left out, one at
 // a time, and relacy has to find each of that: otherwise the model would show nothing, or the order would not be needed.
 //
-// usage: ring_bell [ITERATIONS]
+// usage: ring_notification [ITERATIONS]
 
 #include "run_model.h"
 
@@ -78,7 +78,7 @@ typedef word ring_word;
 #define RING_ORDER_M2                  SITE_M2
 #define RING_ORDER_W1                  SITE_W1
 #define RING_ORDER_W2                  SITE_W2
-#include "ring/ring_bell.h"
+#include "ring/ring_notification.h"
 
 enum { MESSAGES = 3, ROOM = 1 };
 
@@ -94,7 +94,7 @@ struct wait {
   void begin()
   {
     position.shared.store(0, rl::mo_relaxed, $);
-    sleep.shared.store(RING_AWAKE, rl::mo_relaxed, $);
+    sleep.shared.store(RING_POLLING, rl::mo_relaxed, $);
     position.known = sleep.known = 0;
     number = rung = 0;
     bell = CreateEvent(0, 0, 0, 0);
@@ -105,18 +105,18 @@ struct wait {
   }
   void move(uint64_t value)
   {
-    if (ring_bell_move(&position, value, &sleep, &rung))
+    if (ring_move_position(&position, value, &sleep, &rung))
       SetEvent(bell);
   }
   // Until the position is not the known one.
   void await(uint64_t known)
   {
     position.known = known;
-    while (ring_bell_look(&position) == known) {
-      bool must_sleep = ring_bell_sleep(&position, &sleep, &number) == known;
+    while (ring_poll_position(&position) == known) {
+      bool must_sleep = ring_begin_sleep(&position, &sleep, &number) == known;
       if (must_sleep)
         WaitForSingleObject(bell, INFINITE);
-      ring_bell_wake(&sleep);
+      ring_end_sleep(&sleep);
       if (!must_sleep)
         return;
     }

@@ -1,5 +1,5 @@
-#ifndef JPEER_RING_RING_BELL_H
-#define JPEER_RING_RING_BELL_H
+#ifndef JPEER_RING_RING_NOTIFICATION_H
+#define JPEER_RING_RING_NOTIFICATION_H
 /*
  * How one side waits for the other without looking all the time, and without a wake-up that is lost.
  *
@@ -49,38 +49,39 @@ typedef _Atomic uint32_t ring_word;
 #define RING_ORDER_W2                  memory_order_seq_cst
 #endif
 
-enum { RING_AWAKE = 0 }; /* the sleep word of a side that looks */
+enum { RING_POLLING = 0 }; /* the sleep word of a side that looks */
 
 /* The mover's: moves the position. True if it has to ring. *rung is the mover's own memory of the last sleep
  * that it rang for, 0 at first. */
-static inline bool ring_bell_move(ring_position *position, uint64_t value, ring_word *sleep, uint32_t *rung)
+static inline bool ring_move_position(ring_position *position, uint64_t value, ring_word *sleep,
+                                      uint32_t *rung)
 {
   RING_STORE(position, value, RING_ORDER_M1);
   uint32_t number = RING_LOAD(sleep, RING_ORDER_M2);
-  bool must_ring = number != RING_AWAKE && number != *rung;
+  bool must_ring = number != RING_POLLING && number != *rung;
   *rung = number;
   return must_ring;
 }
 
 /* The waiter's: says that nobody looks, and returns the position. If that is not the one that the waiter knows,
- * it must not sleep (ring_bell_wake). *number is the waiter's own memory of its last sleep, 0 at first. */
-static inline uint64_t ring_bell_sleep(ring_position *position, ring_word *sleep, uint32_t *number)
+ * it must not sleep (ring_end_sleep). *number is the waiter's own memory of its last sleep, 0 at first. */
+static inline uint64_t ring_begin_sleep(ring_position *position, ring_word *sleep, uint32_t *number)
 {
   *number += 1;
-  if (*number == RING_AWAKE)
+  if (*number == RING_POLLING)
     *number = 1;
   RING_STORE(sleep, *number, RING_ORDER_W1);
   return RING_LOAD(position, RING_ORDER_W2);
 }
 
 /* The waiter's: it looks again. If this is seen late, there is a bell too many. */
-static inline void ring_bell_wake(ring_word *sleep)
+static inline void ring_end_sleep(ring_word *sleep)
 {
-  RING_STORE(sleep, RING_AWAKE, RING_RELAXED);
+  RING_STORE(sleep, RING_POLLING, RING_RELAXED);
 }
 
 /* The waiter's, awake. */
-static inline uint64_t ring_bell_look(ring_position *position)
+static inline uint64_t ring_poll_position(ring_position *position)
 {
   return RING_LOAD(position, RING_ACQUIRE);
 }
