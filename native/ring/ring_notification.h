@@ -1,33 +1,33 @@
 #ifndef JPEER_RING_RING_NOTIFICATION_H
 #define JPEER_RING_RING_NOTIFICATION_H
 /*
- * How one side waits for the other without looking all the time, and without a wake-up that is lost.
+ * How one side waits for the other without polling all the time, and without losing a wake-up.
  *
- * One side moves a position; the other waits for it. The waiter says by a sleep word of its own that nobody
- * looks, and then the mover rings: a byte on the socket. A pair of rings has four such waits: each side waits
- * for bytes (the other's `written`) and for room (the other's `taken`). All four are the same code.
+ * One side moves a position; the other waits for it. The waiter publishes by its own sleep word that it sleeps, and
+ * then the mover notifies it: a byte on the socket. A pair of rings has four such waits: each side waits for bytes
+ * (the other's `written`) and for room (the other's `taken`). All four use the same code.
  *
  *   mover                                   waiter
  *   M1  store the position                  W1  store the sleep word: asleep
  *   M2  load the sleep word                 W2  load the position
- *   rings if it says asleep                 sleeps if it has not moved
+ *   notifies if it says asleep              sleeps if it has not moved
  *
- * A wake-up is lost if M2 reads "awake" and W2 reads the old position. That cannot be, because all four are
- * sequentially consistent and so have one order that both sides agree on. If M2 does not read what W1 stored,
- * M2 comes before W1 in that order. M1 comes before M2 and W1 before W2, by the order of the program. So M1
- * comes before W2, and W2 reads that position or a later one: the waiter does not sleep.
+ * A wake-up is lost if M2 reads "polling" and W2 reads the old position. That cannot be, because all four are
+ * sequentially consistent: both sides agree on one order. If M2 does not read what W1 stored, M2 comes before W1 in
+ * that order. M1 comes before M2 and W1 before W2, by the order of the program. So M1 comes before W2, and W2 reads
+ * that position or a later one: the waiter does not sleep.
  *
- * Each of the four is needed. M1 as a release, or W1, may wait in its core's store buffer until the load
- * behind it is done, as x86 does. M2 or W2 as an acquire has no place in the common order: it may be done
- * before the store in front of it, as ARM does. Either way both loads can read the old values.
+ * Each of the four is needed. M1 as a release, or W1, may wait in its core's store buffer until the load after it is
+ * done, as x86 does. M2 or W2 as an acquire has no place in the common order: it may be done before the store that
+ * precedes it, as ARM does. Either way both loads can read the old values.
  *
  * M1 is a release and every load of a position an acquire, too: a side that sees a position sees the bytes
  * before it (`written`), or may write over them (`taken`).
  *
- * Each sleep has a number of its own, so that the mover rings once for it. A bell that is heard ends the
- * sleep. A side that sleeps on says so again, with the next number, and looks again.
+ * Each sleep has its own number, so that the mover notifies once for it. A received notification ends the sleep. To
+ * sleep on, a side publishes the next number and loads the position again.
  *
- * The model check (relacy, which is C++98) compiles this file with words and accesses of its own: it defines
+ * The model check (relacy, which is C++98) compiles this file with its own words and accesses: it defines
  * RING_HAS_OWN_ATOMICS and the names below.
  */
 #include <stdbool.h>
@@ -49,22 +49,22 @@ typedef _Atomic uint32_t ring_word;
 #define RING_ORDER_W2                  memory_order_seq_cst
 #endif
 
-enum { RING_POLLING = 0 }; /* the sleep word of a side that looks */
+enum { RING_POLLING = 0 }; /* the sleep word of a side that polls */
 
-/* The mover's: moves the position. True if it has to ring. *rung is the mover's own memory of the last sleep
- * that it rang for, 0 at first. */
+/* For the mover: moves the position. True if it must notify. *notified is the mover's private number of the last
+ * sleep that it notified for, 0 at first. */
 static inline bool ring_move_position(ring_position *position, uint64_t value, ring_word *sleep,
-                                      uint32_t *rung)
+                                      uint32_t *notified)
 {
   RING_STORE(position, value, RING_ORDER_M1);
   uint32_t number = RING_LOAD(sleep, RING_ORDER_M2);
-  bool must_ring = number != RING_POLLING && number != *rung;
-  *rung = number;
-  return must_ring;
+  bool must_notify = number != RING_POLLING && number != *notified;
+  *notified = number;
+  return must_notify;
 }
 
-/* The waiter's: says that nobody looks, and returns the position. If that is not the one that the waiter knows,
- * it must not sleep (ring_end_sleep). *number is the waiter's own memory of its last sleep, 0 at first. */
+/* For the waiter: publishes that it sleeps, and returns the position. If the waiter knows another position, it must
+ * not sleep (ring_end_sleep). *number is the waiter's private number of its last sleep, 0 at first. */
 static inline uint64_t ring_begin_sleep(ring_position *position, ring_word *sleep, uint32_t *number)
 {
   *number += 1;
@@ -74,13 +74,13 @@ static inline uint64_t ring_begin_sleep(ring_position *position, ring_word *slee
   return RING_LOAD(position, RING_ORDER_W2);
 }
 
-/* The waiter's: it looks again. If this is seen late, there is a bell too many. */
+/* For the waiter: it polls again. If the mover sees this late, it notifies once too often. */
 static inline void ring_end_sleep(ring_word *sleep)
 {
   RING_STORE(sleep, RING_POLLING, RING_RELAXED);
 }
 
-/* The waiter's, awake. */
+/* For the waiter, while it polls. */
 static inline uint64_t ring_poll_position(ring_position *position)
 {
   return RING_LOAD(position, RING_ACQUIRE);

@@ -28,7 +28,7 @@ static inline void ring_end_notify(const struct ring_end *end)
   (void)send(end->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* What was written, and what was read. */
+/* Publishes what was written and what was read. */
 static inline void ring_end_publish(struct ring_end *end)
 {
   if (ring_writer_publish(&end->out))
@@ -37,7 +37,8 @@ static inline void ring_end_publish(struct ring_end *end)
     ring_end_notify(end);
 }
 
-/* Sleeps until there are bytes, or room. False: the other side has ended the connection, and may have written before. */
+/* Sleeps until there are bytes, or there is room. False: the other side has ended the connection, and may have
+ * written before. */
 static inline bool ring_end_wait(struct ring_end *end, bool for_room)
 {
   char notifications[64];
@@ -52,7 +53,7 @@ static inline bool ring_end_wait(struct ring_end *end, bool for_room)
   return is_open;
 }
 
-/* Waits for room, as long as it takes. False: the other side has ended the connection. */
+/* Waits for room without a time limit. False: the other side has ended the connection. */
 static inline bool ring_end_write(struct ring_end *end, const struct buffer *frames)
 {
   size_t sent = 0;
