@@ -103,7 +103,7 @@ UNIT_TEST(refuses_what_is_wrong)
     const char *why;
   } forms[] = {
       {TEXT(""), "kinds, byte 0: the message ends here"},
-      {TEXT("\x7f\x7f"), "kinds, byte 1: 1 bytes are behind the end"},
+      {TEXT("\x7f\x7f"), "kinds, byte 1: 1 bytes after the end"},
       {TEXT("\x7e"), "kinds, byte 0: kinds has no field 126"},
       {TEXT("\xff"), "kinds, byte 0: kinds has no field 127"},
       {TEXT("\x0b\x7f"), "kinds, byte 0: kinds has no field 11"},
@@ -156,7 +156,7 @@ UNIT_TEST(refuses_what_is_wrong)
   }
 }
 
-/* Whatever the length of the text, and however few bytes are behind it. */
+/* For any length of the text, and any number of bytes after it. */
 UNIT_TEST(sees_a_wrong_byte_in_every_place)
 {
   enum { LONGEST = 20, MOST_BEHIND = 9 };

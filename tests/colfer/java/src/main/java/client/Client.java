@@ -83,7 +83,7 @@ final class Client implements AutoCloseable {
     Checks.that(answer != null, "no answer came");
     Checks.that(!socket.hasReceiveMore(), "the answer has more than one part");
     Message reply = new Message();
-    Checks.that(reply.unmarshal(answer, 0, answer.length) == answer.length, "bytes are behind the message");
+    Checks.that(reply.unmarshal(answer, 0, answer.length) == answer.length, "bytes after the message");
     return reply;
   }
 
