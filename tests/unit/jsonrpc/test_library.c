@@ -281,7 +281,7 @@ UNIT_TEST(logs_what_failed)
   } cases[] = {
       {"crash", "the handler of crash failed: no luck"},
       {"say_nothing", "the handler of say_nothing failed: it answered nothing"},
-      {"rubbish", "the handler of rubbish failed: what it wrote is not one JSON value"},
+      {"rubbish", "the handler of rubbish failed: its output is not one JSON value"},
   };
   struct log log = {0};
   const struct jp_jsonrpc_config config = {.log = keep_line, .log_context = &log};
@@ -397,7 +397,7 @@ UNIT_TEST(gives_decoded_messages_to_handlers)
     json_decref(wanted);
     json_decref(reply);
   }
-  assert_string_equal(log.last, "the handler of too_large failed: what it wrote cannot become a tree");
+  assert_string_equal(log.last, "the handler of too_large failed: its output cannot become a tree");
 }
 
 UNIT_TEST(says_what_is_no_message)
