@@ -455,7 +455,7 @@ static enum jp_status ask_declared(struct type_walk *walk, const struct op_value
   struct op_type type;
   if (value->kind == OP_CALLBACK) /* its interface is judged as one that the client implements */
     return JP_OK;
-  if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
+  if (value->type.data == NULL || value->is_members_type || text_equal(value->type, walk->last))
     return JP_OK;
   walk->last = value->type;
   if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')

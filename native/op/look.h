@@ -38,7 +38,7 @@ struct op_look {
   struct text
       only_member; /* the methods of this name, or "<init>", are looked for alone; data NULL: all members are */
   bool only_ancestors; /* the class is one of the instance's, or there is none: its name alone is denied */
-  bool tells_class;    /* its function is looked for, too */
+  bool is_of_class;    /* its function is looked for, too */
   struct text class_name;
   struct text judged_name; /* what a policy knows it as: of an array its element class or primitive keyword */
   struct text text;        /* what toString gave; data NULL: nothing, or the caller may not ask */

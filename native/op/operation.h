@@ -19,12 +19,12 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 struct operation {
   enum op_kind kind;
-  bool base64_result;   /* the request asks for arrays of primitives in base64, */
-  bool base64_bytes;    /* and for those of bytes alone */
-  bool longs_as_text;   /* and, where it is by_value, for longs and Longs as text */
-  bool element_values;  /* the value of an array of objects is the list of their values or refs */
-  bool tells_throwable; /* an error has the ref of what Java threw */
-  bool element_types;   /* these, and the elements of OP_FETCH, tell their types */
+  bool base64_result;     /* the request asks for arrays of primitives in base64, */
+  bool base64_bytes;      /* and for those of bytes alone */
+  bool longs_as_text;     /* and, where it is by_value, for longs and Longs as text */
+  bool element_values;    /* the value of an array of objects is the list of their values or refs */
+  bool returns_throwable; /* an error has the ref of what Java threw */
+  bool element_types;     /* these, and the elements of OP_FETCH, tell their types */
   bool has_array_value_max;
   size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
@@ -42,7 +42,7 @@ struct operation {
   uint32_t instance;            /* valid where has_instance */
   struct op_value *receiver;    /* the instance is made of this value; NULL: has_instance tells */
   const struct op_piece *piece; /* of an OP_GET or OP_PUT on an array; NULL: it means a field */
-  bool tells_loaders;    /* an error lists the loaders that have a class of the name, where several have */
+  bool lists_loaders;    /* an error lists the loaders that have a class of the name, where several have */
   uint32_t loader;       /* the ref of the class loader that names mean; 0: none is given */
   struct op_value *args; /* OP_PUT: args[0] is the value */
   size_t arg_count;

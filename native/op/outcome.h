@@ -63,9 +63,10 @@ struct outcome {
   struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
                        declared type */
   bool is_null;
-  uint32_t ref;                            /* 0: none; of an operation by_value: one of those in value */
-  const struct op_told_callback *callback; /* that the object of the ref is; NULL: none, or value tells it */
-  bool has_value;                          /* a scalar, or a small array beside its ref */
+  uint32_t ref; /* 0: none; of an operation by_value: one of those in value */
+  const struct op_callback_identity
+      *callback;  /* that the object of the ref is; NULL: none, or value tells it */
+  bool has_value; /* a scalar, or a small array beside its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */

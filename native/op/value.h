@@ -58,11 +58,11 @@ struct op_callback {
   int arity;             /* parameters of its functional method; -1: not told */
   bool is_oneway;
   bool borrows;
-  bool tells_origin;
+  bool sends_origin;
 };
 
 /* Whose object it is that Java knows as a proxy: in a result, beside its ref. */
-struct op_told_callback {
+struct op_callback_identity {
   int64_t id;
   uint64_t client; /* the number that `control session` tells that client */
 };
@@ -77,7 +77,7 @@ struct op_value {
   enum op_value_kind kind;
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
-  bool is_told; /* type is the member's own, which the codec has looked up, not the caller's */
+  bool is_members_type; /* type is the member's own, which the codec has looked up, not the caller's */
   /* Of a number: what its list makes of it where nothing else is declared: 'J' a Long, 'L' a BigInteger; 0: its size
    * decides. Only an OP_INTEGER without a suffix heeds it. */
   char widened;
@@ -101,11 +101,13 @@ struct op_value {
     struct {
       uint32_t ref;
       union {
-        uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
+        uint32_t
+            release_count; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
         bool has_length;   /* results only: of what could not travel by value */
       };
       size_t length;
-      const struct op_told_callback *told_callback; /* results only; NULL: it is no client's callback */
+      const struct op_callback_identity
+          *callback_identity; /* results only; NULL: it is no client's callback */
     };
     const struct op_callback *callback;
     struct {
