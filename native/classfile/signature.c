@@ -93,7 +93,7 @@ static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer
   return take_char(rest, '>');
 }
 
-/* Reads a class type behind its 'L'. */
+/* Reads a class type after its 'L'. */
 static bool read_class_type(struct text *rest, unsigned depth, struct buffer *out)
 {
   if (!read_class_name(rest, SIGNATURE_STOPS, out))
@@ -138,7 +138,7 @@ bool signature_read_type(struct text *rest, struct buffer *out)
   return read_type(rest, 0, out);
 }
 
-/* Skips `<T:bound:bound U:...>` behind its '<'. */
+/* Skips `<T:bound:bound U:...>` after its '<'. */
 static bool skip_type_parameters(struct text *rest)
 {
   while (!take_char(rest, '>')) {
