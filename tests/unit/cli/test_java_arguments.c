@@ -96,12 +96,12 @@ static const struct expansion_case cases[] = {
     {NULL, "-cp", "Main", "!JDK_JAVA_OPTIONS ends before the value of -cp"},
     {NULL, "Main", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
     {"Main", "@{F}", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
-    {NULL, "-jar a.jar", "", "!JDK_JAVA_OPTIONS cannot have -jar: java takes it on its command line alone"},
-    {NULL, "-m a", "", "!JDK_JAVA_OPTIONS cannot have -m: java takes it on its command line alone"},
-    {NULL, "-version", "", "!JDK_JAVA_OPTIONS cannot have -version: java takes it on its command line alone"},
+    {NULL, "-jar a.jar", "", "!JDK_JAVA_OPTIONS cannot have -jar: java accepts it only on its command line"},
+    {NULL, "-m a", "", "!JDK_JAVA_OPTIONS cannot have -m: java accepts it only on its command line"},
+    {NULL, "-version", "", "!JDK_JAVA_OPTIONS cannot have -version: java accepts it only on its command line"},
     {NULL, "@{F}", "", "!the argument file {F} cannot be opened: No such file or directory"},
     {NULL, "--json-rpc auto", "",
-     "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
+     "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's options have their own variables"},
 };
 
 UNIT_TEST(test_expansions)
