@@ -27,7 +27,7 @@ static int make_file(off_t size, int seals)
   return fd;
 }
 
-UNIT_TEST(client_refuses_what_no_peer_makes)
+UNIT_TEST(client_refuses_an_invalid_region)
 {
   enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
   off_t size = (off_t)ring_region_size(RING_SIZE_MIN);

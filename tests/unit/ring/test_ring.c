@@ -203,7 +203,7 @@ PAIR_TEST(notifies_a_sleeper_once, RING_SIZE_MIN)
   assert_false(ring_writer_publish(&pair->client_out));
 }
 
-PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
+PAIR_TEST(notifies_a_writer_that_waits_for_room, RING_SIZE_MIN)
 {
   assert_false(ring_writer_await_room(&pair->client_out));
   char bytes[2 * RING_SIZE_MIN] = {0};
@@ -232,7 +232,7 @@ PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
   buffer_fini(&rest);
 }
 
-PAIR_TEST(sleeps_have_numbers_that_are_never_awake, RING_SIZE_MIN)
+PAIR_TEST(numbers_of_sleeps_never_mean_polling, RING_SIZE_MIN)
 {
   pair->peer_in.sleeps = UINT32_MAX;
   assert_true(ring_reader_sleep(&pair->peer_in));
