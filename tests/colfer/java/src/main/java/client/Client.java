@@ -38,7 +38,7 @@ final class Client implements AutoCloseable {
   private final byte[] uuid;
   private int sent;
 
-  /** The id of the last request, to which its reply has to be. */
+  /** The id of the last request, which its reply has to have. */
   String lastId;
 
   Client(String address) {
@@ -87,7 +87,7 @@ final class Client implements AutoCloseable {
     return reply;
   }
 
-  /** An execution message with all that a client tells about itself. */
+  /** An execution message with all that a client sends about itself. */
   private ExecMessage send(int type, UnaryOperator<ExecMessage> call) {
     sent++;
     ExecMessage exec = new ExecMessage()
