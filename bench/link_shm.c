@@ -1,5 +1,4 @@
-/* Shared memory (docs/shared-memory.md): frames of two rings, and notifications on the Unix socket of the handshake.
- * */
+/* Shared memory (docs/shared-memory.md): frames of two rings, and notifications on the Unix socket of the handshake. */
 #include "ring/region.h"
 #include "stream.h"
 

@@ -53,8 +53,7 @@ static inline const struct element *elements_at(const struct elements *elements,
   return (const struct element *)elements->all.items + index;
 }
 
-/* Finds out the kind of an element; call it for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY.
- * */
+/* Finds out the kind of an element; call it for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY. */
 enum jp_status elements_examine(struct elements *elements, size_t index, enum element_kind *kind,
                                 struct jp_error *error) JP_MUST_CHECK;
 /* Inserts what the jar at this index names as its Class-Path after it. JP_NO_MEMORY. */

@@ -63,8 +63,7 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
   if (word[0] == '-' && java_option_is_for_line(word))
     return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java accepts it only on its command line",
                    variable_name, OPTION_SHOWN(word));
-  /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable.
-   * */
+  /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
   bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
                        strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
                        strncmp(word, "--class-path", strlen("--class-path")) == 0;

@@ -121,8 +121,7 @@ struct ring_notifier {
   void *context;
 };
 /* Writes a frame straight into the ring, and appends the bytes that do not fit to rest. Earlier frames must be in the
- * ring already. A payload longer than RING_PIECE is published piece by piece, with a notification if one is needed.
- * */
+ * ring already. A payload longer than RING_PIECE is published piece by piece, with a notification if one is needed. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
                       const struct ring_notifier *notifier, struct buffer *rest);
 /* A hint: the other side has read all that was written, so its cache can release the next line. */

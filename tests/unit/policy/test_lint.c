@@ -1,5 +1,4 @@
-/* Warnings about rules: when there is one, when not, and that no rule that decides something is called unreachable.
- * */
+/* Warnings about rules: when there is one, when not, and that no rule that decides something is called unreachable. */
 #include "policy/lint.h"
 #include "policy/policy.h"
 

@@ -451,8 +451,7 @@ static bool declares_allowed(const struct policy *policy, const struct catalog_c
   return false;
 }
 
-/* deny-files alone denies every member that accesses files. Other dangerous members are denied by one of the presets.
- * */
+/* deny-files alone denies every member that accesses files. Other dangerous members are denied by one of the presets. */
 UNIT_TEST(test_dangerous_members_are_denied)
 {
   static struct reviewed reviewed;
