@@ -76,8 +76,8 @@ struct ring_writer {
   uint64_t home_poll_at; /* `taken` is not polled for the way home before this position */
   size_t left;           /* bytes still missing of the current frame */
   size_t reach;          /* the highest offset written since pages were released */
-  uint32_t notified;     /* ring_move_position */
-  uint32_t waits;        /* ring_begin_sleep */
+  uint32_t notified;     /* for ring_move_position */
+  uint32_t waits;        /* for ring_begin_sleep */
   bool is_broken;
 };
 

@@ -51,8 +51,8 @@ typedef _Atomic uint32_t ring_word;
 
 enum { RING_POLLING = 0 }; /* the sleep word of a side that polls */
 
-/* For the mover: moves the position. True if it must notify. *notified is the mover's private number of the last
- * sleep that it notified for, 0 at first. */
+/* For the mover: moves the position. True if it must notify. *notified is the sleep word at the mover's last move,
+ * private to the mover and 0 at first: each sleep is notified once. */
 static inline bool ring_move_position(ring_position *position, uint64_t value, ring_word *sleep,
                                       uint32_t *notified)
 {

@@ -40,7 +40,7 @@ struct raw_shm {
   uint64_t written;
   uint64_t taken;
   uint32_t sleep_number;
-  uint32_t notified_for_bytes; /* the peer's sleep that was notified last */
+  uint32_t notified_for_bytes; /* the peer's sleep word at the last move */
   uint32_t notified_for_room;
   bool has_closed;
   char *message;
