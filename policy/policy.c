@@ -311,7 +311,7 @@ static enum jp_status add_preset(struct policy *policy, const struct policy_pres
   enum jp_status status = policy_load_text(yaml, reason.data, &policy->arena, &document, error);
   if (status != JP_OK)
     return status;
-  /* Most objects behind the JDK's public types have internal classes. */
+  /* Most objects of the JDK's public types have internal classes. */
   bool spares_objects = strcmp(preset->name, "deny-jdk-internals") == 0;
   for (size_t i = 0; i < document.rule_count; i++) {
     document.rules[i].reason = reason.data;

@@ -18,7 +18,7 @@ enum {
   BYTES = 24,   /* that those letters encode */
   /* A step writes 32 bytes for 24, or loads 28: the room or the text must be that much longer. */
   LETTERS_AFTER = 16,
-  BYTES_BEHIND = 4
+  BYTES_AFTER = 4
 };
 
 #define WIDE __attribute__((target("avx2")))
@@ -108,7 +108,7 @@ WIDE static inline __m256i letters_of(__m256i values)
 WIDE static size_t encode_by_avx2(const uint8_t *bytes, size_t count, char *out)
 {
   size_t taken = 0;
-  for (; count - taken >= BYTES + BYTES_BEHIND; taken += BYTES, out += LETTERS)
+  for (; count - taken >= BYTES + BYTES_AFTER; taken += BYTES, out += LETTERS)
     _mm256_storeu_si256((__m256i *)(void *)out, letters_of(split(bytes + taken)));
   return taken;
 }

@@ -232,13 +232,14 @@ struct text descriptor_parameters(struct text descriptor)
 void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
                        unsigned count, bool is_constructor)
 {
-  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
+  int signature_count = signature.len == 0 ? -1 : signature_count_parameters(signature);
   *types = (struct method_types){.descriptor = text_slice(descriptor, 1, descriptor.len),
                                  .signature = signature,
                                  .without_signature = count};
-  if (told != (int)count && !(is_constructor && told >= 0 && told < (int)count))
+  if (signature_count != (int)count &&
+      !(is_constructor && signature_count >= 0 && signature_count < (int)count))
     return;
-  types->without_signature = count - (unsigned)told;
+  types->without_signature = count - (unsigned)signature_count;
   types->has_signature = signature_enter_method(&types->signature);
 }
 

@@ -65,13 +65,13 @@ struct carried {
  * if a number ends before it. */
 static inline bool is_list(const struct block *block, uint64_t upto, struct carried *carried)
 {
-  uint64_t behind_comma = block->commas << 1 | carried->comma;
-  uint64_t first = (behind_comma & ~block->spaces) | block->spaces << 1 | carried->space;
+  uint64_t after_comma = block->commas << 1 | carried->comma;
+  uint64_t first = (after_comma & ~block->spaces) | block->spaces << 1 | carried->space;
   uint64_t first_digit = (first & ~block->minuses) | block->minuses << 1 | carried->minus;
   uint64_t leading_zero = first_digit & block->zeros;
-  uint64_t behind_zero = leading_zero << 1 | carried->leading_zero;
-  uint64_t wrong = (block->spaces & ~behind_comma) | (block->minuses & ~first) |
-                   (first_digit & ~block->digits) | (behind_zero & block->digits);
+  uint64_t after_zero = leading_zero << 1 | carried->leading_zero;
+  uint64_t wrong = (block->spaces & ~after_comma) | (block->minuses & ~first) |
+                   (first_digit & ~block->digits) | (after_zero & block->digits);
   *carried = (struct carried){block->commas >> (BLOCK - 1), block->spaces >> (BLOCK - 1),
                               block->minuses >> (BLOCK - 1), leading_zero >> (BLOCK - 1)};
   return (wrong & upto) == 0;

@@ -277,8 +277,8 @@ enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *a
   *type = (struct op_type){.base = rest.data[0], .dimensions = (unsigned)dimensions};
   size_t used = 1;
   if (type->base == 'L') {
-    const char *behind = memchr(rest.data, ';', rest.len);
-    struct text name = behind == NULL ? TEXT("") : text_slice(rest, 1, (size_t)(behind - rest.data));
+    const char *end = memchr(rest.data, ';', rest.len);
+    struct text name = end == NULL ? TEXT("") : text_slice(rest, 1, (size_t)(end - rest.data));
     if (!is_internal_name(name))
       return JP_INVALID;
     type->name = arena_text(arena, name);

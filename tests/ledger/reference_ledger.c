@@ -118,7 +118,7 @@ static size_t offset_of(const void *site)
   return (size_t)((const char *)site - &__executable_start);
 }
 
-static void tell_breach(const char *what, const void *site, const struct request *request)
+static void report_breach(const char *what, const void *site, const struct request *request)
 {
   atomic_fetch_add(&breaches, 1);
   fprintf(stderr, "reference ledger: %s (at 0x%zx) in the request %s\n", what, offset_of(site),
@@ -155,7 +155,7 @@ static void note_reference(jobject object, const void *site)
     char what[128];
     snprintf(what, sizeof what, "%zu local references in frame %zu, which has room for %zu", frame->count,
              ledger->count, frame->capacity);
-    tell_breach(what, site, ledger->request);
+    report_breach(what, site, ledger->request);
     frame->capacity = frame->count; /* each excess is reported once */
   }
 }
@@ -195,7 +195,7 @@ static jobject JNICALL pop_local_frame(JNIEnv *env, jobject result)
   const void *site = SITE();
   struct ledger *ledger = is_own(site) ? find_ledger() : NULL;
   if (ledger != NULL && ledger->count > 0 && ledger->frames[ledger->count - 1].is_native)
-    tell_breach("a frame is popped that was not pushed", site, ledger->request);
+    report_breach("a frame is popped that was not pushed", site, ledger->request);
   else if (ledger != NULL && ledger->count > 0)
     ledger->count--;
   return noted(site, real->PopLocalFrame(env, result));
@@ -306,7 +306,7 @@ static void leave_java(size_t frames, const void *site)
     return;
   struct ledger *ledger = find_ledger();
   if (ledger->count != frames)
-    tell_breach("a native method has pushed frames that it did not pop", site, ledger->request);
+    report_breach("a native method has pushed frames that it did not pop", site, ledger->request);
   ledger->count = frames - 1;
 }
 
@@ -525,12 +525,12 @@ void reference_ledger_end(void)
     const struct frame *frame = &ledger->frames[ledger->count - 1];
     if (frame->count == 0)
       frame = &ledger->frames[0];
-    tell_breach("a local reference is left", frame->references[frame->count - 1].site, ledger->request);
+    report_breach("a local reference is left", frame->references[frame->count - 1].site, ledger->request);
   }
   if (ledger->count > FRAMES || !ledger->frames[0].is_native)
-    tell_breach("a frame is left open", SITE(), ledger->request);
+    report_breach("a frame is left open", SITE(), ledger->request);
   if ((*machine)->GetEnv(machine, (void **)&env, JNI_VERSION_1_8) == JNI_OK && real->ExceptionCheck(env))
-    tell_breach("an exception is pending", SITE(), ledger->request);
+    report_breach("an exception is pending", SITE(), ledger->request);
   request_release(ledger->request);
   ledger->request = NULL;
 }
@@ -569,7 +569,7 @@ static size_t count_left(JNIEnv *env, bool only_of_clients, bool reports)
       count++;
       global->is_reported = reports;
       if (reports)
-        tell_breach("a global or weak reference is left each time", global->site, global->request);
+        report_breach("a global or weak reference is left each time", global->site, global->request);
     }
   }
   pthread_mutex_unlock(&globals_lock);
