@@ -1,8 +1,8 @@
 """Draws a run as SVG: a call of `add` beside the rivals', and Java from Python beside Py4J and JPype.
 
-A chart has two panels side by side, a band for each thing that is compared and in it a bar for each server or library, all
-on logarithmic scales: what is compared spans orders of magnitude. Colours and grey are of medium lightness, and there is
-no background, so that it can be read on light and on dark pages.
+A chart has two panels side by side, with a band for each compared case and in it a bar for each server or library, all on
+logarithmic scales: the figures span orders of magnitude. Colours and grey are of medium lightness, and there is no
+background, so that it can be read on light and on dark pages.
 """
 
 import dataclasses
@@ -71,7 +71,7 @@ def text(x, y, words, anchor="start", size=10, weight="normal"):
 
 
 def bands_of(panels, series):
-    """Band, the top of its heading, the series that it has; and the end of all."""
+    """Band, the top of its heading, its series; and the end of all."""
     made, y = [], TOP
     for band in dict.fromkeys(band for panel in panels for band, _ in panel.values):
         names = [name for name in series if any((band, name) in panel.values for panel in panels)]
@@ -110,7 +110,7 @@ def legend(fills, top):
 
 
 def draw(title, panels):
-    """The SVG's text; None where the run has nothing to show."""
+    """The SVG's text; None if the run has nothing to show."""
     series = list(dict.fromkeys(name for panel in panels for _, name in panel.values))
     if not series:
         return None
@@ -149,7 +149,7 @@ LIBRARIES = {python.SHM: "jpeer, shared memory", python.WEBSOCKET: "jpeer, WebSo
 
 
 def draw_python(parts):
-    """The part `python`. Of the row that only Py4J does otherwise, its bar alone."""
+    """The part `python`. For the row with another way only of Py4J, only its bar."""
     panels = []
     for placement, title in PLACEMENTS.items():
         values = {}
@@ -166,24 +166,24 @@ def draw_python(parts):
     return draw("Java from Python", panels)
 
 
-# A file's name, the parts of a run that it is drawn from, and what draws it.
+# A file's name, the parts of a run that it shows, and the function that draws it.
 CHARTS = {"calls.svg": (("load", "rivals"), draw_calls), "python.svg": ((python.NAME,), draw_python)}
 
 
 def charts(parts):
-    """The text of each chart by its name; None where a part of it was not measured."""
+    """The text of each chart by its name; None if a part of it was not measured."""
     return {name: draw_it(parts) if all(parts.get(part) for part in needed) else None
             for name, (needed, draw_it) in CHARTS.items()}
 
 
 def smoke():
-    """Charts of a few figures that nobody measured are XML documents that have them all."""
+    """Charts of a few invented figures are XML documents that have them all."""
     figures = {"calls_per_second": 12345.0, "p50_us": 6.5}
     row = {"placement": "apart", "transport": "HTTP", "workload": WORKLOAD, "connections": 1, "in_flight": 1}
-    took = {python.SHM: 2.5, python.WEBSOCKET: 33.0, python.PY4J: None, python.JPYPE: 0.5}
+    of_sort = {python.SHM: 2.5, python.WEBSOCKET: 33.0, python.PY4J: None, python.JPYPE: 0.5}
     parts = {"load": [{**row, "figures": {"jpeer": figures, "floor": figures}}],
              "rivals": [{**row, "rival": "A & B", "figures": {"jpeer": figures, "A & B": figures}}],
-             python.NAME: [{"placement": "together", "workload": "sort", "unit": "ms", "figures": took}]}
+             python.NAME: [{"placement": "together", "workload": "sort", "unit": "ms", "figures": of_sort}]}
     shown = {name: [words.firstChild.data for words in xml.dom.minidom.parseString(svg).getElementsByTagName("text")]
              for name, svg in charts(parts).items()}
     assert shown["calls.svg"].count("12.3k") == shown["calls.svg"].count("6.5 us") == 2, shown

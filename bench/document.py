@@ -2,8 +2,8 @@
 
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
-Each figure is written with the command and the commit of its run. What the run has not measured stays as it is. The page
-has no other figures: a test looks for them.
+Each figure is written with the command and the commit of its run. Figures that the run has not measured stay. The page has
+no other figures, which a test checks.
 """
 
 import dataclasses
@@ -30,12 +30,12 @@ WIDTH = 120
 class Cost:
     what: str
     part: str
-    find: Callable  # of the part's rows: the figure as words, "" where they do not have it
+    find: Callable  # of the part's rows: the figure as words, "" if they do not have it
     options: str = ""  # of the run, if it needs some
 
 
 def by_placement(figure_in, wording):
-    """The figure with a core each, then on one core; figure_in gives that of a row, None where the row is of something else."""
+    """The figure with a core each, then on one core; figure_in returns that of a row, None for a row of another case."""
     def find(rows):
         found = {}
         for row in rows:
@@ -63,7 +63,7 @@ def through_python(workload):
 
 
 def keyed(*keys, words="{}", of=""):
-    """What was measured in the rows with these keys, then the floor of the last, with `of` in what they say."""
+    """The measured values of the rows with these keys, then the floor of the last; `of` is part of their text."""
     def find(rows):
         found = [next((row for row in rows if row.get("key") == key and of in row["what"]), None) for key in keys]
         if None in found:
@@ -133,7 +133,7 @@ def command(facts, *parts):
 
 
 def run_sentence(facts, *parts):
-    """How to repeat a chart, and where it was measured, as a sentence."""
+    """A sentence: how to repeat a chart, and where it was measured."""
     machine = facts["machine"]
     said = (f"{command(facts, *parts)}, commit {facts['commit']}; {machine['cores']} cores ({', '.join(machine['processor'])}), "
             f"Linux {machine['kernel'].split('-')[0]}, {facts['system']}, {facts['java']}.")
@@ -141,7 +141,7 @@ def run_sentence(facts, *parts):
 
 
 def costs_table(facts, written):
-    """The lines of the table as it is, those in their place that the run has measured."""
+    """The lines of the table, with those replaced that the run has measured."""
     lines = {line.removeprefix("| ").split(" | ")[0]: line for line in written.splitlines(keepends=True)
              if line.startswith("| ")}
     for cost in COSTS:

@@ -1,4 +1,4 @@
-"""Tables as Markdown, whole and line by line as the figures come, and the few ways in which figures are written."""
+"""Tables as Markdown, whole and line by line during a run, and the few formats of figures."""
 
 import statistics
 
@@ -25,5 +25,5 @@ def median_of(runs):
 
 
 def ratio(figure, base):
-    """Two decimals, or a dash where there is nothing to divide by."""
+    """Two decimals, or a dash without a divisor."""
     return f"{figure / base:.2f}" if figure is not None and base else "-"

@@ -1,4 +1,4 @@
-/* What is asked of jpeer: JSON-RPC 2.0 with the six methods (docs/protocol.md). */
+/* The requests for jpeer: JSON-RPC 2.0 with the six methods (docs/protocol.md). */
 #include "workload.h"
 
 #define OBJECT(id, rest)         "{\"jsonrpc\":\"2.0\",\"id\":" id "," rest "}"
@@ -37,7 +37,7 @@ const struct workload_row workload_rows[] = {
      .steps = {{REQUEST("control", "\"method\":\"ping\""), OBJECT("$i", VOID_RESULT)}}},
     {.name = "add", .what = "static int add(int, int)", .steps = {ADD("$i", "")}},
     {.name = "add-anew",
-     .what = "add, with an unknown member of a new name each time: no text comes twice",
+     .what = "add, with an unknown member of a new name each time: no text occurs twice",
      .steps = {ADD("$i", ",\"name-$i\":0")}},
     {.name = "instance",
      .what = "int accumulate(int) on an object of the session",

@@ -43,7 +43,7 @@ struct jvm_callback_given {
   int64_t id;
   bool is_oneway;
   bool borrows;
-  bool tells_origin; /* calls say which request of the client the Java thread serves */
+  bool sends_origin; /* calls say which request of the client the Java thread serves */
 };
 
 /* --- threads --- */

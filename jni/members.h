@@ -104,7 +104,7 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
 /* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
 /*
- * For an operation that asks for the ref of what Java throws (tells_throwable). jvm_throwable_want is called before it
+ * For an operation that asks for the ref of what Java throws (returns_throwable). jvm_throwable_want is called before it
  * runs, jvm_throwable_tell after it, on the same thread, before jvm_request_end: where *outcome is an error that describes
  * a throwable, this is stored, and its ref is told in *outcome. Without room for it in the session there is no ref.
  */

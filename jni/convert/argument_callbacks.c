@@ -139,7 +139,7 @@ static bool check_options(struct giving *giving, const struct callback_proxy *pr
   const struct op_callback *callback = giving->value->callback;
   const struct callback_form form = make_form(giving);
   bool is_same = proxy->given.is_oneway == callback->is_oneway && proxy->given.borrows == callback->borrows &&
-                 proxy->given.tells_origin == callback->tells_origin &&
+                 proxy->given.sends_origin == callback->sends_origin &&
                  callback_kind_has_overrides(proxy->kind, &form);
   return is_same ||
          argument_fail(giving->conversion, giving->value,
@@ -207,7 +207,7 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
   const struct jvm_callback_given given = {.id = callback->id,
                                            .is_oneway = callback->is_oneway,
                                            .borrows = callback->borrows,
-                                           .tells_origin = callback->tells_origin};
+                                           .sends_origin = callback->sends_origin};
   struct callback_proxy *proxy = NULL;
   jobject handler = NULL;
   struct jp_error error;

@@ -145,7 +145,7 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
                        const struct op_value *value)
 {
   const struct jvm_request *request = conversion->request;
-  if (type->base != 'L' || value->is_told)
+  if (type->base != 'L' || value->is_members_type)
     return true;
   if (value->kind == OP_CALLBACK)
     return judge_interface(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
@@ -484,13 +484,13 @@ static char find_type_letter(const struct op_type *type)
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
   if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type) &&
-      (value->is_told || !conversion->declared.was_told))
+      (value->is_members_type || !conversion->declared.was_told))
     return true;
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
     return false;
   conversion->declared.written = value->type;
-  conversion->declared.was_told = value->is_told;
+  conversion->declared.was_told = value->is_members_type;
   conversion->declared.type = type;
   conversion->declared.letter = find_type_letter(&type);
   conversion->declared.class = NULL;
@@ -602,7 +602,7 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
 static struct jvm_class *find_bound_class(struct conversion *conversion, const struct op_value *value)
 {
   const struct element_types *elements = conversion->elements;
-  bool keeps_its_type = value->type.data != NULL && !value->is_told;
+  bool keeps_its_type = value->type.data != NULL && !value->is_members_type;
   return elements == NULL || elements->self.kind == 0 || keeps_its_type
              ? NULL
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);

@@ -55,8 +55,8 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
                   jobject object, uint32_t *ref, struct outcome *outcome);
 
 /* Whose callback the object is, in the request's arena; NULL: it is none, or memory is short. */
-const struct op_told_callback *result_find_callback(const struct jvm_request *request,
-                                                    const struct jvm_class *class, jobject object);
+const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
+                                                        const struct jvm_class *class, jobject object);
 
 /* The length of an array or a String, or the size that a collection or map gives. False: it has none, or size throws. */
 bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with nothing but its base system below a temporary
+# bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with only its base system below a temporary
 # folder, clones the committed tree into it, and runs the README's two commands there, each twice: as root, or as a
 # user with sudo. Steps narrow tools/test down, and --all widens it (tools/test --list). Needs root; takes what the
 # network of this machine needs (name lookup, apt's settings, certificates) along.
@@ -15,7 +15,7 @@ if [ "${1:-}" = --as-user ]; then
 fi
 
 root=$(mktemp -d)
-chmod 755 "$root" # others than root live in it, too
+chmod 755 "$root" # not only for root
 clean_up() {
   mountpoint --quiet "$root/dev/pts" && umount "$root/dev/pts"
   mountpoint --quiet "$root/dev/shm" && umount "$root/dev/shm"

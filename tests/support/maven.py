@@ -1,4 +1,4 @@
-"""Builds a Maven project outside the tree, and fetches libraries; says so where Maven cannot fetch what is needed."""
+"""Builds a Maven project outside the tree, and fetches libraries; reports if Maven cannot fetch them."""
 
 import re
 import shutil
@@ -12,14 +12,14 @@ UNREACHABLE = re.compile("could not be resolved|Could not resolve|Could not tran
 
 
 class Unavailable(Exception):
-    """Something that is needed cannot be fetched here."""
+    """A dependency cannot be fetched here."""
 
 
 def run_maven(folder, *arguments):
-    """None where all went well, or what Maven said of a registry that is out of reach."""
+    """None on success, or Maven's message about an unreachable registry."""
     done = subprocess.run(["mvn", "--quiet", "--batch-mode", *arguments], cwd=folder, timeout=SECONDS,
                           capture_output=True, text=True, check=False)
-    # Even where it has nothing to say, Maven resets the terminal's colours.
+    # Maven always resets the terminal's colours.
     said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     if done.returncode != 0 and not UNREACHABLE.search(said):
         raise AssertionError(said)
@@ -27,18 +27,18 @@ def run_maven(folder, *arguments):
 
 
 def run_offline_first(folder, purpose, *arguments):
-    """Once Maven has fetched all that it needs, it is not let to its registry again."""
+    """Once Maven has fetched all dependencies, it runs offline."""
     complaint = run_maven(folder, "--offline", *arguments)
     if complaint is not None:
         complaint = run_maven(folder, *arguments)
     if complaint is not None:
-        # Maven names the cause behind the heading.
+        # Maven names the cause after the heading.
         cause = re.search("Could not transfer.*", complaint) or UNREACHABLE.search(complaint)
         raise Unavailable(f"Maven cannot {purpose}: {cause[0][:200]}")
 
 
 def build(sources, name, *arguments, project="."):
-    """Copies the sources to build/NAME, and builds the project in that folder of them; gives the project's folder."""
+    """Copies the sources to build/NAME, and builds the project in that folder of them; returns the project's folder."""
     if shutil.which("mvn") is None:
         raise Unavailable("Maven is not installed")
     folder = ROOT / "build" / name

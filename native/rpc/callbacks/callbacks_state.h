@@ -219,7 +219,7 @@ struct rpc_callback_call {
   int64_t id;
   uint64_t epoch;
   bool borrows;
-  bool tells_origin;
+  bool sends_origin;
   const struct jvm_callback_method *method; /* jni's, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: worker waits */
   struct rpc_worker *worker;                /* of the crew, whose thread this is; NULL: another thread */

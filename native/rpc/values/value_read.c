@@ -402,7 +402,7 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
 {
   row->suffix = 0;
   row->widened = 0;
-  row->is_told = false;
+  row->is_members_type = false;
   row->out = OP_OUT_NONE;
   row->type = TEXT_ABSENT;
   row->literal = TEXT_ABSENT;
@@ -819,7 +819,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   if (!reader->rules->compat_pal && rpc_callback_is_meant(ref))
     return rpc_callback_read(reader, argument, ref, value);
   value->kind = OP_REF;
-  value->tellings = 0;
+  value->release_count = 0;
   if (!rpc_ref_read(ref, &value->ref))
     return fail(reader, "'ref' must be an integer from 1 to 2147483647");
   return JP_OK;
@@ -859,7 +859,7 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
 {
   value->suffix = 0;
   value->widened = 0;
-  value->is_told = false;
+  value->is_members_type = false;
   value->out = OP_OUT_NONE;
   value->type = TEXT_ABSENT;
   value->literal = TEXT_ABSENT;

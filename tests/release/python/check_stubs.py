@@ -58,21 +58,21 @@ def write_stubs(python, folder):
 def check(folder):
     python = run.make_interpreter(folder / "venv")
     run.install(python, PACKAGES)
-    told = run_mypy(python, folder, "-p", "jpeer", path="")
-    if told:
-        raise AssertionError(told)
+    output = run_mypy(python, folder, "-p", "jpeer", path="")
+    if output:
+        raise AssertionError(output)
     count = write_stubs(python, folder)
     stubs = [each for each in (folder / "stubs").rglob("*.pyi") if each.stat().st_size > 0]
     modules = sorted(".".join(each.parent.relative_to(folder / "stubs").parts) for each in stubs)
     (folder / "all.py").write_text("".join(f"import {each}\n" for each in modules), encoding="utf-8")
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
-    told = run_mypy(python, folder, "all.py")
-    if told or count < CLASSES:
-        raise AssertionError(f"{count} classes\n{told[:4000]}")
-    told = run_mypy(python, folder, "program.py")
-    found = {int(line): code for line, code in re.findall(r"^program\.py:(\d+): error: .*\[([a-z-]+)\]$", told, re.M)}
+    output = run_mypy(python, folder, "all.py")
+    if output or count < CLASSES:
+        raise AssertionError(f"{count} classes\n{output[:4000]}")
+    output = run_mypy(python, folder, "program.py")
+    found = {int(line): code for line, code in re.findall(r"^program\.py:(\d+): error: .*\[([a-z-]+)\]$", output, re.M)}
     if found != FAULTS:
-        raise AssertionError(told)
+        raise AssertionError(output)
     return f"mypy --strict accepts the package and {count} classes of {len(modules)} packages, and finds the {len(FAULTS)} faults of a program"
 
 

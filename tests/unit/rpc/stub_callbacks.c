@@ -276,7 +276,7 @@ void stub_call(struct stub_call *told)
                                              .parameter_count = 2,
                                              .is_void = told->is_void};
   const struct jvm_callback_given given = {
-      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .tells_origin = false};
+      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .sends_origin = false};
   struct calling calling = {.told = told, .hooks = stub_callbacks.hooks};
   struct jvm_callback_failure failure;
   told->text[0] = '\0';
